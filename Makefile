@@ -1,0 +1,50 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Both need Python >= 3.11 and nothing else.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-dbt lint clean
+
+help:  ## Say what there is to make
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("debatebench needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(PIP) --editable '.[test]'
+	touch $@
+
+demo: $(VENV)/.installed  ## Play an offline tournament, build the warehouse, print the leaderboard, render the report
+	$(BIN)/debatebench run --run-tag demo --sample-topics 4
+	$(BIN)/debatebench show-leaderboard --run-tag demo
+	$(BIN)/debatebench report
+
+test: $(VENV)/.installed-test  ## Check style and types, then run every test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(JOBS)
+
+.venv-dbt/.installed: tests/dbt-requirements.txt
+	test -x .venv-dbt/bin/python || $(PYTHON) -m venv .venv-dbt
+	.venv-dbt/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
+	touch $@
+
+test-dbt: $(VENV)/.installed-test .venv-dbt/.installed  ## Let real dbt build the exported project, and compare every row
+	DEBATEBENCH_DBT=$(CURDIR)/.venv-dbt/bin/dbt $(BIN)/python -m pytest -s tests/test_export_dbt_build.py
+
+lint: $(VENV)/.installed-test  ## Mend style, then check types
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/mypy
+
+clean:  ## Remove what tools have left; journals, imports and the warehouse stay
+	rm -rf $(VENV) .venv-dbt build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,43 @@
+"""debatebench: LLM debate tournaments, judged by panels of LLMs, in a DuckDB warehouse of versioned SQL models.
+
+    import debatebench as db
+
+    with db.open("warehouse/debatebench.duckdb") as wh:
+        wh.sql("select * from marts.leaderboard where run_tag = $tag", {"tag": "demo"}).df()
+
+`open` gives a `Warehouse`; every error is a `DebatebenchError`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from debatebench.errors import DebatebenchError
+
+if TYPE_CHECKING:
+    from debatebench.api import ColumnInfo, ModelInfo, QueryResult, RunInfo, Warehouse, open
+
+__version__ = "0.1.0"
+__all__ = [
+    "ColumnInfo",
+    "DebatebenchError",
+    "ModelInfo",
+    "QueryResult",
+    "RunInfo",
+    "Warehouse",
+    "__version__",
+    "open",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for when it is asked for, so that `import debatebench` stays quick."""
+    if name not in __all__:
+        raise AttributeError(f"module 'debatebench' has no attribute '{name}'")
+    from debatebench import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

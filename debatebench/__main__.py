@@ -1,0 +1,5 @@
+"""`python -m debatebench`."""
+
+from debatebench.cli import main
+
+main()

@@ -1,0 +1,284 @@
+"""The warehouse from Python: `import debatebench as db; wh = db.open("warehouse/debatebench.duckdb")`."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from debatebench.catalogue import Relation, read_catalogue
+from debatebench.duckdb_errors import sql_errors
+from debatebench.errors import BusyError, DebatebenchError, UsageError
+from debatebench.query import QueryResult, one_select, open_for_query, run_query
+from debatebench.workspace import Workspace, packaged
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.lineage import LineageNode
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
+    from debatebench.transform.state import BuiltModel
+
+__all__ = ["ColumnInfo", "ModelInfo", "QueryResult", "RunInfo", "Warehouse", "open"]
+
+_ASKING_FOR = 'params={{"{name}": …}}'
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnInfo:
+    """A column of a SQL model. `type` is DuckDB's name of it; `description` is empty where there is none."""
+
+    name: str
+    type: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A SQL model as it stands in the warehouse.
+
+    `materialized` is `table` or `view`; `rows` is what the last build counted, `None` for a view. `version` is `None`
+    for a SQL model without versions; the unsuffixed name of one with versions is a view, and `alias_of` says on which.
+    A version with `is_prerelease` can be queried before it may become the latest. `built_at` is naive UTC.
+    Descriptions are those of the YAML beside the SQL.
+    """
+
+    name: str
+    description: str
+    columns: tuple[ColumnInfo, ...]
+    materialized: str
+    version: int | None
+    alias_of: str | None
+    is_prerelease: bool
+    deprecation_date: date | None
+    rows: int | None
+    built_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """A run or import: a row of `marts.runs`, where every column is described.
+
+    `source` is `run` or `import`; `created_at` is naive UTC; `count_planned` is `None` for an import, `total_cost_usd`
+    where no cost is known. `is_simulated` says that its ratings tell nothing about real models.
+    """
+
+    run_tag: str
+    source: str
+    format: str
+    benchmark_name: str | None
+    benchmark_version: str | None
+    rubric_version: str | None
+    harness_version: str | None
+    git_commit: str | None
+    seed: int | None
+    created_at: datetime | None
+    is_simulated: bool
+    allows_judge_overlap: bool | None
+    count_debaters: int
+    count_judges: int
+    count_topics: int
+    count_planned: int | None
+    count_debates: int
+    count_complete: int
+    count_incomplete: int
+    count_decided: int
+    count_verdicts: int
+    count_invalid_verdicts: int
+    total_tokens: int | None
+    total_cost_usd: Decimal | None
+
+
+def open(database: str | os.PathLike[str] = "warehouse/debatebench.duckdb", *, memory_limit: str = "2GB") -> Warehouse:
+    """Open a warehouse for reading. `database` is its file, or the workspace folder that has it.
+
+    `memory_limit` is what DuckDB may use, in its notation. Raises `UsageError` when there is no warehouse, `BusyError`
+    when a program has it open for writing, `DamagedDataError` when the file cannot be read.
+    """
+    path = Path(database)
+    return Warehouse(Workspace(path).database if path.is_dir() else path, memory_limit=memory_limit)
+
+
+class Warehouse:
+    """A warehouse that is open for reading: `with db.open(…) as wh: wh.sql("…").fetchall()`.
+
+    What holds for every query, also through `connection`: it reads this file and nothing else, on disk or on the net;
+    it can change nothing, neither the warehouse nor a setting; Python variables are no tables; memory for joins, groups
+    and sorts is bounded. `query` also bounds time and rows; what you fetch from a relation, and any single value, are
+    not bounded.
+
+    What is read is the warehouse as it was when it was opened. Runs that are published later show after closing it and
+    opening it again. One `Warehouse` is for one thread at a time.
+    """
+
+    _all_open: ClassVar[weakref.WeakSet[Warehouse]] = weakref.WeakSet()
+
+    def __init__(self, database: Path, *, memory_limit: str = "2GB") -> None:
+        self.database = database
+        """The file."""
+        self._file = _identity(database)
+        for other in list(Warehouse._all_open):
+            # DuckDB gives everybody in a process the file that the first one opened.
+            if other._file != self._file and other.database.resolve() == database.resolve():
+                raise BusyError(f"{database} was published anew while an older one is open in this process: close it.")
+        self._con: duckdb.DuckDBPyConnection | None = open_for_query(database, memory_limit=memory_limit)
+        # Also at the end of the process: DuckDB complains on stderr about what is left open.
+        self._closer = weakref.finalize(self, _close, self._con)
+        Warehouse._all_open.add(self)
+
+    def __enter__(self) -> Warehouse:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Warehouse {self.database}: {self._state()}>"
+
+    def _state(self) -> str:
+        if self._con is None:
+            return "closed"
+        try:
+            return f"{len(self.runs)} runs, {len(self._builds)} SQL models"
+        except DebatebenchError:
+            return "not built"
+
+    def close(self) -> None:
+        """Close the file. Relations that `sql` gave cannot be read any more. Closing twice is no error."""
+        self._con = None
+        Warehouse._all_open.discard(self)
+        self._closer()
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The DuckDB connection, read-only and locked. Raises `UsageError` when the warehouse is closed."""
+        if self._con is None:
+            raise UsageError(f"The warehouse {self.database} is closed: open it again.")
+        return self._con
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the file on disk is another one than was opened: something was published since, or it is gone."""
+        return _identity(self.database) != self._file
+
+    def sql(self, sql: str, params: Mapping[str, Any] | None = None) -> duckdb.DuckDBPyRelation:
+        """One SELECT as a DuckDB relation: `.fetchall()`, `.df()`, `.pl()`, `.arrow()`, `.filter(…)`, `.show()`.
+
+        `params` are the values of `$name` in `sql`. The query runs when the relation is read, each time anew;
+        `.materialize()` keeps its rows. pandas, polars and pyarrow are needed only for what they give. Raises
+        `UsageError` for anything but one SELECT and for parameters that do not fit, `DebatebenchError` for names that
+        are not there; what goes wrong while rows are read is raised by DuckDB. Ctrl-C does not stop that, as DuckDB 2.0
+        does not look; see `query`.
+        """
+        con = self.connection
+        with sql_errors():
+            statement, values = one_select(con, sql, params or {}, asking_for=_ASKING_FOR)
+            return con.sql(statement, params=values)
+
+    def query(
+        self,
+        sql: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        limit: int | None = 1000,
+        timeout_s: float | None = 60.0,
+    ) -> QueryResult:
+        """The rows of one SELECT, at most `limit`, as `debatebench query` has them; Ctrl-C and `timeout_s` stop it.
+
+        Raises `UsageError` as `sql` does, and `DebatebenchError` for whatever else goes wrong.
+        """
+        return run_query(self.connection, sql, params, limit=limit, timeout_s=timeout_s, asking_for=_ASKING_FOR)
+
+    @cached_property
+    def runs(self) -> Mapping[str, RunInfo]:
+        """Run tag → run or import, in the order in which they were made."""
+        columns = ", ".join(field.name for field in fields(RunInfo))
+        with sql_errors():
+            rows = self.connection.execute(f"select {columns} from marts.runs order by created_at, run_tag").fetchall()
+        return MappingProxyType({row[0]: RunInfo(*row) for row in rows})
+
+    @cached_property
+    def models(self) -> Mapping[str, ModelInfo]:
+        """Dotted name → SQL model, for all that the last build made, sorted by name.
+
+        Raises `SqlModelError` when the workspace's own SQL models cannot be read.
+        """
+        catalogue, described = read_catalogue(self.connection), self._project.models
+        return MappingProxyType(
+            {
+                name: _model_info(built, catalogue[name], described.get(name))
+                for name, built in sorted(self._builds.items())
+                if name in catalogue
+            }
+        )
+
+    def lineage(self, name: str) -> LineageNode:
+        """Where `schema.model.column` comes from, through every SQL model down to the landed columns.
+
+        For `schema.model`, the SQL models and landed tables that it reads. It is worked out from the SQL files, those
+        of the workspace over the packaged ones. Raises `UsageError` for a name that is not there.
+        """
+        from debatebench.transform.lineage import column_lineage
+
+        return column_lineage(self._project, name)
+
+    @cached_property
+    def _builds(self) -> dict[str, BuiltModel]:
+        from debatebench.transform.state import read_builds
+
+        with sql_errors():
+            return read_builds(self.connection)
+
+    @cached_property
+    def _project(self) -> Project:
+        """The SQL models of the workspace that the file lies in, else the packaged ones."""
+        from debatebench.transform import load_models
+
+        path = self.database.resolve()
+        root = path.parent.parent
+        is_in_workspace = Workspace(root).database == path
+        return load_models(Workspace(root if is_in_workspace else packaged("sql").parent).files("sql", "**/*"))
+
+
+def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None) -> ModelInfo:
+    from debatebench.transform.versions import is_prerelease
+
+    described = {column.name.lower(): column.description for column in model.properties.columns} if model else {}
+    return ModelInfo(
+        name=built.name,
+        description=model.properties.description if model else "",
+        columns=tuple(ColumnInfo(name, type_, described.get(name.lower(), "")) for name, type_ in relation.columns),
+        materialized=built.materialized,
+        version=built.version,
+        alias_of=model.alias_of if model else None,
+        is_prerelease=model is not None and is_prerelease(model),
+        deprecation_date=model.properties.deprecation_date if model else None,
+        rows=built.rows,
+        built_at=built.built_at,
+    )
+
+
+def _identity(database: Path) -> tuple[int, int, int] | None:
+    """Changes when another file is put in the place of this one. `None` when there is none."""
+    try:
+        status = database.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_mtime_ns
+
+
+def _close(con: duckdb.DuckDBPyConnection) -> None:
+    import duckdb
+
+    # Somebody's query may go on in another thread; then there is nothing to be done.
+    with suppress(duckdb.Error):
+        con.close()

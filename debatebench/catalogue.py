@@ -1,0 +1,40 @@
+"""What a warehouse holds: its tables and views with their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Relation", "read_catalogue"]
+
+_COLUMNS = """
+select c.schema_name || '.' || c.table_name as name, r.kind, c.column_name, c.data_type
+from duckdb_columns() as c
+join (
+    select table_oid as oid, 'table' as kind from duckdb_tables() where database_name = current_database()
+    union all
+    select view_oid, 'view' from duckdb_views() where database_name = current_database() and not internal
+) as r on r.oid = c.table_oid
+where c.database_name = current_database() and not c.internal
+order by name, c.column_index
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table or view: its dotted name, which of the two it is, and its columns as (name, DuckDB type) in order."""
+
+    name: str
+    kind: str
+    columns: tuple[tuple[str, str], ...]
+
+
+def read_catalogue(con: duckdb.DuckDBPyConnection) -> dict[str, Relation]:
+    """Dotted name → relation of everything in the warehouse, sorted by name."""
+    found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
+    for name, kind, column, type_name in con.execute(_COLUMNS).fetchall():
+        found.setdefault(name, (kind, []))[1].append((column, type_name))
+    return {name: Relation(name, kind, tuple(columns)) for name, (kind, columns) in found.items()}

@@ -1,0 +1,159 @@
+"""The typer application: global options, every command, and what becomes of errors."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from debatebench import __version__
+from debatebench.cli import configure, export, models, play, publish, query, show, warehouse
+from debatebench.cli.common import note
+from debatebench.errors import DebatebenchError, InterruptedRunError
+
+__all__ = ["COMMANDS", "make_app", "run_app"]
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "init": configure.init,
+    "run": play.run,
+    "import": warehouse.import_,
+    "land": warehouse.land,
+    "build": warehouse.build,
+    "rate": warehouse.rate,
+    "show-leaderboard": show.show_leaderboard,
+    "summarize": show.summarize,
+    "inspect-debate": show.inspect_debate,
+    "query": query.query,
+    "sql": query.sql,
+    "report": publish.report,
+    "test": models.run_tests,
+    "lineage": models.lineage,
+    "diff-models": models.diff_models,
+    "docs": models.docs,
+    "export": export.export,
+}
+ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"debatebench {__version__}")
+        raise typer.Exit
+
+
+def _global_options(
+    context: typer.Context,
+    root: Annotated[
+        Path,
+        typer.Option(help="The workspace: where configs/, sql/, reports/ and warehouse/ are.", file_okay=False),
+    ] = Path("."),
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    context.obj = root
+
+
+def make_app(arguments: Sequence[str]) -> typer.Typer:
+    """The application for a command line.
+
+    Commands that `arguments` does not name are there by name and first line only, which is all that the overview shows:
+    working out the options of every command takes longer than everything else that `--help` does.
+    """
+    # Without rich's markup and tracebacks `--help` starts twice as fast, and an error stays one line.
+    app = typer.Typer(
+        name="debatebench",
+        help="LLM debate tournaments, judged by panels of LLMs, in a DuckDB warehouse of versioned SQL models.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        add_completion=False,
+    )
+    app.callback()(_global_options)
+    for name, command in COMMANDS.items():
+        app.command(name)(command if name in arguments else _by_name_only(command))
+    for alias, name in ALIASES.items():
+        if alias in arguments:
+            app.command(alias, hidden=True)(COMMANDS[name])
+    return app
+
+
+def _by_name_only(command: Callable[..., None]) -> Callable[[], Any]:
+    def listed() -> None:
+        raise AssertionError("a command that is only listed cannot be called")
+
+    listed.__doc__ = command.__doc__
+    return listed
+
+
+def run_app(arguments: Sequence[str] | None = None) -> None:
+    """Run a command line (default: that of this process) and leave with its exit code.
+
+    Our errors, and whatever the disk or DuckDB refuses, become one line on stderr. SIGINT and SIGTERM end any command
+    with 130.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    _mend_streams()
+    signals = _raise_on_signals()
+    try:
+        make_app(arguments)(arguments)
+    except SystemExit as left:
+        if signals and left.code == InterruptedRunError.exit_code:
+            note("Interrupted.")
+        raise
+    except Exception as error:
+        told = _explained(error, is_interrupted=bool(signals))
+        if told is None:
+            raise
+        note(told[0])
+        sys.exit(told[1])
+
+
+def _explained(error: Exception, *, is_interrupted: bool) -> tuple[str, int] | None:
+    """What to say about an error, and the exit code; None for a mistake of ours, which needs its traceback."""
+    duckdb = sys.modules.get("duckdb")
+    if isinstance(error, DebatebenchError):
+        return f"Error: {error}", error.exit_code
+    if is_interrupted:
+        # What a signal breaks off in the middle of somebody else's code comes out as any exception.
+        return "Interrupted.", InterruptedRunError.exit_code
+    if isinstance(error, OSError):
+        name = error.filename2 or error.filename
+        return f"Error: {f'{name}: ' if name else ''}{error.strerror or error}.", DebatebenchError.exit_code
+    if duckdb is not None and isinstance(error, duckdb.Error):
+        return f"Error: DuckDB refused: {str(error).splitlines()[0]}", DebatebenchError.exit_code
+    return None
+
+
+def _raise_on_signals() -> list[int]:
+    """Have SIGINT and SIGTERM raise `KeyboardInterrupt`, so that what is open gets closed; the list holds what came."""
+    came: list[int] = []
+
+    def interrupt(number: int, _: object) -> None:
+        came.append(number)
+        if "duckdb" in sys.modules and not hasattr(sys.modules["duckdb"], "connect"):
+            # An exception in the middle of its import aborts the process with a page of text.
+            os._exit(InterruptedRunError.exit_code)
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    return came
+
+
+def _mend_streams() -> None:
+    """Have a way to write what the encoding lacks, and a place to write to where a stream is closed.
+
+    Otherwise the next file that is opened, maybe a journal, gets the number that libraries print to.
+    """
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,0 +1,62 @@
+"""`debatebench export`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from debatebench.cli.common import note, now, workspace_of
+
+if TYPE_CHECKING:
+    from debatebench.export.manifest import LeftOut
+
+__all__ = ["export"]
+
+_MOST_NAMES = 5
+
+
+class ExportFormat(StrEnum):
+    """What an export is made of."""
+
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+    DUCKDB = "duckdb"
+    DBT = "dbt"
+
+
+def export(
+    context: typer.Context,
+    format_name: Annotated[ExportFormat, typer.Option("--format", help="What to write.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder of the export; it is made, whole or not at all.")],
+    run_tag: Annotated[
+        list[str] | None, typer.Option("--run-tag", help="Export this run; may be given again. Default: all.")
+    ] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            help="Tables of a Parquet export: as for build, and raw.NAME. Default: marts.* ratings.*",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the export that the folder holds.")] = False,
+) -> None:
+    """Write runs as Parquet, JSONL, a DuckDB file or a dbt project."""
+    from debatebench.export import export as write_export
+
+    done = write_export(
+        workspace_of(context), format_name.value, out, run_tags=run_tag, select=select, force=force, now=now()
+    )
+    for part in done.manifest.left_out:
+        note(f"Left out: {_told(part)}")
+    runs = len(done.manifest.run_tags)
+    typer.echo(f"{len(done.manifest.files)} files of {runs} {'run' if runs == 1 else 'runs'}: {done.folder}")
+
+
+def _told(part: LeftOut) -> str:
+    """One line; the manifest has all names."""
+    names = ", ".join(part.names[:_MOST_NAMES]) + (", …" if len(part.names) > _MOST_NAMES else "")
+    of = f" of run '{part.run_tag}'" if part.run_tag else ""
+    return f"{part.count:,} {part.what}{of}{f' ({names})' if names else ''}: {part.why}."

@@ -1,0 +1,186 @@
+"""Commands that run your SQL: query, sql."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
+from debatebench.errors import DebatebenchError, StuckQueryError, UsageError
+
+if TYPE_CHECKING:
+    from debatebench.workspace import Workspace
+
+__all__ = ["query", "sql"]
+
+ParamOption = Annotated[list[str] | None, typer.Option("--param", help="name=value, for $name in the query.")]
+TimeoutOption = Annotated[float, typer.Option("--timeout", min=0.1, help="Stop a query after so many seconds.")]
+
+_PRINTED_ROWS = 1000
+# Twice what DuckDB may use, for the rows as Python has them; and the stacks of its threads.
+_MEMORY = 4 * 2**30
+_MEMORY_PER_CPU = 32 * 2**20
+_SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet", ".txt": "table"}
+
+
+class ResultFormat(StrEnum):
+    """How the result of a query is printed or written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    PARQUET = "parquet"
+
+
+def query(
+    context: typer.Context,
+    sql: Annotated[str | None, typer.Argument(help="One SELECT statement; `-` reads it from standard input.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="Read the statement from a file.")] = None,
+    param: ParamOption = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=0, help="Most rows; 0 for all. Default: 1000 printed, all in a file.")
+    ] = None,
+    timeout: TimeoutOption = 60.0,
+    output_path: Annotated[Path | None, typer.Option("--output", help="Write to a file instead of printing.")] = None,
+    output: Annotated[
+        ResultFormat | None, typer.Option("--format", help="Default: as the name of --output ends, else a table.")
+    ] = None,
+) -> None:
+    """Ask the warehouse one SELECT; nothing else can be read, and nothing changed."""
+    from debatebench.query import parse_params, run_query
+
+    workspace = workspace_of(context)
+    statement, params = _statement(sql, file), parse_params(param or [])
+    if output_path is not None:
+        form = output.value if output else _SUFFIXES.get(output_path.suffix.lower(), "table")
+        with _guarded():
+            _write(workspace, statement, params, output_path, form, limit or None, timeout)
+        return
+    if output == ResultFormat.PARQUET:
+        raise UsageError("Parquet is no text: name a file with --output FILE.")
+    limit = _PRINTED_ROWS if limit is None else limit
+    with _guarded():
+        result = run_query(workspace.database, statement, params, limit=limit or None, timeout_s=timeout)
+    print_rows(result.columns, result.rows, Format(output.value if output else "table"))
+    if result.truncated:
+        note(f"Only the first {limit} rows; --limit 0 gives all.")
+
+
+def sql(
+    context: typer.Context,
+    param: ParamOption = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Most rows to print; 0 for all.")] = _PRINTED_ROWS,
+    timeout: TimeoutOption = 60.0,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Ask the warehouse one SELECT after the other, at a prompt or through a pipe."""
+    from debatebench.query import parse_params
+    from debatebench.sql_prompt import history_file, interact, run_lines
+    from debatebench.sql_session import Settings, SqlSession
+
+    settings = Settings(output.value, limit, timeout, parse_params(param or []))
+    is_for_people = sys.stdin.isatty() and sys.stdout.isatty()
+    with _guarded():
+        session = SqlSession(workspace_of(context).database, settings, note, is_for_people=is_for_people)
+        if is_for_people:
+            interact(session, history_file(os.environ))
+        else:
+            run_lines(session, _standard_input().splitlines())
+        if session.has_stuck_query:
+            _leave_at_once(0)
+        session.close()
+
+
+def _write(
+    workspace: Workspace,
+    statement: str,
+    params: dict[str, object],
+    path: Path,
+    form: str,
+    limit: int | None,
+    timeout: float,
+) -> None:
+    """Write the whole result to a file."""
+    from debatebench.files import write_atomically
+    from debatebench.parquet import write_parquet
+    from debatebench.query import run_query
+    from debatebench.tables import render
+
+    _refuse_to_overwrite(workspace, path)
+    if form == "parquet":
+        rows = write_parquet(workspace.database, statement, params, path, limit=limit, timeout_s=timeout)
+    else:
+        result = run_query(workspace.database, statement, params, limit=limit, timeout_s=timeout)
+        rows = len(result.rows)
+        try:
+            write_atomically(path, render(result.columns, result.rows, form))
+        except OSError as error:
+            raise DebatebenchError(f"{path} cannot be written: {error.strerror}.") from error
+    note(f"{rows} rows: {path}")
+
+
+def _refuse_to_overwrite(workspace: Workspace, path: Path) -> None:
+    """Refuse a file of the warehouse itself: the database, a journal, an import."""
+    where, database = path.resolve(), workspace.database.resolve()
+    kept = (workspace.journal.resolve(), workspace.imports.resolve())
+    is_database = where.parent == database.parent and where.name.lstrip(".").startswith(database.name)
+    if is_database or any(where.is_relative_to(folder) for folder in kept):
+        raise UsageError(f"{path} belongs to the warehouse: name another file for the result.")
+
+
+@contextmanager
+def _guarded() -> Iterator[None]:
+    """Bound the memory of this process while other people's SQL runs, and end it even if a query does not stop."""
+    _bound_memory()
+    try:
+        yield
+    except StuckQueryError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        _leave_at_once(error.exit_code)
+
+
+def _bound_memory() -> None:
+    """Bound what Python makes of the rows; DuckDB bounds what it uses itself. Not every system can."""
+    import resource
+
+    wanted = _MEMORY + _MEMORY_PER_CPU * (os.cpu_count() or 1)
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most)
+        )
+
+
+def _leave_at_once(code: int) -> None:
+    """End the process without waiting for the thread of a query that goes on."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _statement(sql: str | None, file: Path | None) -> str:
+    """The SQL text, from exactly one of argument, file or standard input."""
+    if (sql is None) == (file is None):
+        raise UsageError('Give the query as an argument ("select …"), or with --file, not both.')
+    if file is None:
+        return _standard_input() if sql == "-" else str(sql)
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"Cannot read the query in {file}: {reason}.") from error
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError("Cannot read standard input: it is not UTF-8 text.") from error

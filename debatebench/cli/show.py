@@ -1,0 +1,125 @@
+"""Commands that show what the warehouse holds: show-leaderboard, summarize, inspect-debate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
+
+__all__ = ["inspect_debate", "show_leaderboard", "summarize"]
+
+RunTagOption = Annotated[str | None, typer.Option("--run-tag", help="Default: the run that was landed last.")]
+
+_LEADERBOARD = """
+select
+    rank,
+    model_id,
+    rating,
+    games,
+    wins,
+    losses,
+    ties,
+    win_rate,
+    pro_win_rate,
+    con_win_rate,
+    mean_score,
+    cost_usd
+from marts.leaderboard
+where run_tag = $run_tag and is_displayed
+order by rank
+"""
+
+_HIDDEN = """
+select count(*) as hidden, any_value(r.min_games_for_display) as least
+from marts.leaderboard as l
+join staging.stg_runs as r on r.run_tag = l.run_tag
+where l.run_tag = $run_tag and not l.is_displayed
+"""
+
+_DECIMALS = {
+    "rating": 1,
+    "win_rate": 3,
+    "pro_win_rate": 3,
+    "con_win_rate": 3,
+    "mean_score": 2,
+    "cost_usd": 4,
+}
+
+
+def show_leaderboard(
+    context: typer.Context,
+    run_tag: RunTagOption = None,
+    top: Annotated[int | None, typer.Option("--top", min=1, help="Only the best N debaters.")] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Print the debaters of a run by rating: the judges' preference in debates, not truth."""
+    from debatebench.inspection import check_marts
+    from debatebench.landing import pick_run_tag
+    from debatebench.query import open_for_query, run_query
+
+    with closing(open_for_query(workspace_of(context).database)) as con:
+        run_tag = pick_run_tag(con, run_tag)
+        check_marts(con)
+        found = run_query(con, _LEADERBOARD, {"run_tag": run_tag}, limit=None)
+        hidden, least = run_query(con, _HIDDEN, {"run_tag": run_tag}).rows[0]
+        (simulated,) = run_query(
+            con, "select is_simulated from marts.runs where run_tag = $run_tag", {"run_tag": run_tag}
+        ).rows[0]
+    rows = found.rows if top is None else found.rows[:top]
+    print_rows(found.columns, _rounded(found.columns, rows) if output is Format.TABLE else rows, output)
+    note(f"Run '{run_tag}': Elo from the panels' winners; it measures judges' preference, not truth.")
+    if simulated:
+        note("Debaters or judges of this run are simulated: it says nothing about real models.")
+    if hidden:
+        note(f"{hidden} debaters with fewer than {least} games are not shown.")
+    if top is not None and len(found.rows) > top:
+        note(f"{len(found.rows) - top} more debaters: leave out --top.")
+
+
+def _rounded(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """The rows as people read them: no more digits than mean something."""
+    return [
+        [value if value is None or name not in _DECIMALS else round(value, _DECIMALS[name]) for name, value in pairs]
+        for pairs in (zip(columns, row, strict=True) for row in rows)
+    ]
+
+
+def summarize(
+    context: typer.Context,
+    run_tag: RunTagOption = None,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out-dir", help="Where the CSV files go. Default: warehouse/summaries/<run tag>.")
+    ] = None,
+) -> None:
+    """Write a run's eleven summary tables as CSV files."""
+    from debatebench.landing import pick_run_tag
+    from debatebench.query import open_for_query
+    from debatebench.summaries import write_summaries
+
+    workspace = workspace_of(context)
+    with closing(open_for_query(workspace.database)) as con:
+        run_tag = pick_run_tag(con, run_tag)
+        paths = write_summaries(con, run_tag, out_dir or workspace.warehouse / "summaries" / run_tag)
+    for path in paths:
+        typer.echo(str(path))
+
+
+def inspect_debate(
+    context: typer.Context,
+    debate_id: Annotated[str, typer.Argument(help="The debate's id, or its beginning where that is unique.")],
+    run_tag: Annotated[
+        str | None, typer.Option("--run-tag", help="Needed only where two runs hold the same id.")
+    ] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Print one debate: the motion, every speech, every judge's verdict."""
+    from debatebench.inspection import find_debate, render_debate
+
+    debate = find_debate(workspace_of(context).database, debate_id, run_tag)
+    sys.stdout.write(render_debate(debate, output.value))

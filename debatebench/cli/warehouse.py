@@ -1,0 +1,124 @@
+"""Commands that change the warehouse: import, land, build, rate."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from debatebench.cli.common import note, now, workspace_of
+
+if TYPE_CHECKING:
+    from debatebench.warehouse import Update
+
+__all__ = ["build", "import_", "land", "rate", "report_update"]
+
+NoBuildOption = Annotated[bool, typer.Option("--no-build", help="Land only; leave the SQL models for a later build.")]
+RunTagArgument = Annotated[str, typer.Option("--run-tag", help="The name of the run.")]
+
+
+def report_update(update: Update) -> None:
+    """Say what an update of the warehouse did."""
+    for landed in update.landed:
+        if landed.rows is None:
+            note(f"{landed.run_tag}: landed before, unchanged")
+        else:
+            debates = landed.rows.get("debates", 0)
+            note(f"{landed.run_tag}: landed {debates:,} debates, {sum(landed.rows.values()):,} rows")
+    if update.build is not None:
+        note(f"built {len(update.build.built)} SQL models, {len(update.build.unchanged)} unchanged")
+        for warning in update.build.warnings:
+            note(f"Warning: {warning}")
+
+
+def import_(
+    context: typer.Context,
+    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="debatebench, debateflow or panelbench.")],
+    path: Annotated[Path, typer.Argument(help="A file or folder in that format.")],
+    run_tag: RunTagArgument,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let records that differ from kept ones replace them.")
+    ] = False,
+    no_build: NoBuildOption = False,
+) -> None:
+    """Import debates, annotations or gold verdicts of another system under a run tag."""
+    from debatebench.importers.store import add_import
+    from debatebench.warehouse import update_warehouse
+
+    workspace = workspace_of(context)
+    report = add_import(workspace, run_tag, format_name, path, replace=replace)
+    for warning in report.warnings:
+        note(f"Warning: {warning}")
+    typer.echo(report.summary())
+    report_update(update_warehouse(workspace, [run_tag], now=now, build=not no_build))
+
+
+def land(
+    context: typer.Context,
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Land this run only; default: all.")] = None,
+    no_build: NoBuildOption = False,
+) -> None:
+    """Land what journals and kept imports hold, and build the SQL models."""
+    from debatebench.warehouse import update_warehouse
+
+    workspace = workspace_of(context)
+    report_update(update_warehouse(workspace, None if run_tag is None else [run_tag], now=now, build=not no_build))
+
+
+def build(
+    context: typer.Context,
+    select: Annotated[
+        list[str] | None,
+        typer.Option("--select", help="Only these SQL models: name, +name, name+, tag:x, path:sql/marts."),
+    ] = None,
+    full_refresh: Annotated[bool, typer.Option("--full-refresh", help="Build also what has not changed.")] = False,
+    from_journals: Annotated[
+        bool, typer.Option("--from-journals", help="Make the whole file anew from journals and kept imports.")
+    ] = False,
+) -> None:
+    """Build the SQL models and ratings in the warehouse."""
+    from debatebench.warehouse import build_is_current, update_warehouse
+
+    workspace = workspace_of(context)
+    if not (select or full_refresh or from_journals) and build_is_current(workspace):
+        typer.echo("Nothing has changed since the last build.")
+        return
+    update = update_warehouse(
+        workspace,
+        None if from_journals else [],
+        now=now,
+        from_scratch=from_journals,
+        select=select,
+        full_refresh=full_refresh,
+    )
+    report_update(update)
+    typer.echo(f"{workspace.database} is up to date.")
+
+
+def rate(
+    context: typer.Context,
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Default: the run that was landed last.")] = None,
+    ratings_path: Annotated[
+        Path | None, typer.Option("--ratings-path", help="Default: warehouse/ratings/<run tag>.json.")
+    ] = None,
+) -> None:
+    """Compute the ratings again and write them as JSON."""
+    from debatebench.files import write_atomically
+    from debatebench.landing import pick_run_tag
+    from debatebench.query import open_for_query
+    from debatebench.summaries import ratings_json
+    from debatebench.warehouse import build_is_current, update_warehouse
+
+    workspace = workspace_of(context)
+    with closing(open_for_query(workspace.database)) as con:
+        run_tag = pick_run_tag(con, run_tag)
+    if not build_is_current(workspace):
+        update_warehouse(workspace, [], now=now)
+    with closing(open_for_query(workspace.database)) as con:
+        ratings = ratings_json(con, run_tag)
+    path = ratings_path or workspace.warehouse / "ratings" / f"{run_tag}.json"
+    write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
+    typer.echo(f"{len(ratings['models'])} debaters of run '{run_tag}' rated: {path}")

@@ -1,0 +1,73 @@
+"""Errors that a user can cause or meet, each with the exit code that the command ends with.
+
+DebatebenchError                1
+├── UsageError                  2   wrong arguments, or inputs that do not fit together
+│   └── ConfigError             2   a configuration file that cannot be used
+├── StuckQueryError             1   a query that goes on although it was told to stop
+├── SqlModelError               1   a SQL model, its YAML or its test that cannot be built or run
+├── DamagedDataError            3   a journal, import or warehouse that is not what was written
+├── BusyError                   4   another process holds the run or the warehouse
+├── RunIncompleteError          5   the run ended, but debates are missing
+├── RegressionError             6   a comparison found a drop beyond its interval
+└── InterruptedRunError       130   the user stopped the run
+
+A message names the thing and the way out, in one sentence, and never holds a key.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DebatebenchError(Exception):
+    """Something went wrong that the user can understand and act on."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(DebatebenchError):
+    """The arguments, or the inputs they name, do not fit together."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A configuration file holds something that is not allowed."""
+
+
+class StuckQueryError(DebatebenchError):
+    """A query goes on although it was told to stop; its connection cannot be used or closed any more."""
+
+
+class SqlModelError(DebatebenchError):
+    """A SQL model, the YAML beside it or a test of it cannot be read, built or run."""
+
+
+class DamagedDataError(DebatebenchError):
+    """A file is not what was written: a bad checksum, a torn record, a value outside its schema."""
+
+    exit_code = 3
+
+
+class BusyError(DebatebenchError):
+    """Another process holds the run or the warehouse."""
+
+    exit_code = 4
+
+
+class RunIncompleteError(DebatebenchError):
+    """The run ended with debates missing."""
+
+    exit_code = 5
+
+
+class RegressionError(DebatebenchError):
+    """A comparison found a drop beyond its interval."""
+
+    exit_code = 6
+
+
+class InterruptedRunError(DebatebenchError):
+    """The user stopped the run; what was answered is in the journal."""
+
+    exit_code = 130

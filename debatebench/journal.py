@@ -1,0 +1,332 @@
+"""The journal of a run: append, sync in groups, read, recover.
+
+One file per run, one event per line, `seq crc32 json\\n`, mode 0600. The CRC covers sequence number and JSON and starts
+from the CRC of the line before, so that a line that is changed, lost, repeated or moved is noticed. JSON is ASCII, so
+hostile text cannot break a line. Each event leaves in one `write`, which survives the death of the process; one thread
+calls `fdatasync` for all who wait, which survives the loss of power.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from debatebench.errors import BusyError, DamagedDataError, DebatebenchError
+from debatebench.files import make_folder
+
+__all__ = ["JOURNAL_FORMAT", "Event", "Journal", "has_begun", "read_journal"]
+
+JOURNAL_FORMAT = 1
+"""What a header says of the events after it; a change that an older version would misread gets the next number."""
+
+# While one sync runs, others gather; this pause lets a few more join, which halves the syncs at no cost in span.
+_GATHERING_S = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A journalled event: its sequence number, its place in the file, and its data (`data["type"]` names the kind)."""
+
+    seq: int
+    offset: int
+    length: int
+    data: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Tail:
+    """How far a journal is sound: the bytes, the events and the CRC of the last sound line."""
+
+    offset: int = 0
+    seq: int = 0
+    crc: int = 0
+
+
+def _encode(seq: int, crc_before: int, data: dict[str, Any]) -> tuple[bytes, int]:
+    """One line and its CRC."""
+    payload = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    number = str(seq).encode("ascii")
+    crc = zlib.crc32(number + b" " + payload, crc_before)
+    return b"%b %08x %b\n" % (number, crc, payload), crc
+
+
+def _decode(line: bytes, tail: _Tail) -> dict[str, Any] | None:
+    """The data of a sound line that follows `tail`, or None; `tail` moves past it."""
+    number, _, rest = line.rstrip(b"\n").partition(b" ")
+    crc_text, _, payload = rest.partition(b" ")
+    expected = str(tail.seq + 1).encode("ascii")
+    crc = zlib.crc32(expected + b" " + payload, tail.crc)
+    if number != expected or crc_text != b"%08x" % crc or not line.endswith(b"\n"):
+        return None
+    try:
+        data = json.loads(payload)
+    except ValueError:
+        return None
+    if not isinstance(data, dict):
+        return None
+    tail.seq, tail.crc, tail.offset = tail.seq + 1, crc, tail.offset + len(line)
+    return data
+
+
+def _read(path: Path, tail: _Tail) -> Iterator[Event]:
+    """Yield sound events and move `tail`; stop at a torn last line; raise at damage anywhere else."""
+    with open(path, "rb") as file:
+        while line := file.readline():
+            offset = tail.offset
+            data = _decode(line, tail)
+            if data is not None:
+                _check_format(path, data)
+                yield Event(tail.seq, offset, len(line), data)
+            # A line without an end is the last one, whatever a run that goes on has written behind it meanwhile.
+            elif line.endswith(b"\n") and file.read(1):
+                raise DamagedDataError(
+                    f"{path}: line {tail.seq + 1} at byte {offset} is damaged, the lines before it are sound. "
+                    "Restore the file from a copy, or move it elsewhere to go on without this run."
+                )
+            else:
+                return
+
+
+def _check_format(path: Path, data: dict[str, Any]) -> None:
+    """Refuse what another version wrote in another way, before it is misread."""
+    if data.get("type") == "header" and data.get("format") != JOURNAL_FORMAT:
+        raise DamagedDataError(
+            f"{path} is a journal of format {data.get('format')}, and this version of debatebench knows format "
+            f"{JOURNAL_FORMAT} only; use the version that wrote it, or a newer one."
+        )
+
+
+def has_begun(path: Path) -> bool:
+    """Whether the first event of a journal is whole; before it, nothing was asked and there is nothing to land."""
+    try:
+        with open(path, "rb") as file:
+            return file.readline().endswith(b"\n")
+    except OSError as error:
+        raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
+
+
+def read_journal(path: Path) -> Iterator[Event]:
+    """Yield the events of a journal in order, also while its run goes on; a torn last line is not an event.
+
+    Raises `DamagedDataError` with file, line and byte offset for damage anywhere else.
+    """
+    try:
+        yield from _read(path, _Tail())
+    except OSError as error:
+        raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
+
+
+class Journal:
+    """An open journal, held by this process alone. Use `Journal.open`, and as a context manager."""
+
+    def __init__(self, path: Path, descriptor: int, tail: _Tail) -> None:
+        self.path = path
+        self._descriptor = descriptor
+        self._tail = tail
+        self._failure: str | None = None
+        self._synced = tail.seq
+        self._lock = threading.Condition()
+        self._waiting: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._closing = False
+        self._syncer = threading.Thread(target=self._sync_for_all, name="journal-sync", daemon=True)
+        self._syncer.start()
+
+    @classmethod
+    def open(cls, path: Path, index: Callable[[Event], None] | None = None) -> Self:
+        """Open or create the journal at `path`, lock it, and set a torn last line aside in `<name>.torn-<byte>`.
+
+        `index` is given every event found, whole; the journal itself keeps none of them in memory. Raises
+        `BusyError` when another process holds the run, `DamagedDataError` when a line that is not the last is damaged.
+        """
+        try:
+            return cls._open(path, index)
+        except OSError as error:
+            raise DebatebenchError(f"Cannot open the journal {path}: {error.strerror}.") from error
+
+    @classmethod
+    def _open(cls, path: Path, index: Callable[[Event], None] | None) -> Self:
+        created = not path.exists()
+        make_folder(path.parent)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BusyError(
+                    f"Run '{path.stem}' is being played by another process; wait for it or stop it first."
+                ) from None
+            tail = _Tail()
+            for event in _read(path, tail):
+                if index is not None:
+                    index(event)
+            _set_torn_tail_aside(path, descriptor, tail)
+            if created:
+                _sync_folder(path.parent)
+            return cls(path, descriptor, tail)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    @property
+    def count(self) -> int:
+        """How many events the journal holds."""
+        return self._tail.seq
+
+    def append(self, data: dict[str, Any]) -> int:
+        """Write one event and return its sequence number. It survives this process; `durable` waits for the disk.
+
+        When the disk refuses, the file is cut back to its last whole line and every later append raises too, so that
+        nothing is bought that cannot be kept.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise DebatebenchError(self._failure)
+            line, crc = _encode(self._tail.seq + 1, self._tail.crc, data)
+            try:
+                self._write(line)
+            except OSError as error:
+                self._failure = self._refusal("written", error)
+                # Where even this is refused, the next session sets the torn line aside.
+                with suppress(OSError):
+                    os.ftruncate(self._descriptor, self._tail.offset)
+                raise DebatebenchError(self._failure) from error
+            self._tail.seq, self._tail.crc, self._tail.offset = self._tail.seq + 1, crc, self._tail.offset + len(line)
+            self._lock.notify_all()
+            return self._tail.seq
+
+    def _write(self, line: bytes) -> None:
+        """Write all of `line`; the kernel may take a long one in pieces."""
+        view = memoryview(line)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+    async def durable(self, seq: int) -> None:
+        """Wait until event `seq` is on the disk."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            if self._failure is not None:
+                raise DebatebenchError(self._failure)
+            if self._synced >= seq:
+                return
+            future: asyncio.Future[None] = loop.create_future()
+            self._waiting.append((seq, loop, future))
+            self._lock.notify_all()
+        await future
+
+    def read_at(self, offset: int, length: int) -> dict[str, Any]:
+        """The data of the event at this place, as `Event.offset` and `Event.length` gave it."""
+        line = os.pread(self._descriptor, length, offset)
+        data: dict[str, Any] = json.loads(line.split(b" ", 2)[2])
+        return data
+
+    def _sync_for_all(self) -> None:
+        """The thread that syncs: one `fdatasync` serves everybody who waited when it began."""
+        while True:
+            with self._lock:
+                while self._synced == self._tail.seq and not self._closing:
+                    self._lock.wait()
+                if self._synced == self._tail.seq:
+                    return
+                hurry = self._closing
+            if not hurry:
+                time.sleep(_GATHERING_S)
+            with self._lock:
+                target = self._tail.seq
+            try:
+                os.fdatasync(self._descriptor)
+            except OSError as error:
+                self._fail(error)
+                return
+            self._wake(target)
+
+    def _wake(self, target: int) -> None:
+        """Tell everybody who waits for an event up to `target` that it is on the disk."""
+        with self._lock:
+            self._synced = target
+            served = [w for w in self._waiting if w[0] <= target]
+            self._waiting = [w for w in self._waiting if w[0] > target]
+            self._lock.notify_all()
+        for _, loop, future in served:
+            _tell(loop, future, None)
+
+    def _fail(self, error: OSError) -> None:
+        """A sync failed: what was written since the last one may be lost, so nobody may act on it."""
+        with self._lock:
+            self._failure = self._refusal("made durable", error)
+            waiting, self._waiting = self._waiting, []
+            self._lock.notify_all()
+        for _, loop, future in waiting:
+            _tell(loop, future, DebatebenchError(self._failure))
+
+    def _refusal(self, what: str, error: OSError) -> str:
+        return (
+            f"The journal {self.path} cannot be {what}: {error.strerror}. "
+            "Make room or mend the disk, and start the run again; it goes on where it stopped."
+        )
+
+    def close(self) -> None:
+        """Sync what is written, stop the thread, give up the lock."""
+        with self._lock:
+            if self._closing:
+                return
+            self._closing = True
+            self._lock.notify_all()
+        self._syncer.join()
+        os.close(self._descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _tell(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None], problem: BaseException | None) -> None:
+    """Settle a waiter's future in its own loop; a loop that is closed meanwhile has nobody left who waits."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(_resolve, future, problem)
+
+
+def _resolve(future: asyncio.Future[None], problem: BaseException | None) -> None:
+    """Settle a future whose waiter may have been cancelled meanwhile."""
+    if future.done():
+        return
+    if problem is None:
+        future.set_result(None)
+    else:
+        future.set_exception(problem)
+
+
+def _set_torn_tail_aside(path: Path, descriptor: int, tail: _Tail) -> None:
+    """Move what follows the last sound line into a side file, then cut it off."""
+    size = os.fstat(descriptor).st_size
+    if size == tail.offset:
+        return
+    side = path.with_name(f"{path.name}.torn-{tail.offset}")
+    torn = os.pread(descriptor, size - tail.offset, tail.offset)
+    with open(os.open(side, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(torn)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(path.parent)
+    os.ftruncate(descriptor, tail.offset)
+    os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a created or renamed name in `folder` durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,94 @@
+"""A run's journal → the records that landing wants."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from debatebench.errors import DamagedDataError
+from debatebench.journal import Event, read_journal
+from debatebench.records import TABLES, Call, Record
+
+__all__ = ["journal_header", "journal_records"]
+
+_CUT_SHORT = "the process ended before an answer was kept"
+_UNREAD = "answered, but not read yet: start the run again"
+
+
+def journal_header(path: Path) -> dict[str, Any]:
+    """The first event of the journal; `DamagedDataError` where there is none, or where the file has another's name."""
+    for event in read_journal(path):
+        if event.data.get("type") == "header":
+            run_tag = event.data["plan"]["run_tag"]
+            if run_tag != path.stem:
+                raise DamagedDataError(
+                    f"{path} holds run '{run_tag}': name it {run_tag}.jsonl, or move it elsewhere if it is a copy."
+                )
+            return event.data
+        break
+    raise DamagedDataError(f"{path} does not begin with a header, so it is not the journal of a run.")
+
+
+def journal_records(path: Path) -> Iterator[Record]:
+    """Yield the records of a run as its journal has them now: the plan's, every ended debate's, every call's.
+
+    A debate that was given up and played again later counts as it ended last. An attempt that no session saw the end of
+    is listed as ambiguous. The file is read twice, so that memory holds only what is open and one number per debate.
+    """
+    journal_header(path)
+    last_outcome: dict[str, int] = {}
+    is_answered: dict[tuple[str, int], bool] = {}
+    for event in read_journal(path):
+        data = event.data
+        if data["type"] in ("intent", "response"):
+            is_answered[data["call_id"], data["attempt"]] = data["type"] == "response"
+        elif data["type"] == "outcome" and data["of"] == "debate":
+            last_outcome[data["debate_id"]] = event.seq
+        elif data["type"] == "outcome":
+            for row in data["records"]["calls"]:
+                is_answered.pop((row["call_id"], row["attempt"]), None)
+    run_tag, end = path.stem, event.seq
+    # The run may go on meanwhile; what came after the first reading is for the next landing.
+    for event in itertools.takewhile(lambda e: e.seq <= end, read_journal(path)):
+        data = event.data
+        if data["type"] == "intent" and (key := (data["call_id"], data["attempt"])) in is_answered:
+            yield _unsettled_call(run_tag, data, is_answered=is_answered[key])
+        if data.get("of") == "debate" and last_outcome[data["debate_id"]] != event.seq:
+            continue
+        yield from _records(event, path)
+
+
+def _records(event: Event, path: Path) -> Iterator[Record]:
+    """The records that an event carries, validated against their classes."""
+    for table, rows in event.data.get("records", {}).items():
+        for row in rows:
+            try:
+                yield TABLES[table].model_validate(row)
+            except (KeyError, ValueError) as error:
+                raise DamagedDataError(
+                    f"{path}: event {event.seq} at byte {event.offset} holds a record of '{table}' that this version "
+                    f"does not understand: {str(error).splitlines()[0]}."
+                ) from error
+
+
+def _unsettled_call(run_tag: str, intent: dict[str, Any], *, is_answered: bool) -> Call:
+    """The call of an intent whose end no session saw: it may have been billed."""
+    is_debater = intent["purpose"] == "turn"
+    return Call(
+        run_tag=run_tag,
+        call_id=intent["call_id"],
+        attempt=intent["attempt"],
+        debate_id=intent["debate_id"],
+        step=intent["step"],
+        purpose=intent["purpose"],
+        model_id=intent["member"] if is_debater else None,
+        judge_id=None if is_debater else intent["member"],
+        provider=intent["provider"],
+        model_name=intent["model"],
+        status="answered" if is_answered else "ambiguous",
+        error=_UNREAD if is_answered else _CUT_SHORT,
+        sent_at=intent["sent_at"],
+        request_sha256=intent["request_sha256"],
+    )

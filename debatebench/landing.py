@@ -1,0 +1,171 @@
+"""Landing: records → `raw.*`, one transaction per run, idempotent, checked by counts."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from debatebench.errors import DamagedDataError, UsageError
+from debatebench.records import TABLES, Record, column_types
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = [
+    "check_rows",
+    "create_raw_tables",
+    "insert_records",
+    "land_records",
+    "landed_tags",
+    "outdated_tables",
+    "pick_run_tag",
+    "remove_run",
+    "transaction",
+]
+
+# One NDJSON line holds one row; a speech may be long, and a judge's raw answer longer.
+_LARGEST_ROW = 256 * 1024 * 1024
+
+
+def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the schema `raw` and every table of `records.TABLES` that is not there yet."""
+    con.execute("create schema if not exists raw")
+    for name, record in TABLES.items():
+        columns = ", ".join(f"{column} {sql_type}" for column, sql_type in column_types(record).items())
+        con.execute(f"create table if not exists raw.{name} ({columns})")
+
+
+def outdated_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """The landed tables that are there with other columns than their records have: another version made them."""
+    found: dict[str, dict[str, str]] = {}
+    for table, column, sql_type in con.execute(
+        "select table_name, column_name, data_type from duckdb_columns() "
+        "where schema_name = 'raw' and database_name = current_database() order by table_name, column_index"
+    ).fetchall():
+        found.setdefault(table, {})[column] = sql_type
+    return [table for table, columns in found.items() if table not in TABLES or columns != column_types(TABLES[table])]
+
+
+def landed_tags(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """Every run tag in the warehouse, in order; none in a DuckDB file that nothing was landed in."""
+    if not con.execute("select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'runs'").fetchall():
+        return []
+    return [tag for (tag,) in con.execute("select run_tag from raw.runs order by run_tag").fetchall()]
+
+
+def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
+    """`run_tag` if it was landed; for None, the tag that was landed last. Raises `UsageError` when there is none."""
+    known = landed_tags(con)
+    if not known:
+        raise UsageError("The warehouse holds no run yet: `debatebench run` plays one.")
+    if run_tag is None:
+        last = con.execute("select run_tag from meta.landings order by landed_at desc, run_tag limit 1").fetchall()
+        return str(last[0][0]) if last else known[-1]
+    if run_tag not in known:
+        raise UsageError(f"No run '{run_tag}' in the warehouse. Known: {', '.join(known)}.")
+    return run_tag
+
+
+def remove_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
+    """Delete a run's rows from every landed table."""
+    for name in TABLES:
+        con.execute(f"delete from raw.{name} where run_tag = ?", [run_tag])
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Everything in the block, or nothing: after a failed statement a commit would succeed and keep nothing."""
+    con.execute("begin")
+    try:
+        yield
+        con.execute("commit")
+    except BaseException:
+        con.execute("rollback")
+        raise
+
+
+def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
+    """Replace everything landed under `run_tag` by `records`, and return the rows per table.
+
+    All records must carry `run_tag`, exactly one must be a `Run`, and keys must be unique; otherwise nothing changes
+    and `DamagedDataError` says what is wrong. The records are streamed: memory does not grow with their number.
+    """
+    with _rows_folder(con) as folder:
+        written = _write_rows(folder, run_tag, records)
+        if written.get("runs") != 1:
+            raise DamagedDataError(
+                f"Run '{run_tag}' has {written.get('runs', 0)} run records instead of one: nothing was landed."
+            )
+        with transaction(con):
+            remove_run(con, run_tag)
+            _load_rows(con, folder, run_tag, written)
+    return written
+
+
+def insert_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
+    """Add records to tables that hold none of `run_tag` yet, and return the rows per table.
+
+    The transaction is the caller's. Raises `DamagedDataError` as `land_records` does.
+    """
+    with _rows_folder(con) as folder:
+        written = _write_rows(folder, run_tag, records)
+        _load_rows(con, folder, run_tag, written)
+    return written
+
+
+@contextmanager
+def _rows_folder(con: duckdb.DuckDBPyConnection) -> Iterator[Path]:
+    """An empty folder beside the file that the rows go to, where there is as much room, and where the next publication
+    clears away what a killed process left.
+    """
+    database = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchall()
+    target = Path(database[0][0] or Path(tempfile.gettempdir(), "debatebench"))
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.rows-") as folder:
+        yield Path(folder)
+
+
+def _write_rows(folder: Path, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
+    """Write one NDJSON file per table; DuckDB reads it five times faster than it takes rows from Python."""
+    counts: dict[str, int] = {}
+    files: dict[str, IO[str]] = {}
+    with ExitStack() as stack:
+        for record in records:
+            name = record.table
+            if record.run_tag != run_tag:
+                raise DamagedDataError(f"A record of {name} carries another run tag than '{run_tag}'.")
+            if name not in files:
+                files[name] = stack.enter_context(open(folder / f"{name}.ndjson", "w", encoding="utf-8"))
+            files[name].write(record.model_dump_json())
+            files[name].write("\n")
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _load_rows(con: duckdb.DuckDBPyConnection, folder: Path, run_tag: str, written: Mapping[str, int]) -> None:
+    for name, count in written.items():
+        columns = ", ".join(f"{column}: '{sql_type}'" for column, sql_type in column_types(TABLES[name]).items())
+        con.execute(
+            f"insert into raw.{name} select * from read_json(?, format = 'newline_delimited', columns = {{{columns}}}, "
+            f"maximum_object_size = {_LARGEST_ROW})",
+            [str(folder / f"{name}.ndjson")],
+        )
+        check_rows(con, name, run_tag, count)
+
+
+def check_rows(con: duckdb.DuckDBPyConnection, name: str, run_tag: str, count: int) -> None:
+    """Refuse what was landed in a table when a row got lost on the way or a key comes twice."""
+    key = ", ".join(TABLES[name].key)
+    landed, keys = con.execute(
+        f"select count(*), count(distinct ({key})) from raw.{name} where run_tag = ?", [run_tag]
+    ).fetchall()[0]
+    if landed != count:
+        raise DamagedDataError(f"raw.{name}: {count} records were read for run '{run_tag}', but {landed} arrived.")
+    if keys != count:
+        twice = con.execute(
+            f"select ({key})::varchar from raw.{name} where run_tag = ? group by {key} having count(*) > 1 limit 1",
+            [run_tag],
+        ).fetchall()[0][0]
+        raise DamagedDataError(f"raw.{name}: the key ({key}) = {twice} comes more than once.")

@@ -1,0 +1,97 @@
+"""Panels: which judges sit on which debate, drawn at random or evened out. Pure and seeded."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+__all__ = ["PanelBalance", "random_panel"]
+
+
+def random_panel(pool: Sequence[str], size: int, rng: random.Random) -> tuple[str, ...]:
+    """`size` judges of the pool in random order."""
+    return tuple(rng.sample(list(pool), size))
+
+
+@dataclass
+class PanelBalance:
+    """How often judges have sat, and the choice of the next panel that keeps that even.
+
+    Total use comes first: whoever sat least sits next, so from a pool that is the same for all debates no judge is ever
+    more than one panel ahead of another. Among the panels that this leaves open, one is taken that adds little to the
+    sum of squares of the counts per topic, per pair of debaters and per pair of judges, which evens those out.
+    """
+
+    total: Counter[str] = field(default_factory=Counter)
+    by_topic: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    by_pair: Counter[tuple[Hashable, str]] = field(default_factory=Counter)
+    together: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def seat(self, panel: Iterable[str], topic: Hashable, pair: Hashable) -> None:
+        """Count a panel that sits."""
+        judges = sorted(panel)
+        for judge in judges:
+            self.total[judge] += 1
+            self.by_topic[topic, judge] += 1
+            self.by_pair[pair, judge] += 1
+        self.together.update(combinations(judges, 2))
+
+    def choose(
+        self, pool: Sequence[str], size: int, topic: Hashable, pair: Hashable, rng: random.Random
+    ) -> tuple[str, ...]:
+        """The next panel of `size` judges of `pool`, counted as sitting, in random order. Ties fall to `rng`."""
+        order = rng.sample(list(pool), len(pool))
+        order.sort(key=lambda judge: self.total[judge])
+        level = self.total[order[size - 1]]
+        fixed = [judge for judge in order if self.total[judge] < level]
+        open_to = [judge for judge in order if self.total[judge] == level]
+        chosen = self._best(fixed, open_to, size - len(fixed), topic, pair)
+        self.seat(chosen, topic, pair)
+        rng.shuffle(chosen)
+        return tuple(chosen)
+
+    def _best(self, fixed: list[str], open_to: list[str], count: int, topic: Hashable, pair: Hashable) -> list[str]:
+        """`fixed` and the `count` judges of `open_to` that go best with them."""
+        if count == len(open_to):
+            return fixed + open_to
+        together = {(a, b): self.together[min(a, b), max(a, b)] for a in open_to for b in (*fixed, *open_to) if a != b}
+        alone = {
+            judge: self.by_topic[topic, judge] + self.by_pair[pair, judge] + sum(together[judge, f] for f in fixed)
+            for judge in open_to
+        }
+        return fixed + _grow_and_swap(open_to, count, alone, together)
+
+
+def _grow_and_swap(
+    open_to: list[str], count: int, alone: dict[str, int], together: dict[tuple[str, str], int]
+) -> list[str]:
+    """`count` judges, taken one by one at the least cost, then exchanged one for one as long as that helps."""
+    chosen: list[str] = []
+    left = list(open_to)
+    # What each judge would add to the chosen ones.
+    added = dict(alone)
+    for _ in range(count):
+        best = min(left, key=added.__getitem__)
+        left.remove(best)
+        chosen.append(best)
+        for judge in left:
+            added[judge] += together[judge, best]
+    while True:
+        gain, leaves, joins = max(
+            (
+                alone[old]
+                + sum(together[old, other] for other in chosen if other != old)
+                - alone[new]
+                - sum(together[new, other] for other in chosen if other != old),
+                -i,
+                -k,
+            )
+            for i, old in enumerate(chosen)
+            for k, new in enumerate(left)
+        )
+        if gain <= 0:
+            return chosen
+        chosen[-leaves], left[-joins] = left[-joins], chosen[-leaves]

@@ -1,0 +1,66 @@
+"""Providers by name. A new one is a file and a line in `_FACTORIES`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING
+
+from debatebench.errors import UsageError
+
+if TYPE_CHECKING:
+    from debatebench.config import ModelConfig
+    from debatebench.providers.base import Provider
+
+__all__ = ["KNOWN", "is_simulated", "make_provider", "provider_key"]
+
+
+def _openai_compatible(member: ModelConfig, environ: Mapping[str, str]) -> Provider:
+    from debatebench.providers.openai_compatible import OpenAICompatible
+
+    return OpenAICompatible.of(member, environ)
+
+
+def _simulated(member: ModelConfig, environ: Mapping[str, str]) -> Provider:
+    from debatebench.providers.simulated import Simulated
+
+    return Simulated.of(member)
+
+
+_FACTORIES: dict[str, Callable[[ModelConfig, Mapping[str, str]], Provider]] = {
+    "http": _openai_compatible,
+    "openai": _openai_compatible,
+    "openai_compatible": _openai_compatible,
+    "openrouter": _openai_compatible,
+    "simulated": _simulated,
+}
+_SIMULATED = frozenset({"simulated"})
+
+KNOWN: tuple[str, ...] = tuple(sorted(_FACTORIES))
+"""The names that `provider:` may have in models.yaml and judges.yaml."""
+
+
+def make_provider(member: ModelConfig, environ: Mapping[str, str]) -> Provider:
+    """The provider that answers for a configured debater or judge; nothing is sent yet.
+
+    Raises `UsageError` for an unknown name, a bad or unencrypted address, a key that `environ` lacks, or traits that a
+    simulated member cannot have.
+    """
+    factory = _FACTORIES.get(member.provider)
+    if factory is None:
+        raise UsageError(f"No provider '{member.provider}' (of '{member.id}'). Known: {', '.join(KNOWN)}.")
+    return factory(member, environ)
+
+
+def provider_key(member: ModelConfig) -> Hashable:
+    """Equal for members that can share one provider instance."""
+    if is_simulated(member.provider):
+        traits = json.dumps(member.parameters, sort_keys=True, default=str)
+        prices = (member.pricing.prompt, member.pricing.completion) if member.pricing else None
+        return member.provider, traits, prices
+    return member.provider, member.endpoint, member.api_key_env, member.allow_insecure
+
+
+def is_simulated(provider_name: str) -> bool:
+    """Whether what this provider answers is made up offline."""
+    return provider_name in _SIMULATED

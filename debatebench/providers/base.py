@@ -1,0 +1,180 @@
+"""What a provider is: it sends one request and returns the raw reply; it reads a reply without sending anything.
+
+The two steps are apart because the raw reply is journalled between them: after a restart a reply is read again from the
+journal and never bought again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+__all__ = [
+    "LOCAL_PARAMETERS",
+    "Completion",
+    "FailureKind",
+    "Message",
+    "Provider",
+    "ProviderFailure",
+    "Reply",
+    "Request",
+]
+
+LOCAL_PARAMETERS = frozenset(
+    {
+        "bias",
+        "debatebench",
+        "length_bias",
+        "leniency",
+        "malformed",
+        "noise",
+        "skill",
+        "structured_output",
+        "verbosity",
+        "weakness",
+    }
+)
+"""Parameters that are read here and never reach a network: the traits of simulated debaters and judges, `debatebench`
+(what a simulated one is asked, as data), and `structured_output` (whether to send a JSON schema)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a provider, the same for every attempt. It names no address and holds no key."""
+
+    model: str
+    messages: tuple[Message, ...]
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    json_schema: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request as plain data."""
+        return {
+            "model": self.model,
+            "messages": [{"role": m.role, "content": m.content} for m in self.messages],
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            "json_schema": self.json_schema,
+            "parameters": dict(self.parameters),
+        }
+
+    def sha256(self) -> str:
+        """Hash of the canonical JSON text; equal requests have equal hashes."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back, before any parsing. `headers` holds only what is safe and useful to keep (lower-case names)."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+    received_at: datetime
+    """Naive UTC, for people; durations come from `duration_ms`, which is measured on the monotonic clock."""
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a reply says. Unknown figures are `None`, never 0; `cost` is USD."""
+
+    text: str
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    cost: Decimal | None = None
+    currency: str | None = None
+    cost_details: Mapping[str, Any] | None = None
+    served_model: str | None = None
+    serving_provider: str | None = None
+    generation_id: str | None = None
+
+
+class FailureKind(StrEnum):
+    """What a failed attempt means for money and for the call.
+
+    `unsent`: the request never left and nothing was billed; try again. `retry`: the provider declined for now (429,
+    5xx); try again later. `ambiguous`: it may have been billed; try again and count the possible double. `empty`: an
+    answer without text; try again twice, then final. `failed` (400, 404, …), `refused` (moderation) and `oversize` are
+    final and never asked again. `stop` (401, 402, 403): the whole run stops at once.
+    """
+
+    UNSENT = "unsent"
+    RETRY = "retry"
+    AMBIGUOUS = "ambiguous"
+    EMPTY = "empty"
+    FAILED = "failed"
+    REFUSED = "refused"
+    OVERSIZE = "oversize"
+    STOP = "stop"
+
+
+class ProviderFailure(Exception):  # noqa: N818
+    """An attempt that gave no usable completion. `retry_after_s` is the provider's wish, already clamped to [0, 300].
+
+    `completion` holds tokens, cost and partial text when the reply told them; `partial_body`
+    is what came of a cut body. The message never holds a key.
+    """
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        message: str,
+        *,
+        http_status: int | None = None,
+        retry_after_s: float | None = None,
+        completion: Completion | None = None,
+        partial_body: bytes | None = None,
+        generation_id: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.http_status = http_status
+        self.retry_after_s = retry_after_s
+        self.completion = completion
+        self.partial_body = partial_body
+        self.generation_id = generation_id
+
+
+class Provider(Protocol):
+    """A place that answers requests. Made by `debatebench.providers.make_provider`, once per provider and endpoint."""
+
+    name: str
+    is_simulated: bool
+
+    async def send(self, request: Request) -> Reply:
+        """Send `request` once and return whatever came back with an HTTP status, also an error status.
+
+        Raises `ProviderFailure` (unsent, ambiguous, oversize) when no whole reply arrived.
+        """
+        ...
+
+    def read(self, reply: Reply) -> Completion:
+        """Read a reply, fresh or from the journal. Pure. Raises `ProviderFailure` when it holds no usable answer."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close connections."""
+        ...

@@ -1,0 +1,111 @@
+"""Where requests go: the profiles of known providers, and which addresses are allowed."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from debatebench.errors import UsageError
+
+if TYPE_CHECKING:
+    from debatebench.config import ModelConfig
+
+__all__ = ["PROFILES", "Profile", "completions_url", "key_for"]
+
+_SUFFIX = "/chat/completions"
+_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9a-f:.]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is known of a provider that speaks the chat-completions format."""
+
+    base_url: str | None = None
+    key_variable: str | None = None
+    reports_usd: bool = False
+    """It returns `usage.cost` in USD when asked for it."""
+    takes_schema: bool = False
+    """Its models take `response_format` of type `json_schema`, or it drops the field for those that do not."""
+    token_limit_field: str = "max_tokens"  # noqa: S105
+
+
+PROFILES: dict[str, Profile] = {
+    "openrouter": Profile("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_usd=True, takes_schema=True),
+    # OpenAI's newer models refuse `max_tokens`; the older ones take both names.
+    "openai": Profile(
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+        takes_schema=True,
+        token_limit_field="max_completion_tokens",  # noqa: S106
+    ),
+    "http": Profile(),
+    "openai_compatible": Profile(),
+}
+
+
+def completions_url(member: ModelConfig) -> str:
+    """The address that requests of `member` go to: its `endpoint`, a base URL or a whole one, else its provider's.
+
+    Raises `UsageError` for an address that is none, or that is neither https nor loopback without `allow_insecure`.
+    """
+    address = member.endpoint or PROFILES[member.provider].base_url
+    if not address:
+        raise UsageError(
+            f"'{member.id}' needs an `endpoint`, such as http://localhost:8000/v1, "
+            f"because provider '{member.provider}' has no address of its own."
+        )
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        host = ""
+    is_clean = address.isascii() and address.isprintable() and " " not in address
+    if not is_clean or not _HOST.fullmatch(host) or parts.scheme not in ("http", "https"):
+        raise UsageError(f"The `endpoint` of '{member.id}' is not an http or https address.")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(f"The `endpoint` of '{member.id}' must not hold a user name or password; use `api_key_env`.")
+    if parts.scheme == "http" and not _is_loopback(host) and not member.allow_insecure:
+        raise UsageError(
+            f"The `endpoint` of '{member.id}' ({parts.scheme}://{host}) is neither https nor on this machine: "
+            "use https, or set `allow_insecure: true` to send the key and the debates unencrypted."
+        )
+    path = parts.path.rstrip("/")
+    path = path if path.endswith(_SUFFIX) else path + _SUFFIX
+    return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
+
+
+def key_variable(member: ModelConfig) -> str | None:
+    """The environment variable that holds the key of `member`; `None` when it needs none."""
+    return member.api_key_env or PROFILES[member.provider].key_variable
+
+
+def key_for(member: ModelConfig, environ: Mapping[str, str]) -> str | None:
+    """The key that requests of `member` carry, or `None` when it needs none.
+
+    Raises `UsageError` that names the variable when the key is missing or could not be sent in a header.
+    """
+    variable = key_variable(member)
+    if variable is None:
+        return None
+    key = environ.get(variable, "").strip()
+    if not key:
+        raise UsageError(
+            f"'{member.id}' is asked through '{member.provider}', which needs a key: "
+            f"set the environment variable {variable}."
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise UsageError(f"The environment variable {variable} holds characters that no key has; set it anew.")
+    return key
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

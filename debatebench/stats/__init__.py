@@ -1,0 +1,1 @@
+"""Statistics as pure functions over arrays; `debatebench.udfs` makes them SQL functions."""

@@ -1,0 +1,244 @@
+"""Build the SQL models in the warehouse: in dependency order, in one transaction, only what changed."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from debatebench.errors import SqlModelError
+from debatebench.transform.state import (
+    BuiltModel,
+    build_state,
+    content_fingerprint,
+    create_meta_tables,
+    data_fingerprints,
+    definitions,
+    is_current,
+    read_builds,
+    relations,
+    write_builds,
+)
+from debatebench.transform.versions import reading_warnings
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["BuildResult", "BuiltModel", "build", "is_current"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """What a build did: SQL models built, left as they were, and dropped, and what a person should know."""
+
+    built: tuple[BuiltModel, ...]
+    unchanged: tuple[str, ...]
+    dropped: tuple[str, ...]
+    warnings: tuple[str, ...]
+    seconds: float
+
+
+def build(
+    con: duckdb.DuckDBPyConnection,
+    project: Project,
+    *,
+    select: Sequence[str] | None = None,
+    full_refresh: bool = False,
+    now: datetime | None = None,
+) -> BuildResult:
+    """Bring the warehouse behind `con` up to date with `project`, all or nothing.
+
+    A SQL model is built again when its SQL, its configuration, anything upstream, the landed data or a Python function
+    that it calls changed; `full_refresh` builds all. `select` limits the build (see `graph.select_models`). SQL models
+    that left the project are dropped by a build without `select`. `now` (naive UTC) is written to `meta.builds`.
+
+    `con` must be writable, without an open transaction or a half-read result. Raises `SqlModelError` naming the SQL
+    model, its file and DuckDB's message; then nothing has changed.
+    """
+    started = time.perf_counter()
+    if select is None and not full_refresh and is_current(con, project):
+        return BuildResult((), tuple(read_builds(con)), (), (), time.perf_counter() - started)
+    state = build_state(con, project)
+    models = project.models
+    _register_functions(con, models.values())
+    con.execute("begin")
+    try:
+        create_meta_tables(con)
+        work = _Build(con, models, full_refresh, now)
+        work.run(_chosen(models, select))
+        dropped = work.drop_removed() if select is None else ()
+        write_builds(con, work.rows.values(), state if work.is_complete() else None)
+        con.execute("commit")
+    except BaseException:
+        # After a failed statement a commit succeeds silently and keeps nothing.
+        con.execute("rollback")
+        raise
+    return BuildResult(
+        built=tuple(work.built),
+        unchanged=tuple(work.unchanged),
+        dropped=dropped,
+        warnings=() if now is None else tuple(reading_warnings(models, now.date())),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _chosen(models: Mapping[str, SqlModel], select: Sequence[str] | None) -> set[str]:
+    if select is None:
+        return set(models)
+    from debatebench.transform.graph import select_models
+
+    return set(select_models(models, select))
+
+
+def _register_functions(con: duckdb.DuckDBPyConnection, models: Iterable[SqlModel]) -> None:
+    """Make the Python functions known, when any SQL model calls one (it costs the import of numpy)."""
+    from debatebench import udfs
+
+    if any(function in udfs.FUNCTIONS for model in models for function in model.query.functions):
+        udfs.register(con)
+
+
+class _Build:
+    """One build: what was recorded before, and what stands in the warehouse after."""
+
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        models: Mapping[str, SqlModel],
+        full_refresh: bool,
+        now: datetime | None,
+    ) -> None:
+        self.con, self.models, self.full_refresh, self.now = con, models, full_refresh, now
+        self.rows = read_builds(con)
+        self.present = relations(con)
+        self.definitions = definitions(models)
+        self.expected = self._expected()
+        self.built: list[BuiltModel] = []
+        self.unchanged: list[str] = []
+        self.schemas: set[str] = set()
+
+    def _expected(self) -> dict[str, str]:
+        """Fingerprints of everything as it is after a whole build."""
+        landed = data_fingerprints(self.con)
+        found = {
+            name: content_fingerprint(definition, [landed.get(name, "not there")])
+            for name, definition in self.definitions.items()
+            if name not in self.models
+        }
+        for name, model in self.models.items():
+            found[name] = content_fingerprint(self.definitions[name], [found[d] for d in model.dependencies])
+        return found
+
+    def run(self, chosen: set[str]) -> None:
+        """Build what is chosen and not fresh, in order."""
+        actual = {name: fingerprint for name, fingerprint in self.expected.items() if name not in self.models}
+        for name, model in self.models.items():
+            if name not in chosen:
+                actual |= self._as_it_stands(model, actual)
+                continue
+            missing = [dependency for dependency in model.dependencies if dependency not in actual]
+            if missing:
+                raise SqlModelError(f"{name} reads {missing[0]}, which is not built; select '+{name}' to build both.")
+            actual[name] = content_fingerprint(self.definitions[name], [actual[d] for d in model.dependencies])
+            if self._is_fresh(model, actual[name]):
+                self.rows[name] = replace(self.rows[name], fingerprint=actual[name])
+                self.unchanged.append(name)
+            else:
+                self.rows[name] = self._create(model, actual[name])
+                self.built.append(self.rows[name])
+
+    def _as_it_stands(self, model: SqlModel, actual: Mapping[str, str]) -> dict[str, str]:
+        """The fingerprint of a model that this build leaves alone; empty when it is not there."""
+        row = self.rows.get(model.name)
+        if row is None or model.name not in self.present:
+            return {}
+        if row.materialized == "table":
+            return {model.name: row.fingerprint}
+        if row.definition == self.definitions[model.name] and all(d in actual for d in model.dependencies):
+            return {model.name: content_fingerprint(row.definition, [actual[d] for d in model.dependencies])}
+        return {model.name: content_fingerprint("an older definition", [row.fingerprint])}
+
+    def _is_fresh(self, model: SqlModel, fingerprint: str) -> bool:
+        """A view shows what its definition says; a table also holds data, so its data must be the same too."""
+        row = self.rows.get(model.name)
+        if self.full_refresh or row is None or self.present.get(model.name) != model.materialized:
+            return False
+        if model.materialized == "view":
+            return row.definition == self.definitions[model.name]
+        return row.fingerprint == fingerprint
+
+    def _create(self, model: SqlModel, fingerprint: str) -> BuiltModel:
+        """Create one table or view from the text as it is written."""
+        import duckdb
+
+        started = time.perf_counter()
+        standing = self.present.get(model.name)
+        try:
+            if model.schema not in self.schemas:
+                self.con.execute(f"create schema if not exists {model.schema}")
+                self.schemas.add(model.schema)
+            if standing is not None and standing != model.materialized:
+                self.con.execute(f"drop {standing} {model.name}")
+            # On one line with the text's first, so that line numbers of DuckDB's messages are those of the file.
+            create = f"create or replace {model.materialized} {model.name} as {model.query.sql}\n"
+            result = self.con.execute(create).fetchall()
+        except duckdb.Error as error:
+            raise _failure(model, error) from None
+        if model.properties.config.contract.enforced:
+            _check_contract(self.con, model)
+        return BuiltModel(
+            name=model.name,
+            version=model.version,
+            materialized=model.materialized,
+            sql_sha256=model.query.sha256,
+            definition=self.definitions[model.name],
+            fingerprint=fingerprint,
+            rows=result[0][0] if model.materialized == "table" else None,
+            seconds=time.perf_counter() - started,
+            built_at=self.now,
+        )
+
+    def drop_removed(self) -> tuple[str, ...]:
+        """Drop what an earlier build made and the project no longer has."""
+        removed = sorted(name for name in self.rows if name not in self.models)
+        for name in removed:
+            if name in self.present:
+                self.con.execute(f"drop {self.present[name]} {name}")
+            del self.rows[name]
+        return tuple(removed)
+
+    def is_complete(self) -> bool:
+        """Whether everything stands as a whole build would leave it."""
+        return set(self.rows) == set(self.models) and all(
+            row.fingerprint == self.expected[name] and row.definition == self.definitions[name]
+            for name, row in self.rows.items()
+        )
+
+
+def _failure(model: SqlModel, error: Exception) -> SqlModelError:
+    """DuckDB's message in one sentence, with the line of the file where it names one."""
+    from debatebench.transform.sql_model import shown
+
+    text = str(error)
+    line = re.search(r"^LINE (\d+):", text, re.MULTILINE)
+    where = shown(model.file) + (f":{line[1]}" if line else "")
+    message = " ".join(text[: line.start()].split() if line else text.split())
+    return SqlModelError(f"SQL model {model.name} ({where}) failed: {message}")
+
+
+def _check_contract(con: duckdb.DuckDBPyConnection, model: SqlModel) -> None:
+    """Refuse a SQL model whose columns are not those that its YAML promises."""
+    from debatebench.transform.contracts import contract_breaches
+    from debatebench.transform.sql_model import shown
+
+    breaches = contract_breaches(con, model)
+    if breaches:
+        raise SqlModelError(
+            f"SQL model {model.name} breaks its contract in {shown(model.properties_file)}: {'; '.join(breaches)}."
+        )

@@ -1,0 +1,64 @@
+"""What a SQL model's columns are against what its YAML says they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from debatebench.errors import SqlModelError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["actual_columns", "contract_breaches", "description_gaps", "standard_types"]
+
+
+def actual_columns(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
+    """Column → DuckDB type of a table, view or parenthesised query."""
+    return {row[0]: row[1] for row in con.execute(f"describe select * from {relation}").fetchall()}
+
+
+def standard_types(con: duckdb.DuckDBPyConnection, types: dict[str, str], where: str) -> dict[str, str]:
+    """The same types as DuckDB writes them: `int` → `INTEGER`. Raises `SqlModelError` for one that does not exist."""
+    import duckdb
+
+    if not types:
+        return {}
+    columns = ", ".join(f"null::{sql_type} as c{i}" for i, sql_type in enumerate(types.values()))
+    try:
+        found = con.execute(f"describe select {columns}").fetchall()
+    except duckdb.Error as error:
+        message = str(error).split("\n")[0]
+        raise SqlModelError(f"{where}: a data_type is not one that DuckDB knows ({message}).") from None
+    return {name: row[1] for name, row in zip(types, found, strict=True)}
+
+
+def contract_breaches(con: duckdb.DuckDBPyConnection, model: SqlModel) -> list[str]:
+    """What breaks an enforced contract: columns that are missing, not promised, without a type, or of another type."""
+    promised = {column.name.lower(): column.data_type for column in model.properties.columns}
+    untyped = [f"{name} has no data_type" for name, data_type in promised.items() if data_type is None]
+    found = {name.lower(): data_type for name, data_type in actual_columns(con, model.name).items()}
+    surplus = [f"{name} is not in it" for name in found if name not in promised]
+    return [*untyped, *surplus, *_differences(con, model, found)]
+
+
+def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel) -> list[str]:
+    """What the YAML says wrongly or leaves out: columns without description, unknown columns, other types."""
+    described = {column.name.lower(): column.description for column in model.properties.columns}
+    found = {name.lower(): data_type for name, data_type in actual_columns(con, model.name).items()}
+    silent = [f"{name} is not described" for name in found if not described.get(name)]
+    return [*silent, *_differences(con, model, found)]
+
+
+def _differences(con: duckdb.DuckDBPyConnection, model: SqlModel, found: dict[str, str]) -> list[str]:
+    """Columns that the YAML names and the SQL model lacks, and types that differ."""
+    named = {column.name.lower(): column.data_type for column in model.properties.columns}
+    types = standard_types(con, {name: t for name, t in named.items() if t is not None}, str(model.properties_file))
+    missing = [f"{name} is missing" for name in named if name not in found]
+    other = [
+        f"{name} is {found[name]} instead of {data_type}"
+        for name, data_type in types.items()
+        if name in found and found[name] != data_type
+    ]
+    return [*missing, *other]

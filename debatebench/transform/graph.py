@@ -1,0 +1,139 @@
+"""The dependency graph of SQL models: what may read what, in which order, and which models a selection means."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from debatebench.errors import SqlModelError, UsageError
+from debatebench.transform.sql_model import Query, shown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["check_references", "downstream", "in_order", "select_models", "upstream"]
+
+# Which schemas a layer may read. A schema that is not listed may read everything but raw tables.
+_LAYERS = {"staging": ("raw",), "intermediate": ("staging", "intermediate")}
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?` when something known is close or has the same name in another schema, else nothing."""
+    names = list(known)
+    table = name.partition(".")[2]
+    close = [other for other in names if table and other.partition(".")[2] == table]
+    close += difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def check_references(query: Query, file: Path, models: Mapping[str, SqlModel], sources: Iterable[str]) -> None:
+    """Refuse a name that is neither a SQL model nor a raw table, by file and line."""
+    known = [*models, *sources]
+    for reference in query.references:
+        if reference.name not in known:
+            raise SqlModelError(
+                f"{shown(file)}:{reference.line}: no SQL model or raw table '{reference.name}'."
+                f"{did_you_mean(reference.name, known)}"
+            )
+
+
+def check_layers(model: SqlModel) -> None:
+    """Refuse a reading against the direction raw → staging → intermediate → marts and ratings."""
+    allowed = _LAYERS.get(model.schema)
+    for reference in model.query.references:
+        schema = reference.name.partition(".")[0]
+        where = f"{shown(model.file)}:{reference.line}"
+        if allowed is not None and schema not in allowed:
+            raise SqlModelError(
+                f"{where}: {model.name} may read {' and '.join(allowed)} only, so it cannot read '{reference.name}'."
+            )
+        if allowed is None and schema == "raw":
+            raise SqlModelError(
+                f"{where}: only staging reads raw tables, so {model.name} cannot read '{reference.name}'; "
+                "read its staging model."
+            )
+
+
+def in_order(models: Mapping[str, SqlModel]) -> dict[str, SqlModel]:
+    """The same SQL models, each after what it reads; equal inputs give equal orders. A cycle is refused."""
+    edges = {name: [d for d in models[name].dependencies if d in models] for name in sorted(models)}
+    try:
+        return {name: models[name] for name in TopologicalSorter(edges).static_order()}
+    except CycleError as error:
+        cycle: list[str] = error.args[1][::-1]
+        steps = []
+        for reader, read in pairwise(cycle):
+            line = next(r.line for r in models[reader].query.references if r.name == read)
+            steps.append(f"{reader} reads {read} ({shown(models[reader].file)}:{line})")
+        raise SqlModelError(f"SQL models read each other in a cycle: {', '.join(steps)}.") from None
+
+
+def upstream(models: Mapping[str, SqlModel], names: Iterable[str]) -> set[str]:
+    """`names` and every SQL model that they read, directly or not."""
+    found: set[str] = set()
+    open_names = list(names)
+    while open_names:
+        name = open_names.pop()
+        if name in models and name not in found:
+            found.add(name)
+            open_names.extend(models[name].dependencies)
+    return found
+
+
+def downstream(models: Mapping[str, SqlModel], names: Iterable[str]) -> set[str]:
+    """`names` and every SQL model that reads them, directly or not."""
+    found = set(names)
+    for name in in_order(models):
+        if any(dependency in found for dependency in models[name].dependencies):
+            found.add(name)
+    return found
+
+
+def select_models(models: Mapping[str, SqlModel], selectors: Sequence[str]) -> list[str]:
+    """The SQL models that any of `selectors` means, each after what it reads.
+
+    A selector is `name`, `schema.name` (both may hold `*`), `tag:x` or `path:sql/marts`; `+` before it adds everything
+    that those read, `+` after it everything that reads those. The base name of a versioned model means all versions.
+    Raises `UsageError` for a selector that means nothing.
+    """
+    chosen: set[str] = set()
+    for selector in (part for text in selectors for part in text.split()):
+        core = selector.removeprefix("+").removesuffix("+")
+        matched = {name for name, model in models.items() if _matches(model, core)}
+        if not matched:
+            raise UsageError(f"Nothing is selected by '{selector}'.{_closest(core, models)}")
+        if selector.startswith("+"):
+            chosen |= upstream(models, matched)
+        if selector.endswith("+"):
+            chosen |= downstream(models, matched)
+        chosen |= matched
+    return [name for name in models if name in chosen]
+
+
+def _matches(model: SqlModel, core: str) -> bool:
+    """Whether one selector without its plus signs means this SQL model."""
+    kind, separator, value = core.partition(":")
+    if separator and kind == "tag":
+        return value in model.properties.config.tags
+    if separator and kind == "path":
+        wanted = value.removeprefix("./").removeprefix("sql/").rstrip("/")
+        return wanted in ("", "sql") or model.path == wanted or model.path.startswith(wanted + "/")
+    table = model.name.partition(".")[2]
+    names = (model.name, table, f"{model.schema}.{model.base_name}", model.base_name)
+    return any(fnmatchcase(name, core) for name in names)
+
+
+def _closest(core: str, models: Mapping[str, SqlModel]) -> str:
+    kind, separator, _ = core.partition(":")
+    if separator and kind == "tag":
+        tags = sorted({tag for model in models.values() for tag in model.properties.config.tags})
+        return f" Known tags: {', '.join(tags) or 'none'}."
+    if separator and kind == "path":
+        return f" Known folders: {', '.join(sorted({'sql/' + model.schema for model in models.values()}))}."
+    return did_you_mean(core, [*models, *(name.partition(".")[2] for name in models)])

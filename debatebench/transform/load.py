@@ -1,0 +1,240 @@
+"""Files → checked SQL models: each SQL file meets its YAML, every name is known, and nothing reads in a circle."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from debatebench.errors import SqlModelError
+from debatebench.records import TABLES
+from debatebench.transform.generic_tests import GenericTest, Relationships, RowCount
+from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
+from debatebench.transform.project import LocatedUnitTest, SingularTest
+from debatebench.transform.properties import ModelProperties, PropertiesFile, read_properties
+from debatebench.transform.sql_model import Query, Reference, SqlModel, parse_query, read_sql, shown, split_version
+from debatebench.udfs import FUNCTIONS
+
+__all__ = ["SOURCES", "load_files"]
+
+SOURCES = tuple(f"raw.{table}" for table in TABLES)
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_TAKEN_SCHEMAS = {"raw", "meta", "main", "temp", "pg_catalog", "information_schema", "system"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One entry of `models` in a YAML file."""
+
+    properties: ModelProperties
+    file: Path
+    line: int
+
+    @property
+    def where(self) -> str:
+        return f"{shown(self.file)}:{self.line}"
+
+
+def load_files(
+    files: Mapping[str, Path],
+) -> tuple[dict[str, SqlModel], tuple[SingularTest, ...], tuple[LocatedUnitTest, ...]]:
+    """SQL models in dependency order, singular tests and unit tests of `files` (relative path → file)."""
+    yaml_files = {
+        PurePosixPath(path): read_properties(file)
+        for path, file in sorted(files.items())
+        if path.endswith((".yml", ".yaml"))
+    }
+    entries = _entries(yaml_files)
+    models: dict[str, SqlModel] = {}
+    singular: list[SingularTest] = []
+    for path, file in sorted(files.items()):
+        if not path.endswith(".sql"):
+            continue
+        if path.startswith("tests/"):
+            singular.append(SingularTest(PurePosixPath(path).stem, file, parse_query(read_sql(file), file)))
+        else:
+            model = _model(path, file, entries)
+            models[model.name] = model
+    _check_described_files(entries, models, files)
+    models |= {alias.name: alias for alias in _aliases(entries, models)}
+
+    for model in models.values():
+        if model.alias_of is None:
+            check_references(model.query, model.file, models, SOURCES)
+            check_layers(model)
+            _check_functions(model)
+        _check_test_targets(model, models)
+    for test in singular:
+        check_references(test.query, test.file, models, SOURCES)
+    return in_order(models), tuple(singular), tuple(_unit_tests(yaml_files, models))
+
+
+def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _Entry]:
+    """Dotted name → entry; the schema of an undotted name is the folder that the YAML lies in."""
+    entries: dict[str, _Entry] = {}
+    for path, read in yaml_files.items():
+        for properties, line in zip(read.properties.models, read.model_lines, strict=True):
+            name = _dotted(properties.name, path)
+            entry = _Entry(properties, read.file, line)
+            if name in entries:
+                raise SqlModelError(f"{entry.where}: {name} is described already at {entries[name].where}.")
+            entries[name] = entry
+    return entries
+
+
+def _dotted(name: str, yaml_path: PurePosixPath) -> str:
+    name = name.lower()
+    return name if "." in name or len(yaml_path.parts) < 2 else f"{yaml_path.parts[0]}.{name}"
+
+
+def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
+    """One SQL file with its YAML."""
+    parts = PurePosixPath(path).parts
+    if len(parts) != 2:
+        raise SqlModelError(f"{shown(file)}: a SQL model lies in one folder, which is its schema: marts/name.sql.")
+    schema, table = parts[0], parts[1].removesuffix(".sql")
+    if schema in _TAKEN_SCHEMAS:
+        raise SqlModelError(f"{shown(file)}: the schema '{schema}' is not for SQL models; use another folder.")
+    for part in (schema, table):
+        if not _NAME.fullmatch(part):
+            raise SqlModelError(f"{shown(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
+    name = f"{schema}.{table}"
+    base, version = split_version(table)
+    entry = entries.get(name)
+    properties, properties_file = (entry.properties, entry.file) if entry else (None, file)
+    if entry is not None and entry.properties.versions:
+        numbers = ", ".join(str(v.v) for v in entry.properties.versions)
+        raise SqlModelError(
+            f"{shown(file)}: {name} has the versions {numbers} ({entry.where}), so its unsuffixed name is made "
+            "by the build; rename the file to one of the versions."
+        )
+    if entry is None and version is not None:
+        entry = entries.get(f"{schema}.{base}")
+        if entry is not None and any(v.v == version for v in entry.properties.versions):
+            properties, properties_file = entry.properties.of_version(version), entry.file
+    if properties is None:
+        raise SqlModelError(
+            f"{shown(file)}:1: {name} has no description; add it under `models` in sql/{schema}/_{schema}.yml."
+            f"{did_you_mean(name, (other for other in entries if other.startswith(schema + '.')))}"
+        )
+    is_version = bool(properties.versions)
+    return SqlModel(
+        name=name,
+        file=file,
+        path=path,
+        query=parse_query(read_sql(file), file),
+        properties=properties,
+        base_name=base if is_version else table,
+        version=version if is_version else None,
+        properties_file=properties_file,
+    )
+
+
+def _check_described_files(
+    entries: Mapping[str, _Entry], models: Mapping[str, SqlModel], files: Mapping[str, Path]
+) -> None:
+    """Refuse a description that has no SQL file."""
+    for name, entry in entries.items():
+        names = [f"{name}_v{v.v}" for v in entry.properties.versions] or [name]
+        for expected in names:
+            if expected not in models:
+                path = expected.replace(".", "/") + ".sql"
+                raise SqlModelError(
+                    f"{entry.where}: {expected} is described, but there is no sql/{path}."
+                    f"{did_you_mean(path, (other for other in files if other.endswith('.sql')))}"
+                )
+
+
+def _aliases(entries: Mapping[str, _Entry], models: Mapping[str, SqlModel]) -> Iterator[SqlModel]:
+    """The unsuffixed name of every versioned model: a view on the latest version."""
+    for name, entry in entries.items():
+        if not entry.properties.versions:
+            continue
+        number = entry.properties.latest
+        if number is None:
+            raise SqlModelError(f"{entry.where}: every version of {name} is a prerelease; one must be the latest.")
+        latest = models[f"{name}_v{number}"]
+        described = latest.properties
+        yield SqlModel(
+            name=name,
+            file=entry.file,
+            path=f"{name.replace('.', '/')}.sql",
+            query=_alias_query(latest.name, entry.line),
+            properties=described.model_copy(
+                update={
+                    "config": described.config.model_copy(update={"materialized": "view"}),
+                    # The version's own tests say it all; the view is the same rows.
+                    "columns": tuple(c.model_copy(update={"data_tests": ()}) for c in described.columns),
+                    "data_tests": (),
+                }
+            ),
+            base_name=latest.base_name,
+            alias_of=latest.name,
+            properties_file=entry.file,
+        )
+
+
+def _alias_query(name: str, line: int) -> Query:
+    sql = f"select * from {name}"
+    sha256 = hashlib.sha256(sql.encode()).hexdigest()
+    return Query(sql, sha256, sha256, (Reference(name, line),), ())
+
+
+def _check_functions(model: SqlModel) -> None:
+    """Refuse a view that calls a Python function: another process could not read it."""
+    called = [name for name in model.query.functions if name in FUNCTIONS]
+    if called and model.materialized == "view":
+        raise SqlModelError(
+            f"{shown(model.file)}: {model.name} calls the Python function '{called[0]}', so it cannot be a view; "
+            f"set `config: {{materialized: table}}` in {shown(model.properties_file)}."
+        )
+
+
+def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None:
+    """Refuse data tests that stand in the wrong place, name unknown columns or compare with unknown SQL models."""
+    columns = {column.name.lower() for column in model.properties.columns}
+    placed: list[tuple[GenericTest, str | None]] = [(test, None) for test in model.properties.data_tests]
+    placed += [(test, column.name) for column in model.properties.columns for test in column.data_tests]
+    for test, column in placed:
+        where = f"{shown(model.properties_file)}: {test.kind} of {model.name}{'.' + column if column else ''}"
+        if test.needs_column is True and column is None:
+            raise SqlModelError(f"{where}: stands under a column, not under the SQL model.")
+        if test.needs_column is False and column is not None:
+            raise SqlModelError(f"{where}: stands under the SQL model, not under a column.")
+        if isinstance(test, Relationships) and column is None and not test.columns:
+            raise SqlModelError(f"{where}: name the `columns`, or put the test under a column.")
+        target = test.to if isinstance(test, Relationships) else test.same_as if isinstance(test, RowCount) else None
+        if target is not None and target not in models and target not in SOURCES:
+            raise SqlModelError(f"{where}: no SQL model '{target}'.{did_you_mean(target, [*models, *SOURCES])}")
+        used = [here for here, _ in test.pairs(None)] if isinstance(test, Relationships) and column is None else []
+        used += getattr(test, "combination_of_columns", ())
+        for name in used:
+            if columns and name.lower() not in columns:
+                raise SqlModelError(f"{where}: no column '{name}'.{did_you_mean(name, sorted(columns))}")
+
+
+def _unit_tests(
+    yaml_files: Mapping[PurePosixPath, PropertiesFile], models: Mapping[str, SqlModel]
+) -> Iterator[LocatedUnitTest]:
+    """Every unit test, with its SQL model and inputs known."""
+    seen: dict[tuple[str, str], str] = {}
+    for path, read in yaml_files.items():
+        for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):
+            where = f"{shown(read.file)}:{line}: unit test {test.name}"
+            name = _dotted(test.model, path)
+            if name not in models:
+                raise SqlModelError(f"{where}: no SQL model '{name}'.{did_you_mean(name, models)}")
+            model = models[models[name].alias_of or name]
+            for given in test.given:
+                if given.input.lower() not in model.dependencies:
+                    raise SqlModelError(
+                        f"{where}: {model.name} does not read '{given.input}'; it reads "
+                        f"{', '.join(model.dependencies) or 'nothing'}."
+                    )
+            if (model.name, test.name) in seen:
+                raise SqlModelError(f"{where}: the name is taken at {seen[model.name, test.name]}.")
+            seen[model.name, test.name] = f"{shown(read.file)}:{line}"
+            yield LocatedUnitTest(test, model.name, read.file, line)

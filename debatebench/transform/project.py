@@ -1,0 +1,88 @@
+"""A project: every SQL model, its YAML, the singular tests and the unit tests, checked against each other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from debatebench.transform.properties import UnitTest
+    from debatebench.transform.sql_model import Query, SqlModel
+
+__all__ = ["LocatedUnitTest", "Project", "SingularTest", "load_models"]
+
+
+@dataclass(frozen=True, slots=True)
+class SingularTest:
+    """A query of `tests/*.sql` whose rows are failures."""
+
+    name: str
+    file: Path
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedUnitTest:
+    """A unit test of the YAML, the SQL model it is about, and where it is written."""
+
+    test: UnitTest
+    model: str
+    file: Path
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    models: dict[str, SqlModel]
+    singular_tests: tuple[SingularTest, ...]
+    unit_tests: tuple[LocatedUnitTest, ...]
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files of a project. They are read and checked on first use of `models`, `singular_tests` or `unit_tests`.
+
+    Everything wrong in them is a `SqlModelError` with file and line.
+    """
+
+    files: Mapping[str, Path]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of every file's path and bytes; it needs no parsing."""
+        digest = hashlib.sha256()
+        for path in sorted(self.files):
+            content = self.files[path].read_bytes()
+            digest.update(f"{path}\x1f{len(content)}\x1f".encode())
+            digest.update(content)
+        return digest.hexdigest()
+
+    @cached_property
+    def _checked(self) -> _Checked:
+        from debatebench.transform.load import load_files
+
+        return _Checked(*load_files(self.files))
+
+    @property
+    def models(self) -> dict[str, SqlModel]:
+        """Every SQL model by dotted name, each after everything that it reads."""
+        return self._checked.models
+
+    @property
+    def singular_tests(self) -> tuple[SingularTest, ...]:
+        """The queries of `tests/`."""
+        return self._checked.singular_tests
+
+    @property
+    def unit_tests(self) -> tuple[LocatedUnitTest, ...]:
+        """The unit tests of all YAML files."""
+        return self._checked.unit_tests
+
+
+def load_models(files: Mapping[str, Path]) -> Project:
+    """The project made of `files`: path relative to `sql/` (`marts/debates.sql`) → the file that holds it."""
+    return Project(dict(files))

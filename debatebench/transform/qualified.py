@@ -1,0 +1,190 @@
+"""A query as lineage needs it: stars expanded, every column bound to its source, expressions as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.optimizer.scope import Scope
+    from sqlglot.tokenizer_core import Token
+
+__all__ = ["QualifiedQuery", "UntraceableError", "Written", "output_names", "qualify_query"]
+
+_OPENING = {"L_PAREN", "L_BRACKET", "L_BRACE"}
+_CLOSING = {"R_PAREN", "R_BRACKET", "R_BRACE"}
+_AFTER_THE_LIST = {
+    "FROM",
+    "WHERE",
+    "GROUP_BY",
+    "HAVING",
+    "WINDOW",
+    "QUALIFY",
+    "ORDER_BY",
+    "LIMIT",
+    "OFFSET",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "USING",
+    "TABLE_SAMPLE",
+    "SEMICOLON",
+}
+
+
+class UntraceableError(Exception):
+    """sqlglot cannot say which columns the query makes of which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An expression as the file has it, on one line without comments, and the line of the file where it begins."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class QualifiedQuery:
+    """The scopes of a query, the columns that it gives, and how the expressions behind columns were written."""
+
+    scope: Scope
+    columns: tuple[str, ...]
+    written: Mapping[tuple[int, str], Written]
+
+    def expression(self, select: exp.Expr, column: str) -> Written | None:
+        """How `column` of that SELECT is written; None where a star stands for it."""
+        return self.written.get((id(select), column))
+
+
+def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]]) -> QualifiedQuery:
+    """Read a query of a SQL model; `columns_of` has the columns of every relation that it reads, by dotted name.
+
+    Raises `UntraceableError` for what sqlglot cannot take apart, such as COLUMNS(…).
+    """
+    from sqlglot import exp
+    from sqlglot.dialects.duckdb import DuckDB
+    from sqlglot.errors import SqlglotError
+    from sqlglot.optimizer.qualify import qualify
+    from sqlglot.optimizer.scope import build_scope
+
+    schema: dict[str, Any] = {}
+    for name, columns in columns_of.items():
+        folder, _, table = name.partition(".")
+        schema.setdefault(folder, {})[table] = dict.fromkeys(columns, "unknown")
+    dialect = DuckDB()
+    tokens = dialect.tokenize(sql)
+    tree = next(tree for tree in dialect.parser().parse(tokens, sql) if tree is not None)
+    written = _written(sql, tokens, tree)
+    if tree.find(exp.Columns) is not None:
+        raise UntraceableError("COLUMNS(…) hides which columns come out; name them in a SELECT")
+    try:
+        qualified = qualify(
+            tree, schema=schema, dialect=dialect, quote_identifiers=False, validate_qualify_columns=False
+        )
+        scope = build_scope(qualified)
+    except (SqlglotError, RecursionError, AttributeError) as error:
+        raise UntraceableError(" ".join(str(error).split()) or type(error).__name__) from None
+    if scope is None:
+        raise UntraceableError("it is not a SELECT")
+    columns = tuple(output_names(qualified))
+    if "*" in columns:
+        raise UntraceableError("a star over a struct hides which columns come out; name them in a SELECT")
+    return QualifiedQuery(scope, columns, written)
+
+
+def output_names(query: exp.Expr) -> list[str]:
+    """The columns of a query; those that a UNION BY NAME adds come after those of its left side."""
+    from sqlglot import exp
+
+    if isinstance(query, exp.SetOperation) and query.args.get("by_name"):
+        sides = [output_names(query.this), output_names(query.expression)]
+        return list(dict.fromkeys([name for side in sides for name in side]))
+    return list(query.named_selects) if isinstance(query, exp.Query) else []
+
+
+def _written(sql: str, tokens: Sequence[Token], tree: exp.Expr) -> dict[tuple[int, str], Written]:
+    """(SELECT, column) → its expression, found by the place of the column's name in the text."""
+    from sqlglot import exp
+
+    items = list(_select_items(tokens))
+    found: dict[tuple[int, str], Written] = {}
+    for select in tree.find_all(exp.Select):
+        for projection in select.expressions:
+            name = projection.args.get("alias") if isinstance(projection, exp.Alias) else projection.this
+            start = int(name.meta.get("start", -1)) if isinstance(name, exp.Identifier) else -1
+            around = [item for item in items if item and item[0].start <= start <= item[-1].end]
+            if around:
+                item = min(around, key=len)
+                expression = _without_alias(item, start) if isinstance(projection, exp.Alias) else item
+                text = _text(sql, expression)
+                found[id(select), projection.alias_or_name.lower()] = Written(text, expression[0].line)
+    return found
+
+
+def _select_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """The tokens of every item of every SELECT list, nested ones too."""
+    open_lists: list[tuple[int, int]] = []
+    depth = 0
+    for place, token in enumerate(tokens):
+        kind = token.token_type.name
+        if kind == "SELECT":
+            open_lists.append((depth, _list_start(tokens, place + 1)))
+        elif kind in _OPENING:
+            depth += 1
+        elif kind in _CLOSING:
+            if open_lists and open_lists[-1][0] == depth:
+                yield tokens[open_lists.pop()[1] : place]
+            depth -= 1
+        elif open_lists and open_lists[-1][0] == depth and _ends_item(tokens, place):
+            yield tokens[open_lists.pop()[1] : place]
+            if kind == "COMMA":
+                open_lists.append((depth, place + 1))
+    for _, start in open_lists:
+        yield tokens[start:]
+
+
+def _list_start(tokens: Sequence[Token], place: int) -> int:
+    """Where the list of a SELECT begins: after ALL, DISTINCT or DISTINCT ON (…)."""
+    kinds = [token.token_type.name for token in tokens[place : place + 2]]
+    if kinds[:1] not in (["ALL"], ["DISTINCT"]):
+        return place
+    place += 1
+    if kinds != ["DISTINCT", "ON"]:
+        return place
+    depth = 0
+    for number in range(place + 1, len(tokens)):
+        kind = tokens[number].token_type.name
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if depth == 0:
+            return number + 1
+    return place
+
+
+def _ends_item(tokens: Sequence[Token], place: int) -> bool:
+    kind = tokens[place].token_type.name
+    # The FROM of IS DISTINCT FROM belongs to the item.
+    is_comparison = kind == "FROM" and place > 1 and tokens[place - 1].token_type.name == "DISTINCT"
+    return kind == "COMMA" or (kind in _AFTER_THE_LIST and not is_comparison)
+
+
+def _without_alias(item: Sequence[Token], start: int) -> Sequence[Token]:
+    """`a + b as c` → `a + b`, where `c` begins at `start`; also `c: a + b` and `a + b c`."""
+    place = next(n for n, token in enumerate(item) if token.start <= start <= token.end)
+    if place == 0 and len(item) > 2 and item[1].token_type.name == "COLON":
+        return item[2:]
+    end = place - 1 if place and item[place - 1].token_type.name == "ALIAS" else place
+    return item[:end] or item
+
+
+def _text(sql: str, tokens: Sequence[Token]) -> str:
+    """The text of these tokens on one line; comments and line breaks between them go."""
+    parts = [sql[tokens[0].start : tokens[0].end + 1]]
+    for before, token in pairwise(tokens):
+        is_tight = token.start == before.end + 1 or before.token_type.name in _OPENING
+        is_tight = is_tight or token.token_type.name in _CLOSING
+        parts.append(("" if is_tight else " ") + sql[token.start : token.end + 1])
+    return "".join(parts)

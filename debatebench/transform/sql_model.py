@@ -1,0 +1,230 @@
+"""SQL files → SQL models: what each one reads, which Python functions it calls, and where."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from debatebench.errors import SqlModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlglot import exp
+    from sqlglot.tokenizer_core import Token
+
+    from debatebench.transform.properties import ModelProperties
+
+__all__ = ["Query", "Reference", "SqlModel", "parse_query", "read_sql", "shown"]
+
+# sqlglot logs what it takes for a command; the refusal here says it better than a line on stderr.
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+
+_VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
+
+# Functions that make rows out of their arguments. Everything else in FROM could reach a file or hide a dependency.
+_ROW_FUNCTIONS = {"unnest", "generate_series", "range", "repeat", "json_each", "json_tree", "generate_subscripts"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A dotted name that a query reads, and the line where it does so first."""
+
+    name: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the engine knows about one SQL text."""
+
+    sql: str
+    """The text as it is written, without a closing semicolon."""
+    sha256: str
+    """Hash of the bytes of the whole text."""
+    tokens_sha256: str
+    """Hash of the tokens: the same for texts that differ in comments and white space only."""
+    references: tuple[Reference, ...]
+    functions: tuple[str, ...]
+    """Names of the functions called that SQL itself does not know, lower case, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlModel:
+    """A SQL file with its YAML: one table or view of the warehouse.
+
+    `alias_of` is set on the unsuffixed name of a versioned model, a view on the latest version that has no file.
+    """
+
+    name: str
+    file: Path
+    path: str
+    query: Query
+    properties: ModelProperties
+    properties_file: Path
+    base_name: str
+    version: int | None = None
+    alias_of: str | None = None
+
+    @property
+    def schema(self) -> str:
+        """The schema that the model lives in; the folder of its file."""
+        return self.name.partition(".")[0]
+
+    @property
+    def dependencies(self) -> tuple[str, ...]:
+        """The dotted names that the model reads, in the order of the text."""
+        return tuple(reference.name for reference in self.query.references)
+
+    @property
+    def materialized(self) -> str:
+        """`table` or `view`."""
+        return self.properties.config.materialized
+
+
+def shown(file: Path) -> str:
+    """The file's path as a person would type it from the current folder."""
+    try:
+        return str(file.relative_to(Path.cwd()))
+    except ValueError:
+        return str(file)
+
+
+def split_version(name: str) -> tuple[str, int | None]:
+    """`panel_winners_v2` → (`panel_winners`, 2); a name without a version suffix comes back as it is, with None."""
+    match = _VERSIONED.fullmatch(name)
+    return (match["base"], int(match["version"])) if match else (name, None)
+
+
+def read_sql(file: Path) -> str:
+    """The text of a SQL file. Raises `SqlModelError` when it is not UTF-8 or cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SqlModelError(f"{shown(file)}: cannot be read ({error}).") from None
+
+
+def parse_query(sql: str, file: Path) -> Query:
+    """Parse one file's text, which must be exactly one query, and find what it reads.
+
+    A dotted name in FROM is a dependency, whatever CTEs are called; a bare one must be a CTE that is visible there.
+    Raises `SqlModelError` with file and line.
+    """
+    tree, tokens = _parse(sql, file)
+    end = next((token.start for token in tokens if token.token_type.name == "SEMICOLON"), len(sql))
+    # Token types are part of the hash because 'a' and "a" have the same text.
+    parts = [f"{token.token_type.name}\x1f{token.text}" for token in tokens if token.start < end]
+    return Query(
+        sql=sql[:end].rstrip(),
+        sha256=hashlib.sha256(sql.encode("utf-8")).hexdigest(),
+        tokens_sha256=hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest(),
+        references=tuple(_references(tree, file)),
+        functions=tuple(_functions(tree)),
+    )
+
+
+def _parse(sql: str, file: Path) -> tuple[exp.Expr, list[Token]]:
+    """The syntax tree of the only statement, and all tokens."""
+    from sqlglot import exp
+    from sqlglot.dialects.duckdb import DuckDB
+    from sqlglot.errors import ParseError, TokenError
+
+    dialect = DuckDB()
+    try:
+        tokens = dialect.tokenize(sql)
+        statements = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
+    except TokenError as error:
+        raise SqlModelError(f"{shown(file)}: a quote, comment or bracket is not closed ({error}).") from None
+    except ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        raise SqlModelError(
+            f"{shown(file)}:{first.get('line', 1)}: this cannot be read as SQL: {first.get('description', error)} "
+            f"near '{first.get('highlight', '')}'."
+        ) from None
+    except RecursionError:
+        raise SqlModelError(f"{shown(file)}: is nested too deeply to be read.") from None
+    statements = [tree for tree in statements if not isinstance(tree, exp.Semicolon)]
+    if len(statements) != 1:
+        raise SqlModelError(f"{shown(file)}: holds {len(statements)} statements; a file holds exactly one query.")
+    tree = statements[0]
+    if not isinstance(tree, exp.Query) or sql.lstrip().startswith(";"):
+        raise SqlModelError(f"{shown(file)}: holds a statement that is not a query; write a `select`.")
+    return tree, tokens
+
+
+def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
+    """Every dotted name once. Bare names that are no CTE, and functions that read from outside, are refused."""
+    from sqlglot import exp
+
+    found: dict[str, int] = {}
+    for table in tree.find_all(exp.Table):
+        if isinstance(table.this, exp.Func):
+            _check_row_function(table.this, file)
+            continue
+        line = table.this.meta.get("line", 1)
+        if table.catalog:
+            raise SqlModelError(
+                f"{shown(file)}:{line}: '{table.catalog}.{table.db}.{table.name}' has three parts; "
+                "write schema.name, because a SQL model reads its own warehouse only."
+            )
+        if table.db:
+            name = f"{table.db}.{table.name}".lower()
+            found[name] = min(line, found.get(name, line))
+        elif not _is_visible_cte(table):
+            raise SqlModelError(
+                f"{shown(file)}:{line}: '{table.name}' is not a CTE of this query; write schema.name for a SQL model."
+            )
+    for name, line in sorted(found.items(), key=lambda item: (item[1], item[0])):
+        yield Reference(name, line)
+
+
+def _check_row_function(function: exp.Func, file: Path) -> None:
+    """Refuse table functions other than those that make rows out of their arguments."""
+    from sqlglot import exp
+
+    name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
+    if name not in _ROW_FUNCTIONS and not isinstance(function, exp.UDTF):
+        line = function.meta.get("line", 1)
+        raise SqlModelError(
+            f"{shown(file)}:{line}: '{name}' cannot be read from; a SQL model reads raw tables, other SQL models and "
+            f"{', '.join(sorted(_ROW_FUNCTIONS))}."
+        )
+
+
+def _is_visible_cte(table: exp.Table) -> bool:
+    """Whether a bare name is a CTE there: before it in the same WITH, itself if recursive, or of a query around."""
+    from sqlglot import exp
+
+    name = table.name.lower()
+    enclosing: set[int] = set()
+    node: exp.Expr | None = table
+    while node is not None:
+        if isinstance(node, exp.CTE):
+            enclosing.add(id(node))
+        elif isinstance(node, exp.Query):
+            with_clause = node.args.get("with_")
+            for cte in node.ctes:
+                if id(cte) in enclosing:
+                    if with_clause is not None and with_clause.args.get("recursive") and cte.alias.lower() == name:
+                        return True
+                    break
+                if cte.alias.lower() == name:
+                    return True
+        node = node.parent
+    return False
+
+
+def _functions(tree: exp.Expr) -> Iterator[str]:
+    """Names of functions that sqlglot has no class for; Python functions are always among them."""
+    from sqlglot import exp
+
+    seen: set[str] = set()
+    for call in tree.find_all(exp.Anonymous, exp.AnonymousAggFunc):
+        name = call.name.lower()
+        if name not in seen:
+            seen.add(name)
+            yield name

@@ -1,0 +1,150 @@
+"""What the warehouse knows about its own build: `meta.builds`, fingerprints, and whether anything changed since."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["BuiltModel", "create_meta_tables", "is_current", "read_builds"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltModel:
+    """One row of `meta.builds`: how a SQL model stands in the warehouse. `rows` is null for a view."""
+
+    name: str
+    version: int | None
+    materialized: str
+    sql_sha256: str
+    definition: str
+    fingerprint: str
+    rows: int | None
+    seconds: float
+    built_at: datetime | None
+
+
+def create_meta_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """Create `meta.builds` (one row per SQL model) and `meta.build_state` (one row when everything is up to date)."""
+    con.execute("create schema if not exists meta")
+    con.execute(
+        "create table if not exists meta.builds (name varchar, version bigint, materialized varchar, "
+        "sql_sha256 varchar, definition varchar, fingerprint varchar, rows bigint, seconds double, built_at timestamp)"
+    )
+    con.execute("create table if not exists meta.build_state (state varchar)")
+
+
+def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
+    """Every row of `meta.builds` by name; empty before the first build."""
+    if "meta.builds" not in relations(con):
+        return {}
+    rows = con.execute(
+        "select name, version, materialized, sql_sha256, definition, fingerprint, rows, seconds, built_at "
+        "from meta.builds"
+    ).fetchall()
+    return {row[0]: BuiltModel(*row) for row in rows}
+
+
+def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], state: str | None) -> None:
+    """Replace `meta.builds`, and remember `state` when everything is up to date (None when it is not)."""
+    rows = sorted(built, key=lambda row: row.name)
+    con.execute("delete from meta.builds")
+    con.execute(
+        "insert into meta.builds select unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::varchar[]), "
+        "unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::double[]), "
+        "unnest(?::timestamp[])",
+        [
+            [row.name for row in rows],
+            [row.version for row in rows],
+            [row.materialized for row in rows],
+            [row.sql_sha256 for row in rows],
+            [row.definition for row in rows],
+            [row.fingerprint for row in rows],
+            [row.rows for row in rows],
+            [row.seconds for row in rows],
+            [row.built_at for row in rows],
+        ],
+    )
+    con.execute("delete from meta.build_state")
+    if state is not None:
+        con.execute("insert into meta.build_state values (?)", [state])
+
+
+def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:
+    """Whether a build of `project` would change nothing. Quick: no file is parsed."""
+    if "meta.build_state" not in relations(con):
+        return False
+    stored = con.execute("select state from meta.build_state").fetchall()
+    return stored == [(build_state(con, project),)]
+
+
+def build_state(con: duckdb.DuckDBPyConnection, project: Project) -> str:
+    """Hash of everything that a build depends on: files, landed data, and this package's code for building."""
+    data = sorted(data_fingerprints(con).items())
+    return _hash([project.sha256, _code_sha256(), *(f"{table} {sha256}" for table, sha256 in data)])
+
+
+def _code_sha256() -> str:
+    """Hash of the code that decides what a build makes: the transform package, the Python functions, the records."""
+    package = Path(__file__).parent.parent
+    files = [*package.glob("transform/*.py"), *package.glob("stats/*.py"), package / "udfs.py", package / "records.py"]
+    return _hash([f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(files)])
+
+
+def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Dotted name → `table` or `view` of everything in the warehouse."""
+    rows = con.execute(
+        "select schema_name || '.' || table_name, 'table' from duckdb_tables() "
+        "where database_name = current_database() union all "
+        "select schema_name || '.' || view_name, 'view' from duckdb_views() "
+        "where database_name = current_database() and not internal"
+    ).fetchall()
+    return dict(rows)
+
+
+def data_fingerprints(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Raw table → hash of what was landed in it.
+
+    With `meta.landings` it is one hash for all, over every run's tag and content; without, it is the number of rows.
+    """
+    present = relations(con)
+    raw = [name for name in present if name.startswith("raw.")]
+    if "meta.landings" in present:
+        landings = con.execute("select run_tag, content_sha256 from meta.landings order by all").fetchall()
+        landed = _hash([f"{tag}\x1f{sha256}" for tag, sha256 in landings])
+        return dict.fromkeys(raw, landed)
+    counts = {name: con.execute(f"select count(*) from {name}").fetchall()[0][0] for name in raw}
+    return {name: f"{count} rows" for name, count in counts.items()}
+
+
+def definitions(models: Mapping[str, SqlModel]) -> dict[str, str]:
+    """SQL model → hash of how it is made: its tokens, how it is stored, its contract, its functions, all upstream."""
+    from debatebench.records import TABLES, column_types
+    from debatebench.udfs import FUNCTIONS, fingerprint
+
+    found = {f"raw.{name}": _hash([f"{c} {t}" for c, t in column_types(cls).items()]) for name, cls in TABLES.items()}
+    for name, model in models.items():
+        config = model.properties.config
+        contract = [f"{c.name} {c.data_type}" for c in model.properties.columns] if config.contract.enforced else []
+        functions = [fingerprint(function) for function in model.query.functions if function in FUNCTIONS]
+        above = [f"{dependency} {found[dependency]}" for dependency in model.dependencies]
+        found[name] = _hash([model.query.tokens_sha256, config.materialized, *contract, *functions, *above])
+    return found
+
+
+def content_fingerprint(definition: str, upstream: Iterable[str]) -> str:
+    """Hash that changes when the rows of a SQL model may have changed."""
+    return _hash([definition, *upstream])
+
+
+def _hash(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest()

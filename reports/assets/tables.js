@@ -1,0 +1,51 @@
+// Makes the columns of every table sortable, with buttons in their headings.
+"use strict";
+
+(() => {
+  const order = new Intl.Collator("en", { numeric: true });
+
+  const compare = (a, b) => {
+    // What has no value stays at the end either way.
+    if (a.missing || b.missing) {
+      return { fixed: true, sign: Number(a.missing) - Number(b.missing) };
+    }
+    const sign = a.number !== null && b.number !== null ? a.number - b.number : order.compare(a.text, b.text);
+    return { fixed: false, sign };
+  };
+
+  const keyOf = (row, index) => {
+    const cell = row.cells[index];
+    const text = cell.textContent.trim();
+    return { row, text, number: "sort" in cell.dataset ? Number(cell.dataset.sort) : null, missing: text === "–" };
+  };
+
+  const sort = (table, heading, index) => {
+    const descending = heading.getAttribute("aria-sort")
+      ? heading.getAttribute("aria-sort") === "ascending"
+      : heading.classList.contains("number");
+    for (const other of table.tHead.rows[0].cells) {
+      other.removeAttribute("aria-sort");
+    }
+    heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    const body = table.tBodies[0];
+    const keys = Array.from(body.rows, (row) => keyOf(row, index));
+    keys.sort((a, b) => {
+      const { fixed, sign } = compare(a, b);
+      return descending && !fixed ? -sign : sign;
+    });
+    body.append(...keys.map((key) => key.row));
+  };
+
+  for (const table of document.querySelectorAll("table")) {
+    if (table.tBodies[0].rows.length < 2) {
+      continue;
+    }
+    Array.from(table.tHead.rows[0].cells).forEach((heading, index) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener("click", () => sort(table, heading, index));
+    });
+  }
+})();

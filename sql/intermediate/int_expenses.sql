@@ -1,0 +1,128 @@
+-- One row per turn, per verdict, and per attempt whose answer became neither: everything that used tokens or money.
+with
+
+turns as (
+
+    select * from staging.stg_turns
+
+),
+
+verdicts as (
+
+    select * from staging.stg_verdicts
+
+),
+
+calls as (
+
+    select * from staging.stg_calls
+
+),
+
+turn_expenses as (
+
+    select
+        run_tag,
+        debate_id,
+        'turn' as purpose,
+        cast(turn_index as varchar) as item,
+        model_id,
+        cast(null as varchar) as judge_id,
+        prompt_tokens,
+        completion_tokens,
+        total_tokens,
+        cost_usd,
+        cost_source,
+        cost_usd is null as is_unpriced
+
+    from turns
+
+),
+
+verdict_expenses as (
+
+    select
+        run_tag,
+        debate_id,
+        'verdict' as purpose,
+        judge_id as item,
+        cast(null as varchar) as model_id,
+        judge_id,
+        prompt_tokens,
+        completion_tokens,
+        total_tokens,
+        cost_usd,
+        cost_source,
+        cost_usd is null as is_unpriced
+
+    from verdicts
+
+),
+
+-- An answer's cost is its turn's, or its verdict's for all asks of the judge. What is left here led to neither: failed
+-- attempts, and answers in debates that ended early or have not ended.
+unused_calls as (
+
+    select *
+
+    from calls
+
+    where
+        status <> 'answered'
+        or not (
+            exists (
+                select 1
+                from turns
+                where
+                    turns.run_tag = calls.run_tag
+                    and turns.call_id = calls.call_id
+            )
+            or exists (
+                select 1
+                from verdicts
+                where
+                    verdicts.run_tag = calls.run_tag
+                    and verdicts.debate_id = calls.debate_id
+                    and verdicts.judge_id = calls.judge_id
+            )
+        )
+
+),
+
+unused_expenses as (
+
+    select
+        run_tag,
+        debate_id,
+        'unused' as purpose,
+        concat(call_id, ':', attempt) as item,
+        model_id,
+        judge_id,
+        prompt_tokens,
+        completion_tokens,
+        total_tokens,
+        cost_usd,
+        cost_source,
+        -- Where the provider declined or never saw the request, nothing was billed.
+        cost_usd is null
+        and status in ('answered', 'empty', 'refused', 'oversize', 'ambiguous') as is_unpriced
+
+    from unused_calls
+
+),
+
+final as (
+
+    select * from turn_expenses
+
+    union all
+
+    select * from verdict_expenses
+
+    union all
+
+    select * from unused_expenses
+
+)
+
+select * from final

@@ -1,0 +1,96 @@
+-- One row per side for every debater with a turn in a complete debate, with null means for a side never played.
+with
+
+turns as (
+
+    select * from staging.stg_turns
+
+),
+
+debates as (
+
+    select * from staging.stg_debates
+
+),
+
+counted_turns as (
+
+    select turns.*
+
+    from turns
+
+    inner join debates
+        on turns.run_tag = debates.run_tag
+        and turns.debate_id = debates.debate_id
+
+    where debates.status = 'complete'
+
+),
+
+sides as (
+
+    select 'pro' as side
+
+    union all
+
+    select 'con' as side
+
+),
+
+debater_sides as (
+
+    select distinct
+        counted_turns.run_tag,
+        counted_turns.model_id,
+        sides.side
+
+    from counted_turns
+
+    cross join sides
+
+),
+
+means as (
+
+    select
+        run_tag,
+        model_id,
+        side,
+        avg(duration_ms) as mean_ms,
+        avg(prompt_tokens) as mean_prompt_tokens,
+        avg(completion_tokens) as mean_completion_tokens,
+        cast(sum(cost_usd) as double) / count(cost_usd) as mean_cost_usd,
+        count(duration_ms) as count_timed,
+        greatest(count(prompt_tokens), count(completion_tokens)) as count_metered,
+        count(cost_usd) as count_priced
+
+    from counted_turns
+
+    group by run_tag, model_id, side
+
+),
+
+final as (
+
+    select
+        debater_sides.run_tag,
+        debater_sides.model_id,
+        debater_sides.side,
+        means.mean_ms,
+        means.mean_prompt_tokens,
+        means.mean_completion_tokens,
+        means.mean_cost_usd,
+        coalesce(means.count_timed, 0) as count_timed,
+        coalesce(means.count_metered, 0) as count_metered,
+        coalesce(means.count_priced, 0) as count_priced
+
+    from debater_sides
+
+    left join means
+        on debater_sides.run_tag = means.run_tag
+        and debater_sides.model_id = means.model_id
+        and debater_sides.side = means.side
+
+)
+
+select * from final

@@ -1,0 +1,26 @@
+-- One row per verdict, with its exact totals over the dimensions.
+with
+
+verdicts as (
+
+    select * from staging.stg_verdicts
+
+),
+
+final as (
+
+    select
+        run_tag,
+        debate_id,
+        judge_id,
+        panel_position,
+        is_valid,
+        list_sum(list_transform(scores, lambda score: score.pro)) as pro_total,
+        list_sum(list_transform(scores, lambda score: score.con)) as con_total,
+        len(scores) as count_dimensions
+
+    from verdicts
+
+)
+
+select * from final

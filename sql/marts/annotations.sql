@@ -1,0 +1,44 @@
+-- One row per annotator and debate: a human's verdict.
+with
+
+annotations as (
+
+    select * from staging.stg_annotations
+
+),
+
+totals as (
+
+    select
+        *,
+        list_sum(list_transform(scores, lambda score: score.pro)) as pro_total,
+        list_sum(list_transform(scores, lambda score: score.con)) as con_total,
+        len(scores) as count_dimensions
+
+    from annotations
+
+),
+
+final as (
+
+    select
+        run_tag,
+        debate_id,
+        annotator_id,
+        winner,
+        case
+            when pro_total > con_total then 'pro'
+            when pro_total < con_total then 'con'
+            when pro_total = con_total then 'tie'
+        end as scored_winner,
+        cast(pro_total as double) / count_dimensions as pro_mean,
+        cast(con_total as double) / count_dimensions as con_mean,
+        justification,
+        source,
+        annotated_at
+
+    from totals
+
+)
+
+select * from final

@@ -1,0 +1,41 @@
+-- One row per side for every debater with a priced turn; a side never played has no mean and no samples.
+with
+
+turn_means as (
+
+    select * from intermediate.int_turn_means
+
+),
+
+priced_debaters as (
+
+    select
+        run_tag,
+        model_id
+
+    from turn_means
+
+    where count_priced > 0
+
+    group by run_tag, model_id
+
+),
+
+final as (
+
+    select
+        turn_means.run_tag,
+        turn_means.model_id,
+        turn_means.side,
+        turn_means.mean_cost_usd,
+        turn_means.count_priced as samples
+
+    from turn_means
+
+    inner join priced_debaters
+        on turn_means.run_tag = priced_debaters.run_tag
+        and turn_means.model_id = priced_debaters.model_id
+
+)
+
+select * from final

@@ -1,0 +1,70 @@
+-- One row per complete debate and dimension: what the panel gave both sides on average.
+with
+
+verdict_scores as (
+
+    select * from marts.verdict_scores
+
+),
+
+debates as (
+
+    select * from staging.stg_debates
+
+),
+
+dimensions as (
+
+    select * from staging.stg_dimensions
+
+),
+
+means as (
+
+    select
+        run_tag,
+        debate_id,
+        dimension,
+        cast(sum(pro_score) as double) / count(*) as mean_pro,
+        cast(sum(con_score) as double) / count(*) as mean_con,
+        count(*) as samples
+
+    from verdict_scores
+
+    group by run_tag, debate_id, dimension
+
+),
+
+final as (
+
+    select
+        means.run_tag,
+        means.debate_id,
+        means.dimension,
+        means.mean_pro,
+        means.mean_con,
+        means.samples,
+        debates.pro_model_id,
+        debates.con_model_id,
+        debates.source_position,
+        -- A source may list the dimensions in another order in every debate; a run has one order for all.
+        coalesce(
+            list_position(debates.dimension_order, means.dimension),
+            dimensions.source_position
+        ) as dimension_position
+
+    from means
+
+    inner join debates
+        on means.run_tag = debates.run_tag
+        and means.debate_id = debates.debate_id
+
+    left join dimensions
+        on means.run_tag = dimensions.run_tag
+        and means.dimension = dimensions.dimension
+
+    where debates.status = 'complete'
+
+)
+
+select * from final

@@ -1,0 +1,24 @@
+-- One row per complete debate and dimension: how far pro's mean lies above con's.
+with
+
+dimension_means as (
+
+    select * from marts.debate_dimension_means
+
+),
+
+final as (
+
+    select
+        run_tag,
+        debate_id,
+        dimension,
+        mean_pro - mean_con as gap,
+        source_position,
+        dimension_position
+
+    from dimension_means
+
+)
+
+select * from final

@@ -1,0 +1,190 @@
+-- One row per debater of a run, ranked by Elo; a debater without a rated debate has no rating and no rank.
+with
+
+debaters as (
+
+    select * from staging.stg_debaters
+
+),
+
+runs as (
+
+    select * from staging.stg_runs
+
+),
+
+elo as (
+
+    select * from ratings.elo
+
+),
+
+debate_results as (
+
+    select * from marts.debate_results
+
+),
+
+debate_means as (
+
+    select * from intermediate.int_debate_means
+
+),
+
+turn_means as (
+
+    select * from intermediate.int_turn_means
+
+),
+
+debater_costs as (
+
+    select * from marts.debater_costs
+
+),
+
+ranks as (
+
+    select
+        run_tag,
+        model_id,
+        row_number() over (partition by run_tag order by rating desc, model_id) as rank
+
+    from elo
+
+),
+
+side_points as (
+
+    select
+        run_tag,
+        model_id,
+        side,
+        case result when 'win' then 1.0 when 'tie' then 0.5 else 0.0 end as points
+
+    from debate_results
+
+    where is_rated
+
+),
+
+side_win_rates as (
+
+    select
+        run_tag,
+        model_id,
+        cast(sum(case when side = 'pro' then points end) as double)
+        / count(case when side = 'pro' then points end) as pro_win_rate,
+        cast(sum(case when side = 'con' then points end) as double)
+        / count(case when side = 'con' then points end) as con_win_rate
+
+    from side_points
+
+    group by run_tag, model_id
+
+),
+
+side_scores as (
+
+    select
+        run_tag,
+        pro_model_id as model_id,
+        mean_pro as mean_score
+
+    from debate_means
+
+    union all
+
+    select
+        run_tag,
+        con_model_id as model_id,
+        mean_con as mean_score
+
+    from debate_means
+
+),
+
+mean_scores as (
+
+    select
+        run_tag,
+        model_id,
+        -- Summed as decimals, because a sum of floats depends on the order of the rows.
+        round(cast(sum(cast(mean_score as decimal(38, 12))) as double) / count(*), 9) as mean_score
+
+    from side_scores
+
+    where model_id is not null
+
+    group by run_tag, model_id
+
+),
+
+turn_times as (
+
+    select
+        run_tag,
+        model_id,
+        sum(mean_ms * count_timed) / sum(count_timed) as mean_turn_ms
+
+    from turn_means
+
+    where count_timed > 0
+
+    group by run_tag, model_id
+
+),
+
+final as (
+
+    select
+        debaters.run_tag,
+        ranks.rank,
+        debaters.model_id,
+        elo.rating,
+        coalesce(elo.games, 0) as games,
+        coalesce(elo.wins, 0) as wins,
+        coalesce(elo.losses, 0) as losses,
+        coalesce(elo.ties, 0) as ties,
+        (elo.wins + 0.5 * elo.ties) / elo.games as win_rate,
+        side_win_rates.pro_win_rate,
+        side_win_rates.con_win_rate,
+        mean_scores.mean_score,
+        turn_times.mean_turn_ms,
+        debater_costs.total_tokens,
+        debater_costs.cost_usd,
+        debater_costs.count_unpriced_turns,
+        elo.games is not null and elo.games >= runs.min_games_for_display as is_displayed
+
+    from debaters
+
+    inner join runs
+        on debaters.run_tag = runs.run_tag
+
+    left join elo
+        on debaters.run_tag = elo.run_tag
+        and debaters.model_id = elo.model_id
+
+    left join ranks
+        on debaters.run_tag = ranks.run_tag
+        and debaters.model_id = ranks.model_id
+
+    left join side_win_rates
+        on debaters.run_tag = side_win_rates.run_tag
+        and debaters.model_id = side_win_rates.model_id
+
+    left join mean_scores
+        on debaters.run_tag = mean_scores.run_tag
+        and debaters.model_id = mean_scores.model_id
+
+    left join turn_times
+        on debaters.run_tag = turn_times.run_tag
+        and debaters.model_id = turn_times.model_id
+
+    left join debater_costs
+        on debaters.run_tag = debater_costs.run_tag
+        and debaters.model_id = debater_costs.model_id
+
+)
+
+select * from final

@@ -1,0 +1,58 @@
+-- One row per debate: the side that more verdicts favour than the other.
+with
+
+debates as (
+
+    select * from staging.stg_debates
+
+),
+
+judge_verdicts as (
+
+    select * from marts.judge_verdicts_v2
+
+),
+
+votes as (
+
+    select
+        run_tag,
+        debate_id,
+        count(case when winner = 'pro' then 1 end) as count_pro,
+        count(case when winner = 'con' then 1 end) as count_con,
+        count(case when winner = 'tie' then 1 end) as count_tie,
+        count(*) as count_verdicts
+
+    from judge_verdicts
+
+    where is_valid
+
+    group by run_tag, debate_id
+
+),
+
+final as (
+
+    select
+        debates.run_tag,
+        debates.debate_id,
+        case
+            when debates.status <> 'complete' or votes.count_verdicts is null then 'no_decision'
+            when votes.count_pro > votes.count_con then 'pro'
+            when votes.count_pro < votes.count_con then 'con'
+            else 'tie'
+        end as winner,
+        coalesce(votes.count_pro, 0) as count_pro,
+        coalesce(votes.count_con, 0) as count_con,
+        coalesce(votes.count_tie, 0) as count_tie,
+        coalesce(votes.count_verdicts, 0) as count_verdicts
+
+    from debates
+
+    left join votes
+        on debates.run_tag = votes.run_tag
+        and debates.debate_id = votes.debate_id
+
+)
+
+select * from final

@@ -1,0 +1,253 @@
+-- One row per run.
+with
+
+runs as (
+
+    select * from staging.stg_runs
+
+),
+
+debaters as (
+
+    select * from staging.stg_debaters
+
+),
+
+judges as (
+
+    select * from staging.stg_judges
+
+),
+
+topics as (
+
+    select * from staging.stg_topics
+
+),
+
+schedule as (
+
+    select * from staging.stg_schedule
+
+),
+
+debates as (
+
+    select * from staging.stg_debates
+
+),
+
+decided_debates as (
+
+    select * from marts.decided_debates
+
+),
+
+judge_verdicts as (
+
+    select * from marts.judge_verdicts
+
+),
+
+annotations as (
+
+    select * from staging.stg_annotations
+
+),
+
+expenses as (
+
+    select * from intermediate.int_expenses
+
+),
+
+debater_counts as (
+
+    select
+        run_tag,
+        count(*) as count_debaters
+
+    from debaters
+
+    group by run_tag
+
+),
+
+judge_counts as (
+
+    select
+        run_tag,
+        count(*) as count_judges
+
+    from judges
+
+    group by run_tag
+
+),
+
+topic_counts as (
+
+    select
+        run_tag,
+        count(*) as count_topics
+
+    from topics
+
+    group by run_tag
+
+),
+
+schedule_counts as (
+
+    select
+        run_tag,
+        count(*) as count_planned
+
+    from schedule
+
+    group by run_tag
+
+),
+
+debate_counts as (
+
+    select
+        run_tag,
+        count(*) as count_debates,
+        count(case when status = 'complete' then 1 end) as count_complete,
+        count(case when status = 'incomplete' then 1 end) as count_incomplete,
+        count(case when status = 'void' then 1 end) as count_void
+
+    from debates
+
+    group by run_tag
+
+),
+
+decided_counts as (
+
+    select
+        run_tag,
+        count(*) as count_decided
+
+    from decided_debates
+
+    group by run_tag
+
+),
+
+verdict_counts as (
+
+    select
+        run_tag,
+        count(*) as count_verdicts,
+        count(case when not is_valid then 1 end) as count_invalid_verdicts
+
+    from judge_verdicts
+
+    group by run_tag
+
+),
+
+annotation_counts as (
+
+    select
+        run_tag,
+        count(*) as count_annotations
+
+    from annotations
+
+    group by run_tag
+
+),
+
+expense_totals as (
+
+    select
+        run_tag,
+        cast(sum(total_tokens) as bigint) as total_tokens,
+        count(case when purpose <> 'unused' and total_tokens is null then 1 end) as count_unmetered,
+        sum(cost_usd) as total_cost_usd,
+        sum(case when cost_source = 'estimated' then cost_usd end) as estimated_cost_usd,
+        count(case when purpose = 'turn' and is_unpriced then 1 end) as count_unpriced_turns,
+        count(case when purpose = 'verdict' and is_unpriced then 1 end) as count_unpriced_verdicts,
+        count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls
+
+    from expenses
+
+    group by run_tag
+
+),
+
+final as (
+
+    select
+        runs.run_tag,
+        runs.source,
+        runs.format,
+        runs.benchmark_name,
+        runs.benchmark_version,
+        runs.rubric_version,
+        runs.harness_version,
+        runs.git_commit,
+        runs.language,
+        runs.seed,
+        runs.created_at,
+        runs.is_simulated,
+        runs.allows_judge_overlap,
+        coalesce(debater_counts.count_debaters, 0) as count_debaters,
+        coalesce(judge_counts.count_judges, 0) as count_judges,
+        coalesce(topic_counts.count_topics, 0) as count_topics,
+        -- An import has no plan, which is not a plan of no debates.
+        case when runs.source = 'run' then coalesce(schedule_counts.count_planned, 0) end as count_planned,
+        coalesce(debate_counts.count_debates, 0) as count_debates,
+        coalesce(debate_counts.count_complete, 0) as count_complete,
+        coalesce(debate_counts.count_incomplete, 0) as count_incomplete,
+        coalesce(debate_counts.count_void, 0) as count_void,
+        coalesce(decided_counts.count_decided, 0) as count_decided,
+        coalesce(verdict_counts.count_verdicts, 0) as count_verdicts,
+        coalesce(verdict_counts.count_invalid_verdicts, 0) as count_invalid_verdicts,
+        coalesce(annotation_counts.count_annotations, 0) as count_annotations,
+        expense_totals.total_tokens,
+        coalesce(expense_totals.count_unmetered, 0) as count_unmetered,
+        expense_totals.total_cost_usd,
+        expense_totals.estimated_cost_usd,
+        coalesce(expense_totals.count_unpriced_turns, 0) as count_unpriced_turns,
+        coalesce(expense_totals.count_unpriced_verdicts, 0) as count_unpriced_verdicts,
+        coalesce(expense_totals.count_unpriced_calls, 0) as count_unpriced_calls,
+        runs.elo_initial_rating,
+        runs.elo_k_factor,
+        runs.min_games_for_display
+
+    from runs
+
+    left join debater_counts
+        on runs.run_tag = debater_counts.run_tag
+
+    left join judge_counts
+        on runs.run_tag = judge_counts.run_tag
+
+    left join topic_counts
+        on runs.run_tag = topic_counts.run_tag
+
+    left join schedule_counts
+        on runs.run_tag = schedule_counts.run_tag
+
+    left join debate_counts
+        on runs.run_tag = debate_counts.run_tag
+
+    left join decided_counts
+        on runs.run_tag = decided_counts.run_tag
+
+    left join verdict_counts
+        on runs.run_tag = verdict_counts.run_tag
+
+    left join annotation_counts
+        on runs.run_tag = annotation_counts.run_tag
+
+    left join expense_totals
+        on runs.run_tag = expense_totals.run_tag
+
+)
+
+select * from final

@@ -1,0 +1,42 @@
+-- One row per side for every debater with a metered turn; a side never played has no mean and no samples.
+with
+
+turn_means as (
+
+    select * from intermediate.int_turn_means
+
+),
+
+metered_debaters as (
+
+    select
+        run_tag,
+        model_id
+
+    from turn_means
+
+    where count_metered > 0
+
+    group by run_tag, model_id
+
+),
+
+final as (
+
+    select
+        turn_means.run_tag,
+        turn_means.model_id,
+        turn_means.side,
+        turn_means.mean_prompt_tokens,
+        turn_means.mean_completion_tokens,
+        turn_means.count_metered as samples
+
+    from turn_means
+
+    inner join metered_debaters
+        on turn_means.run_tag = metered_debaters.run_tag
+        and turn_means.model_id = metered_debaters.model_id
+
+)
+
+select * from final

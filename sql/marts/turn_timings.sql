@@ -1,0 +1,41 @@
+-- One row per side for every debater with a timed turn; a side never played has no mean and no samples.
+with
+
+turn_means as (
+
+    select * from intermediate.int_turn_means
+
+),
+
+timed_debaters as (
+
+    select
+        run_tag,
+        model_id
+
+    from turn_means
+
+    where count_timed > 0
+
+    group by run_tag, model_id
+
+),
+
+final as (
+
+    select
+        turn_means.run_tag,
+        turn_means.model_id,
+        turn_means.side,
+        turn_means.mean_ms,
+        turn_means.count_timed as samples
+
+    from turn_means
+
+    inner join timed_debaters
+        on turn_means.run_tag = timed_debaters.run_tag
+        and turn_means.model_id = timed_debaters.model_id
+
+)
+
+select * from final

@@ -1,0 +1,60 @@
+-- One row per run and winner: pro, con and tie, also where nothing was decided.
+with
+
+runs as (
+
+    select * from staging.stg_runs
+
+),
+
+decided_debates as (
+
+    select * from marts.decided_debates
+
+),
+
+winners as (
+
+    select 'pro' as winner
+
+    union all
+
+    select 'con' as winner
+
+    union all
+
+    select 'tie' as winner
+
+),
+
+counts as (
+
+    select
+        run_tag,
+        winner,
+        count(*) as count
+
+    from decided_debates
+
+    group by run_tag, winner
+
+),
+
+final as (
+
+    select
+        runs.run_tag,
+        winners.winner,
+        coalesce(counts.count, 0) as count
+
+    from runs
+
+    cross join winners
+
+    left join counts
+        on runs.run_tag = counts.run_tag
+        and winners.winner = counts.winner
+
+)
+
+select * from final

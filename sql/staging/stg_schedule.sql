@@ -1,0 +1,27 @@
+-- One row per debate that a run planned.
+with
+
+source as (
+
+    select * from raw.schedule
+
+),
+
+final as (
+
+    select
+        run_tag,
+        debate_id,
+        schedule_position,
+        topic_id,
+        pro_model_id,
+        con_model_id,
+        repetition,
+        debate_seed,
+        panel
+
+    from source
+
+)
+
+select * from final

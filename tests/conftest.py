@@ -1,0 +1,40 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from command_line import tour
+
+# A shell that starts the tests in the background has them ignore SIGINT, and so would every process that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real and golden data; it lies beside a checkout, not in it."""
+    folder = REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the shared test data is not there ({folder})")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with one finished simulated run. Tests only read it."""
+    root = tmp_path_factory.mktemp("workspace")
+    done = tour(root)
+    assert done.code == 0, done.err
+    return root
+
+
+@pytest.fixture
+def mine(played: Path, tmp_path: Path) -> Path:
+    """A copy of that workspace, to be changed."""
+    return Path(shutil.copytree(played, tmp_path / "mine"))

@@ -1,0 +1,64 @@
+"""Reading and landing imports in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from debatebench.importers import IMPORTERS, BadRecord, Imported
+from debatebench.importers.store import read_import
+from debatebench.landing import create_raw_tables, land_records
+from debatebench.records import Record
+from debatebench.workspace import Workspace
+
+FIXTURES = Path(__file__).resolve().parent / "data" / "imports"
+ORIGINAL = FIXTURES / "original" / "debates.jsonl"
+DEBATEFLOW = FIXTURES / "debateflow"
+PANELBENCH = FIXTURES / "panelbench"
+
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+def units(format_name: str, path: Path) -> list[Imported]:
+    """Every unit of a source that holds no bad record."""
+    found = list(IMPORTERS[format_name].read(path, "t"))
+    assert [unit for unit in found if isinstance(unit, BadRecord)] == []
+    return [unit for unit in found if isinstance(unit, Imported)]
+
+
+def rows(format_name: str, path: Path, kind: type[RecordT]) -> list[RecordT]:
+    """Every record of one kind in a source that holds no bad record."""
+    return [record for unit in units(format_name, path) for record in unit.records if isinstance(record, kind)]
+
+
+def bad_records(format_name: str, path: Path) -> list[BadRecord]:
+    """The bad records of a source."""
+    return [unit for unit in IMPORTERS[format_name].read(path, "t") if isinstance(unit, BadRecord)]
+
+
+@contextmanager
+def landed(workspace: Workspace, run_tag: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A DuckDB file with one kept import landed in it, opened anew."""
+    database = workspace.root / "landed.duckdb"
+    with duckdb.connect(str(database)) as con:
+        create_raw_tables(con)
+        land_records(con, run_tag, read_import(workspace.imports / run_tag))
+    with duckdb.connect(str(database), read_only=True) as con:
+        yield con
+
+
+def counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """Rows per landed table that has any."""
+    tables = con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
+    found = {name: only(con, f"select count(*) from raw.{name}") for (name,) in tables}
+    return {name: count for name, count in sorted(found.items()) if count}
+
+
+def only(con: duckdb.DuckDBPyConnection, sql: str, *parameters: Any) -> Any:
+    """The one value of a query."""
+    ((value,),) = con.execute(sql, list(parameters)).fetchall()
+    return value

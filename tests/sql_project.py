@@ -1,0 +1,65 @@
+"""Small SQL projects written by hand, for tests of the transform engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+
+import duckdb
+
+from debatebench.records import TABLES, column_types
+from debatebench.transform import Project, load_models
+
+STAGING = {
+    "staging/stg_debates.sql": """
+        -- One row per debate.
+        select run_tag, debate_id, pro_model_id, con_model_id, source_position, recorded_winner as winner
+        from raw.debates
+        """,
+    "staging/_staging.yml": """
+        models:
+          - name: stg_debates
+            description: Debates as landed.
+            columns:
+              - {name: run_tag, description: The run., data_type: varchar}
+              - {name: debate_id, description: The debate., data_type: varchar}
+              - {name: pro_model_id, description: Pro., data_type: varchar}
+              - {name: con_model_id, description: Con., data_type: varchar}
+              - {name: source_position, description: Order., data_type: bigint}
+              - {name: winner, description: Who won., data_type: varchar}
+        """,
+}
+
+
+def write_project(folder: Path, files: Mapping[str, str]) -> Project:
+    """Write `files` (relative path → text, dedented) over what is in `folder`, and load all of it."""
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(dedent(text).lstrip("\n"), encoding="utf-8")
+    return read_project(folder)
+
+
+def read_project(folder: Path) -> Project:
+    """The project of what lies in `folder` now."""
+    return load_models({f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()})
+
+
+def raw_database(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    """A warehouse with `raw.debates`, three debates of one run in it, and no model built."""
+    con = duckdb.connect(path)
+    con.execute("create schema raw")
+    columns = ", ".join(f"{name} {sql_type}" for name, sql_type in column_types(TABLES["debates"]).items())
+    con.execute(f"create table raw.debates ({columns})")
+    add_debates(con, "r1", [("d1", "a", "b", "pro"), ("d2", "b", "a", "tie"), ("d3", "a", "c", "con")])
+    return con
+
+
+def add_debates(con: duckdb.DuckDBPyConnection, run_tag: str, debates: list[tuple[str, str, str, str]]) -> None:
+    """Land debates given as (debate id, pro, con, winner)."""
+    con.executemany(
+        "insert into raw.debates (run_tag, debate_id, pro_model_id, con_model_id, recorded_winner, source_position) "
+        "values (?, ?, ?, ?, ?, ?)",
+        [(run_tag, *debate, position) for position, debate in enumerate(debates)],
+    )

@@ -1,0 +1,298 @@
+"""The warehouse from Python: relations, runs, SQL models, lineage, and nothing but reading."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+from two_runs import two_runs
+
+import debatebench as db
+from debatebench.errors import BusyError, DamagedDataError, UsageError
+
+__all__ = ["two_runs"]
+
+
+@pytest.fixture(scope="module")
+def wh(two_runs: Path) -> Iterator[db.Warehouse]:
+    with db.open(two_runs) as warehouse:
+        yield warehouse
+
+
+@pytest.fixture
+def copied(two_runs: Path, tmp_path: Path) -> Path:
+    """The database file of a workspace that the test may change."""
+    shutil.copytree(two_runs, tmp_path / "ws")
+    return tmp_path / "ws" / "warehouse" / "debatebench.duckdb"
+
+
+def python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=os.environ)
+
+
+# --- the package ------------------------------------------------------------------------------------------------------
+
+
+def test_import_of_the_package_loads_nothing_heavy():
+    done = python(
+        "import sys, debatebench, debatebench.api\n"
+        "heavy = {'duckdb', 'sqlglot', 'pydantic', 'numpy', 'yaml', 'typer', 'jinja2', 'httpx', 'plotly'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_every_public_name_is_there_and_shown():
+    assert set(db.__all__) <= set(dir(db))
+    for name in db.__all__:
+        assert getattr(db, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        db.nonsense  # noqa: B018
+
+
+# --- opening and closing ----------------------------------------------------------------------------------------------
+
+
+def test_file_and_workspace_open_the_same_warehouse(two_runs: Path, wh: db.Warehouse):
+    with db.open(str(two_runs / "warehouse" / "debatebench.duckdb")) as other:
+        assert other.database == wh.database
+        assert other.sql("select count(*) from marts.runs").fetchall() == [(2,)]
+    assert wh.sql("select 1").fetchall() == [(1,)], "closing one leaves the other open"
+
+
+def test_default_is_the_warehouse_of_the_current_folder(two_runs: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(two_runs)
+    with db.open() as warehouse:
+        assert list(warehouse.runs) == ["demo", "second"]
+
+
+def test_closed_warehouse_says_so(two_runs: Path):
+    warehouse = db.open(two_runs)
+    relation = warehouse.sql("select 1")
+    warehouse.close()
+    warehouse.close()
+    assert "closed" in repr(warehouse)
+    with pytest.raises(UsageError, match="is closed: open it again"):
+        warehouse.sql("select 1")
+    with pytest.raises(duckdb.Error):
+        relation.fetchall()
+
+
+def test_repr_counts_what_is_there(wh: db.Warehouse):
+    assert repr(wh) == f"<Warehouse {wh.database}: 2 runs, {len(wh.models)} SQL models>"
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "complaint"),
+    [(None, UsageError, "`debatebench run`"), (b"x" * 9999, DamagedDataError, "--from-journals")],
+)
+def test_what_is_no_warehouse_cannot_be_opened(
+    tmp_path: Path, content: bytes | None, error: type[Exception], complaint: str
+):
+    if content is not None:
+        (tmp_path / "w.duckdb").write_bytes(content)
+    with pytest.raises(error, match=complaint):
+        db.open(tmp_path / "w.duckdb")
+
+
+def test_file_that_this_process_has_open_otherwise_is_busy(copied: Path):
+    with (
+        duckdb.connect(str(copied), read_only=True),
+        pytest.raises(BusyError, match=r"This process has .* open in another way"),
+    ):
+        db.open(copied)
+
+
+def test_new_warehouse_is_read_after_closing_the_old_one(copied: Path):
+    old = db.open(copied)
+    assert not old.is_outdated
+    changed = copied.with_name("changed.duckdb")
+    shutil.copyfile(copied, changed)
+    with duckdb.connect(str(changed)) as con:
+        con.execute("create table marts.added as select 1 as x")
+    os.replace(changed, copied)
+    assert old.is_outdated
+    assert len(old.runs) == 2, "an open warehouse keeps the file that it opened"
+    with pytest.raises(BusyError, match="published anew while an older one is open in this process"):
+        db.open(copied)
+    old.close()
+    with db.open(copied) as new:
+        assert new.sql("from marts.added").fetchall() == [(1,)]
+
+
+def test_warehouse_that_nobody_closes_leaves_no_complaint(two_runs: Path):
+    program = (
+        "import debatebench as db, sys\nwh = db.open(sys.argv[1])\nprint(wh.sql('select 1').fetchall(), wh.models)"
+    )
+    done = python(program, str(two_runs))
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+# --- relations --------------------------------------------------------------------------------------------------------
+
+
+def test_sql_gives_a_relation_that_runs_each_time_it_is_read(wh: db.Warehouse):
+    relation = wh.sql(
+        "select run_tag, count(*) as debates from marts.debates where run_tag = $tag group by 1", {"tag": "demo"}
+    )
+    assert isinstance(relation, duckdb.DuckDBPyRelation)
+    assert relation.columns == ["run_tag", "debates"]
+    assert [str(type_) for type_ in relation.types] == ["VARCHAR", "BIGINT"]
+    assert relation.fetchall() == relation.fetchall() == [("demo", 30)]
+    assert relation.project("debates * 2").fetchall() == [(60,)]
+
+
+def test_sql_keeps_exact_types(wh: db.Warehouse):
+    rows = wh.sql("select 1.10 as d, timestamp '2025-01-02 03:04:05' as t, [{'a': 1}] as l, sum(1) as s").fetchall()
+    assert rows == [(Decimal("1.10"), datetime(2025, 1, 2, 3, 4, 5), [{"a": 1}], 1)]
+
+
+def test_relation_becomes_a_pandas_frame(wh: db.Warehouse):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = wh.sql("select run_tag, count(*) as n from marts.debates group by 1 order by 1").df()
+    assert frame.to_dict("list") == {"run_tag": ["demo", "second"], "n": [30, 30]}
+
+
+def test_relation_becomes_a_polars_frame(wh: db.Warehouse):
+    pytest.importorskip("polars", reason="polars is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    frame = wh.sql("select run_tag, count(*) as n from marts.debates group by 1 order by 1").pl()
+    assert frame.to_dicts() == [{"run_tag": "demo", "n": 30}, {"run_tag": "second", "n": 30}]
+
+
+def test_relation_becomes_an_arrow_table(wh: db.Warehouse):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    table = wh.sql("select run_tag, 1.10 as d from marts.runs order by 1").to_arrow_table()
+    assert table.to_pylist() == [{"run_tag": tag, "d": Decimal("1.10")} for tag in ("demo", "second")]
+
+
+@pytest.mark.parametrize(
+    ("sql", "params", "error", "complaint"),
+    [
+        ("drop table marts.debates", None, UsageError, "exactly one SELECT"),
+        ("select 1; select 2", None, UsageError, "exactly one SELECT"),
+        ("", None, UsageError, "empty"),
+        ("select $x", None, UsageError, r'no value for \$x: give params=\{"x": …\}'),
+        ("select ?", None, UsageError, r'write \$name .* give params=\{"name": …\}'),
+        ("select 1", {"y": 1}, UsageError, r"no parameter \$y"),
+        ("select '\udcff'", None, UsageError, "bytes that are no text"),
+        ("select $x", {"x": "\udcff"}, UsageError, "bytes that are no text"),
+        ("from marts.debate", None, db.DebatebenchError, 'Did you mean "debates"'),
+        ("from read_text('/etc/hostname')", None, db.DebatebenchError, "nothing else"),
+    ],
+)
+def test_mistakes_are_our_errors(
+    wh: db.Warehouse, sql: str, params: dict[str, object] | None, error: type[Exception], complaint: str
+):
+    with pytest.raises(error, match=complaint):
+        wh.sql(sql, params)
+    with pytest.raises(error, match=complaint):
+        wh.query(sql, params)
+
+
+def test_query_is_bounded_in_rows_and_time(wh: db.Warehouse):
+    result = wh.query("select $a + range as n from range(10)", {"a": 5}, limit=2)
+    assert (result.columns, result.rows, result.truncated) == (("n",), [(5,), (6,)], True)
+    with pytest.raises(db.DebatebenchError, match=r"longer than 0\.1 seconds"):
+        wh.query("select sum(hash(range)) from range(100000000000)", timeout_s=0.1)
+    assert wh.query("select 1").rows == [(1,)]
+
+
+# --- what there is ----------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_in_the_order_of_their_making(wh: db.Warehouse):
+    assert list(wh.runs) == ["demo", "second"]
+    run = wh.runs["second"]
+    assert (run.source, run.seed, run.is_simulated) == ("run", 7, True)
+    assert run.count_planned == run.count_debates == run.count_complete == 30
+    assert isinstance(run.total_cost_usd, Decimal)
+    assert isinstance(run.created_at, datetime)
+    with pytest.raises(TypeError):
+        wh.runs["x"] = run  # type: ignore[index]
+
+
+def test_models_have_descriptions_columns_and_rows(wh: db.Warehouse):
+    table, view = wh.models["marts.panel_winners_v2"], wh.models["marts.panel_winners"]
+    assert (table.materialized, table.version, table.rows, table.alias_of) == ("table", 2, 60, None)
+    assert (view.materialized, view.version, view.rows, view.alias_of) == ("view", None, None, table.name)
+    assert table.description == view.description != ""
+    assert table.columns == view.columns
+    assert [column.name for column in table.columns][:3] == ["run_tag", "debate_id", "winner"]
+    assert table.columns[0].type == "VARCHAR"
+    assert all(column.description for model in wh.models.values() for column in model.columns)
+    assert list(wh.models) == sorted(wh.models)
+
+
+def test_every_model_can_be_queried_with_the_columns_it_states(wh: db.Warehouse):
+    for model in wh.models.values():
+        relation = wh.sql(f"select * from {model.name}")
+        assert relation.columns == [column.name for column in model.columns]
+        assert [str(type_) for type_ in relation.types] == [column.type for column in model.columns]
+
+
+def test_models_of_a_workspace_are_described_by_its_own_files(copied: Path):
+    own = copied.parent.parent / "sql" / "marts"
+    own.mkdir(parents=True)
+    packaged = Path(__file__).resolve().parent.parent / "sql" / "marts" / "leaderboard.yml"
+    (own / "leaderboard.yml").write_text(packaged.read_text().replace("Debaters ranked by Elo.", "Ours.", 1))
+    with db.open(copied) as warehouse:
+        assert warehouse.models["marts.leaderboard"].description.startswith("Ours.")
+
+
+def test_file_outside_a_workspace_is_described_by_the_packaged_files(copied: Path, tmp_path: Path):
+    lone = tmp_path / "elsewhere.duckdb"
+    shutil.copyfile(copied, lone)
+    with db.open(lone) as warehouse:
+        assert warehouse.models["marts.leaderboard"].description.startswith("Debaters ranked by Elo.")
+
+
+def test_warehouse_without_a_build_has_no_models(tmp_path: Path):
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as con:
+        con.execute("create table t as select 1 as x")
+    with db.open(tmp_path / "w.duckdb") as warehouse:
+        assert dict(warehouse.models) == {}
+        with pytest.raises(db.DebatebenchError, match=r"marts\.runs.* does not exist"):
+            warehouse.runs  # noqa: B018
+        assert "not built" in repr(warehouse)
+
+
+def test_lineage_goes_down_to_the_landed_columns(wh: db.Warehouse):
+    node = wh.lineage("marts.leaderboard.win_rate")
+    assert node.name == "marts.leaderboard.win_rate"
+    assert {each.relation for each in node.nodes() if each.is_in_raw} >= {"raw.verdicts"}
+    with pytest.raises(UsageError, match=r"marts\.nonsense"):
+        wh.lineage("marts.nonsense.x")
+
+
+# --- only reading -----------------------------------------------------------------------------------------------------
+
+
+def test_python_variables_are_no_tables(wh: db.Warehouse):
+    numpy = pytest.importorskip("numpy")
+    canary = {"a": numpy.array([1])}
+    assert canary
+    with pytest.raises(db.DebatebenchError, match="Table with name canary does not exist"):
+        wh.sql("from canary")
+    with pytest.raises(duckdb.Error, match="Table with name canary does not exist"):
+        wh.connection.sql("from canary")
+
+
+def test_relation_writes_no_file(wh: db.Warehouse, tmp_path: Path):
+    relation = wh.sql("select 1 as x")
+    for write in (relation.to_parquet, relation.write_parquet, relation.to_csv, relation.write_csv):
+        with pytest.raises(duckdb.PermissionException):
+            write(str(tmp_path / "x"))
+    for act in (relation.create, relation.to_table):
+        with pytest.raises(duckdb.Error):
+            act("marts.x")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,383 @@
+"""The commands about SQL models: test, lineage, diff-models, docs; and the guide that explains them, executed."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from command_line import debatebench
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+GUIDE = REPOSITORY / "docs" / "sql-models.md"
+
+
+def add(root: Path, path: str, text: str) -> None:
+    file = root / "sql" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def digest(root: Path) -> dict[str, str]:
+    """File below `warehouse/` → hash."""
+    files = sorted(path for path in (root / "warehouse").rglob("*") if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+# --- test -------------------------------------------------------------------------------------------------------------
+
+
+def test_all_tests_of_the_packaged_sql_models_pass_on_a_run(played: Path):
+    before = digest(played)
+    done = debatebench(played, "test", "--format", "csv")
+    assert (done.code, done.err) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    assert {row["kind"] for row in rows} >= {"unit", "singular", "contract", "description", "unique", "not_null"}
+    assert {row["status"] for row in rows} == {"pass"}
+    assert len(rows) > 300
+    assert digest(played) == before
+
+
+def test_people_get_counts_by_kind(played: Path):
+    done = debatebench(played, "test", "--select", "panel_winners", "winner_counts")
+    assert done.code == 2, "--select takes one selector; give it again for another"
+    done = debatebench(played, "test", "--select", "panel_winners winner_counts")
+    assert done.code == 0
+    assert [line.split()[0] for line in done.out.splitlines()[2:]] == [
+        "unit",
+        "description",
+        "contract",
+        "data",
+        "singular",
+    ]
+    assert "FAIL" not in done.out
+
+
+def test_a_selection_runs_what_belongs_to_it(played: Path):
+    done = debatebench(played, "test", "--select", "judge_agreement", "--format", "json")
+    assert done.code == 0
+    assert {row["model"] for row in json.loads(done.out)} == {"marts.judge_agreement"}
+
+
+def test_a_failing_singular_test_prints_its_query_and_the_first_rows(mine: Path):
+    query = "select run_tag, winner, count from marts.winner_counts order by winner"
+    add(mine, "tests/nobody_wins.sql", f"-- There should be no winner.\n{query}\n")
+    done = debatebench(mine, "test", "--select", "winner_counts")
+    assert done.code == 1
+    assert done.error_line.startswith("Error: 1 of ")
+    assert done.error_line.endswith(" tests failed: nobody_wins.")
+    assert "FAIL nobody_wins (" in done.out
+    assert "3 failing rows" in done.out
+    assert query in done.out
+    assert "run_tag | winner | count" in done.out
+    assert re.search(r"^  t \| con \| \d+$", done.out, re.MULTILINE)
+    (failed,) = [
+        row for row in json.loads(debatebench(mine, "test", "--format", "json").out) if row["status"] != "pass"
+    ]
+    assert (failed["name"], failed["failures"]) == ("nobody_wins", 3)
+    assert failed["rows"][0] == {"run_tag": "t", "winner": "con", "count": failed["rows"][0]["count"]}
+
+
+def test_a_failing_unit_test_shows_what_is_missing_and_what_is_too_much(mine: Path):
+    add(mine, "marts/flags.sql", "select winner = 'pro' as is_pro from marts.panel_winners\n")
+    add(
+        mine,
+        "marts/flags.yml",
+        """\
+models:
+  - name: flags
+    description: Flags.
+    columns: [{name: is_pro, description: Whether pro won., data_type: boolean}]
+unit_tests:
+  - name: pro_is_not_con
+    model: flags
+    given: [{input: marts.panel_winners, rows: [{winner: con}]}]
+    expect: {rows: [{is_pro: true}]}
+""",
+    )
+    done = debatebench(mine, "test", "--unit-only", "--select", "flags")
+    assert done.code == 1
+    assert "FAIL pro_is_not_con (" in done.out
+    assert "-  True" in done.out
+    assert "+  False" in done.out
+    whole = debatebench(mine, "test")
+    assert whole.code == 1
+    assert "marts.flags is not in the warehouse yet: run `debatebench build` first." in whole.error_line
+
+
+def test_a_broken_test_fails_and_a_warning_does_not(mine: Path):
+    yaml = """\
+models:
+  - name: more
+    description: More.
+    columns: [{name: run_tag, description: The run., data_type: varchar}]
+    data_tests:
+      - expression_is_true: {expression: "run_tag = 'x'", severity: warn}
+"""
+    add(mine, "marts/more.sql", "select run_tag from marts.runs\n")
+    add(mine, "marts/more.yml", yaml)
+    assert debatebench(mine, "build").code == 0
+    warned = debatebench(mine, "test", "--select", "more")
+    assert warned.code == 0
+    assert "WARN expression_is_true_marts.more" in warned.out
+    add(mine, "marts/more.yml", yaml.replace("run_tag = 'x'", "nope = 1"))
+    broken = debatebench(mine, "test", "--select", "more")
+    assert broken.code == 1
+    assert "ERROR expression_is_true_marts.more" in broken.out
+    assert 'Referenced column "nope" not found' in broken.out
+
+
+def test_control_characters_of_failing_rows_do_not_reach_the_terminal(mine: Path):
+    add(mine, "tests/red.sql", "select chr(27) || '[31m' as word from marts.runs\n")
+    done = debatebench(mine, "test", "--select", "marts.runs")
+    assert done.code == 1
+    assert "\x1b" not in done.out
+    assert "␛[31m" in done.out
+
+
+def test_files_newer_than_the_warehouse_are_told_of(mine: Path):
+    add(mine, "marts/gold.sql", "select run_tag from staging.stg_gold\n")
+    done = debatebench(mine, "test", "--select", "marts.runs")
+    assert done.code == 0
+    assert "changed since the last build" in done.err
+
+
+def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):
+    done = debatebench(tmp_path, "test", "--unit-only")
+    assert done.code == 0
+    assert "data" not in done.out
+    refused = debatebench(tmp_path, "test")
+    assert refused.code == 2
+    assert "There is no warehouse at" in refused.error_line
+    assert "--unit-only" in refused.error_line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["test", "--select", "nope"], "Nothing is selected by 'nope'"),
+        (["lineage", "marts.leaderboard.winrate"], "Did you mean 'win_rate'?"),
+        (["lineage", "nope.nope"], "No SQL model or landed table 'nope.nope'"),
+        (["diff-models", "panel_winner", "--from", "1", "--to", "2"], "Did you mean 'panel_winners'?"),
+        (["diff-models", "marts.runs", "--from", "1", "--to", "2"], "marts.runs has no versions"),
+        (["diff-models", "panel_winners", "--from", "1", "--to", "9"], "has no version 9. Versions: 1, 2."),
+        (["diff-models", "panel_winners", "--from", "1", "--to", "1"], "Both versions"),
+        (["diff-models", "panel_winners", "--from", "1", "--to", "2", "--run-tag", "x"], "No run 'x'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_clear_line(played: Path, arguments: list[str], complaint: str):
+    done = debatebench(played, *arguments)
+    assert complaint in done.error_line
+    assert (done.code, done.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["diff-models", "panel_winners", "--from", "1"],
+        ["diff-models", "panel_winners", "--from", "one", "--to", "2"],
+        ["lineage"],
+        ["lineage", "marts.runs.seed", "--format", "table"],
+        ["lineage", "marts.runs.seed", "--depth", "-1"],
+        ["docs", "elsewhere"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_words_are_usage_errors(tmp_path: Path, arguments: list[str]):
+    done = debatebench(tmp_path, *arguments)
+    assert done.code == 2
+    assert "Usage: " in done.err
+
+
+@pytest.mark.parametrize(
+    "command", ["test", "lineage marts.runs.seed", "docs", "diff-models panel_winners --from 1 --to 2"]
+)
+def test_a_sql_model_that_cannot_be_read_is_named_by_every_command(mine: Path, command: str):
+    add(mine, "marts/runs.sql", "select * from marts.nope\n")
+    done = debatebench(mine, *command.split())
+    assert done.code == 1
+    assert "runs.sql:1: no SQL model or raw table 'marts.nope'" in done.error_line
+
+
+# --- lineage ----------------------------------------------------------------------------------------------------------
+
+
+def test_lineage_needs_no_warehouse_and_leaves_nothing_behind(tmp_path: Path):
+    done = debatebench(tmp_path, "lineage", "marts.leaderboard.win_rate")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0].startswith("marts.leaderboard.win_rate = (elo.wins + 0.5 * elo.ties) / elo.games  sql/marts/")
+    assert any(line.endswith("─ raw.verdicts.scores") for line in lines)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lineage_has_a_format_for_each_reader(tmp_path: Path):
+    name = "marts.panel_winners.winner"
+    data = json.loads(debatebench(tmp_path, "lineage", name, "--format", "json").out)
+    assert data["name"] == name
+    assert "raw.verdicts.scores" in {node["name"] for node in data["nodes"]}
+    mermaid = debatebench(tmp_path, "lineage", name, "--format", "mermaid", "--depth", "1").out
+    assert mermaid.startswith('flowchart LR\n    n0["marts.panel_winners.winner')
+    assert "raw." not in mermaid
+
+
+def test_a_workspace_overlays_what_lineage_reads(mine: Path):
+    add(mine, "marts/mine.sql", "select upper(motion) as loud from marts.debates\n")
+    add(mine, "marts/mine.yml", "models: [{name: mine, description: Mine.}]")
+    done = debatebench(mine, "lineage", "mine.loud")
+    assert done.out.splitlines() == [
+        "marts.mine.loud = upper(motion)  sql/marts/mine.sql:1",
+        *(line for line in done.out.splitlines()[1:-1]),
+        done.out.splitlines()[-1],
+    ]
+    assert done.out.splitlines()[-1].endswith("─ raw.topics.motion")
+
+
+def test_lineage_warns_of_deprecated_versions_on_the_way(mine: Path):
+    packaged = (REPOSITORY / "sql" / "marts" / "panel_winners.yml").read_text(encoding="utf-8")
+    add(mine, "marts/panel_winners.yml", packaged.replace("- v: 2\n", "- v: 2\n        deprecation_date: 2020-01-01\n"))
+    warning = "Warning: marts.panel_winners_v2 is deprecated since 2020-01-01."
+    assert debatebench(mine, "lineage", "marts.leaderboard.rating").err.strip() == warning
+    assert debatebench(mine, "lineage", "marts.turn_timings.mean_ms").err == ""
+
+
+# --- diff-models ------------------------------------------------------------------------------------------------------
+
+
+def test_people_see_counts_rows_and_both_leaderboards(played: Path):
+    before = digest(played)
+    done = debatebench(played, "diff-models", "panel_winners", "--from", "1", "--to", "2")
+    assert done.code == 0
+    assert done.out.startswith("marts.panel_winners: version 1 → version 2; rows matched by run_tag, debate_id\n")
+    assert re.search(r"^t +30 +30 +0 +0 +\d+ +\d+$", done.out, re.MULTILINE)
+    assert "The leaderboard under both versions" in done.out
+    assert "sim-atlas" in done.out
+    assert digest(played) == before
+
+
+def test_programs_get_everything_as_json_or_the_cells_as_csv(played: Path):
+    command = ["diff-models", "marts.panel_winners", "--from", "1", "--to", "2", "--limit", "0"]
+    data = json.loads(debatebench(played, *command, "--format", "json").out)
+    assert (data["name"], data["before"], data["after"]) == ("marts.panel_winners", 1, 2)
+    assert data["key"] == ["run_tag", "debate_id"]
+    assert len(data["rows"]) == data["differing_rows"] == data["runs"][0]["changed"]
+    assert data["runs"][0]["unchanged"] == 30 - data["differing_rows"]
+    assert [each["rank_after"] for each in data["leaderboard"]] == list(range(1, 7))
+    cells = list(csv.DictReader(io.StringIO(debatebench(played, *command, "--format", "csv").out)))
+    assert len(cells) == sum(len(row["before"]) for row in data["rows"])
+    assert list(cells[0] if cells else command) == ["change", "run_tag", "debate_id", "column", "before", "after"]
+
+
+def test_a_model_that_the_leaderboard_does_not_follow_says_so(played: Path):
+    done = debatebench(played, "diff-models", "judge_verdicts", "--from", "1", "--to", "2", "--limit", "1")
+    assert done.code == 0
+    assert "Only version 2 has: pro_mean, con_mean" in done.out
+    assert "The leaderboard under" not in done.out
+    assert "marts.leaderboard does not depend on what marts.judge_verdicts stands for" in done.err
+
+
+def test_without_a_warehouse_a_difference_cannot_be_shown(tmp_path: Path):
+    done = debatebench(tmp_path, "diff-models", "panel_winners", "--from", "1", "--to", "2")
+    assert done.code == 2
+    assert "There is no warehouse at" in done.error_line
+
+
+# --- docs -------------------------------------------------------------------------------------------------------------
+
+
+def test_docs_writes_one_page_into_the_reports_folder_or_elsewhere(tmp_path: Path):
+    done = debatebench(tmp_path, "docs")
+    page = tmp_path / "reports" / "docs" / "index.html"
+    assert (done.code, done.err, done.out) == (0, "", f"{page}\n")
+    assert [path.name for path in page.parent.iterdir()] == ["index.html"]
+    other = debatebench(tmp_path, "docs", "--out", str(tmp_path / "public"))
+    assert other.out == f"{tmp_path / 'public' / 'index.html'}\n"
+    assert (tmp_path / "public" / "index.html").read_bytes() == page.read_bytes()
+
+
+def test_docs_shows_a_prerelease_and_warns_of_who_reads_it(tmp_path: Path):
+    today = datetime.now(UTC).date()
+    for n in (1, 2):
+        add(tmp_path, f"marts/mine_v{n}.sql", "select run_tag from marts.runs\n")
+    add(tmp_path, "marts/reader.sql", "select run_tag from marts.mine_v2 union all select run_tag from marts.mine_v1\n")
+    add(
+        tmp_path,
+        "marts/mine.yml",
+        "models:\n  - name: mine\n    description: Mine.\n    latest_version: 1\n"
+        f"    versions: [{{v: 1, deprecation_date: {today}}}, {{v: 2}}]\n  - {{name: reader, description: Reads.}}\n",
+    )
+    done = debatebench(tmp_path, "docs")
+    assert done.code == 0
+    assert f"Warning: marts.reader reads marts.mine_v1, which is deprecated since {today}." in done.err
+    assert "Warning: marts.reader reads marts.mine_v2, a prerelease whose meaning may still change." in done.err
+    html = (tmp_path / "reports" / "docs" / "index.html").read_text(encoding="utf-8")
+    assert '<span class="badge badge-warning">prerelease</span>' in html
+
+
+def test_the_page_is_never_committed_by_accident():
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("this is no checkout")
+    done = subprocess.run(["git", "check-ignore", "reports/docs/index.html"], cwd=REPOSITORY, capture_output=True)
+    assert done.returncode == 0
+
+
+# --- start-up ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unused"),
+    [
+        (["lineage", "marts.runs.seed"], {"duckdb", "jinja2", "numpy", "plotly", "httpx", "rich"}),
+        (["docs"], {"duckdb", "numpy", "plotly", "httpx", "rich"}),
+        (["test", "--unit-only", "--select", "winner_counts"], {"jinja2", "plotly", "httpx", "rich"}),
+        (["diff-models", "panel_winners", "--from", "1", "--to", "2"], {"jinja2", "plotly", "httpx", "rich"}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_command_loads_only_what_it_uses(mine: Path, arguments: list[str], unused: set[str]):
+    program = (
+        "import sys\nfrom debatebench.cli.app import run_app\n"
+        "try: run_app(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "print('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", program, "--root", str(mine), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert {name.split(".")[0] for name in done.stderr.split()} & unused == set()
+
+
+# --- the guide --------------------------------------------------------------------------------------------------------
+
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def test_the_guide_does_what_it_says(tmp_path: Path):
+    """Every block of docs/sql-models.md in order: files are written, commands run, printed text compared."""
+    shell = f'set -e\ndebatebench() {{ {shlex.quote(sys.executable)} -m debatebench "$@"; }}\n'
+    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "200"}
+    printed, kinds = "", []
+    for kind, path, text in BLOCK.findall(GUIDE.read_text(encoding="utf-8")):
+        kinds.append(kind)
+        if kind == "sh":
+            done = subprocess.run(["sh", "-c", shell + text], cwd=tmp_path, env=environ, capture_output=True, text=True)
+            assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+            printed = done.stdout
+        elif kind == "text":
+            # Line numbers of packaged files may move on.
+            assert re.sub(r":\d+", ":N", printed) == re.sub(r":\d+", ":N", text)
+        else:
+            assert path, f"a block of {kind} without a file:\n{text}"
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text, encoding="utf-8")
+    assert set(kinds) == {"sh", "sql", "yaml", "text"}
+    rows = debatebench(tmp_path, "query", "select count(*) as n from marts.close_debates_v2", "--format", "json")
+    assert json.loads(rows.out)[0]["n"] > 0

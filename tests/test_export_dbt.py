@@ -1,0 +1,323 @@
+"""The dbt project: only names change in the SQL, every test has its counterpart, and the YAML says what ours says.
+
+Whether real dbt builds it to equal results is tested by `make test-dbt`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import jinja2
+import pytest
+import yaml
+from exported import make_workspace
+from hypothesis import given
+from hypothesis import strategies as st
+from sql_project import write_project
+
+from debatebench.export import export
+from debatebench.export.dbt_names import dbt_names
+from debatebench.export.dbt_project import _model_files, _project_file
+from debatebench.export.dbt_properties import properties_files, sources_file
+from debatebench.export.dbt_sql import dbt_sql, without_jinja
+from debatebench.export.dbt_tests import data_tests
+from debatebench.records import TABLES
+from debatebench.transform import Project, load_models
+from debatebench.transform.generic_tests import parse_generic_test
+from debatebench.workspace import Workspace
+
+PROJECT = load_models(Workspace(Path("nowhere")).files("sql", "**/*"))
+NAMES = dbt_names(PROJECT.models)
+
+SMALL = {
+    "staging/stg_turns.sql": "select run_tag, debate_id, content from raw.turns",
+    "staging/stg_turns.yml": "models: [{name: stg_turns, description: Turns.}]",
+    "marts/speech_v1.sql": "select run_tag from staging.stg_turns",
+    "marts/speech_v2.sql": "select run_tag, debate_id from staging.stg_turns",
+    "marts/speech_v3.sql": "select run_tag, debate_id, content from staging.stg_turns",
+    "marts/speech.yml": """
+        models:
+          - name: speech
+            description: 'Speeches, {{ as }} they are.'
+            latest_version: 2
+            config: {tags: [text], contract: {enforced: true}, meta: {owner: us}}
+            meta: {seen: true}
+            columns:
+              - {name: run_tag, description: Run., data_type: varchar, data_tests: [not_null], meta: {a: 1}}
+              - {name: debate_id, description: Debate., data_type: varchar}
+            versions:
+              - v: 1
+                deprecation_date: 2030-01-02
+                columns: [{include: all, exclude: [debate_id]}]
+              - {v: 2, description: The second.}
+              - v: 3
+                prerelease: true
+                config: {materialized: table}
+                data_tests: [{row_count: {min: 1}}]
+                columns:
+                  - {include: all}
+                  - {name: content, description: Text., data_type: varchar}
+        unit_tests:
+          - name: every_turn_is_a_speech
+            model: speech
+            given:
+              - input: staging.stg_turns
+                rows: [{run_tag: r}, {debate_id: d}]
+            expect: {rows: [{run_tag: r}, {debate_id: d}]}
+        """,
+    "staging/speech.sql": "select run_tag from raw.turns",
+    "staging/_more.yml": "models: [{name: speech, description: Has the name of a mart.}]",
+    "marts/reader.sql": """
+        select speech.run_tag, marts.speech.debate_id, old.run_tag
+        from marts.speech
+        inner join marts.speech_v1 as old on old.run_tag = marts.speech.run_tag
+        """,
+    "marts/reader.yml": "models: [{name: reader, description: Reads versions.}]",
+}
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Project:
+    return write_project(tmp_path, SMALL)
+
+
+def as_dbt_renders(text: str) -> str:
+    """The text with every `ref` and `source` replaced by the dotted name that it stands for."""
+    dotted = {call: name for name, call in NAMES.calls.items()}
+
+    def ref(name: str, v: int | None = None) -> str:
+        return dotted[f"ref('{name}')" if v is None else f"ref('{name}', v={v})"]
+
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=True)
+    environment.globals |= {"ref": ref, "source": lambda schema, name: f"{schema}.{name}"}
+    environment.autoescape = False
+    return environment.from_string(text).render()
+
+
+# --- SQL ------------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_names_change_in_the_text_of_every_model_and_test():
+    queries = {name: model.query.sql for name, model in PROJECT.models.items() if name in NAMES.models}
+    queries |= {test.name: test.query.sql for test in PROJECT.singular_tests}
+    assert len(queries) > 50
+    for name, sql in queries.items():
+        text = dbt_sql(sql, NAMES)
+        assert text.count("{{ ref(") + text.count("{{ source(") >= 1, name
+        assert as_dbt_renders(text) == sql + "\n", name
+
+
+def test_comments_and_layout_stay():
+    sql = (
+        "-- See marts.games.\nwith a as (\n    select *  /* marts.runs */\n    from marts.debates\n)\n\nselect * from a"
+    )
+    assert dbt_sql(sql, NAMES) == sql.replace("from marts.debates", "from {{ ref('debates') }}") + "\n"
+
+
+def test_names_may_be_quoted_spaced_and_written_in_capitals():
+    assert dbt_sql('select * from "marts" . "debates" as d, RAW.Turns', NAMES) == (
+        "select * from {{ ref('debates') }} as d, {{ source('raw', 'turns') }}\n"
+    )
+
+
+def test_a_name_that_qualifies_columns_stays_as_alias():
+    assert dbt_sql("select debates.run_tag from marts.debates", NAMES) == (
+        "select debates.run_tag from {{ ref('debates') }} as debates\n"
+    )
+    assert dbt_sql("select marts.debates.run_tag from marts.debates", NAMES) == (
+        "select debates.run_tag from {{ ref('debates') }} as debates\n"
+    )
+    assert dbt_sql(
+        "select * from marts.runs where exists (select 1 from marts.debates where debates.run_tag = 'a')", NAMES
+    ) == (
+        "select * from {{ ref('runs') }} where exists "
+        "(select 1 from {{ ref('debates') }} as debates where debates.run_tag = 'a')\n"
+    )
+    # A CTE of the same name is somebody else.
+    assert dbt_sql("with debates as (select * from marts.debates) select debates.run_tag from debates", NAMES) == (
+        "with debates as (select * from {{ ref('debates') }}) select debates.run_tag from debates\n"
+    )
+
+
+def test_versions_have_one_name_and_a_number():
+    assert dbt_sql("select * from marts.panel_winners", NAMES) == "select * from {{ ref('panel_winners') }}\n"
+    assert dbt_sql("select * from marts.panel_winners_v1", NAMES) == "select * from {{ ref('panel_winners', v=1) }}\n"
+
+
+def test_ratings_are_sources():
+    assert dbt_sql("select * from ratings.elo", NAMES) == "select * from {{ source('ratings', 'elo') }}\n"
+    assert not any(name.startswith("ratings.") for name in NAMES.models)
+    assert {"ratings.elo", "ratings.elo_history"} <= NAMES.tables
+
+
+@given(st.text(st.sampled_from("{}%#-'\"a \n"), max_size=30))
+def test_text_that_looks_like_a_template_comes_out_as_it_is(text: str):
+    rendered = jinja2.Environment(keep_trailing_newline=True).from_string(without_jinja(text)).render()
+    assert rendered == text
+
+
+def test_templates_in_literals_and_comments_are_only_text():
+    sql = (
+        "select '{{ ref(1) }}' as a, '{% raw %}' as b, {'x': {'y': 1}} as c -- {# not a comment #}\nfrom marts.debates"
+    )
+    assert as_dbt_renders(dbt_sql(sql, NAMES)) == sql + "\n"
+
+
+# --- YAML -----------------------------------------------------------------------------------------------------------
+
+
+def entries(project: Project) -> dict[str, dict[str, Any]]:
+    """Model name → entry, of all properties files."""
+    texts = properties_files(project, dbt_names(project.models))
+    return {entry["name"]: entry for text in texts.values() for entry in yaml.safe_load(text).get("models", [])}
+
+
+def test_every_model_has_its_description_columns_and_tests():
+    found = entries(PROJECT)
+    for name, model in PROJECT.models.items():
+        if name in NAMES.tables or model.version is not None:
+            continue
+        entry = found[NAMES.models[name]]
+        assert [column["name"] for column in entry["columns"]] == [c.name for c in model.properties.columns]
+        assert [column.get("data_type") for column in entry["columns"]] == [
+            c.data_type for c in model.properties.columns
+        ]
+        assert len(entry.get("data_tests", [])) == len(model.properties.data_tests), name
+        for column, ours in zip(entry["columns"], model.properties.columns, strict=True):
+            assert len(column.get("data_tests", [])) == len(ours.data_tests), (name, ours.name)
+            assert column["description"].replace("{{ '{{' }}", "{{") == ours.description
+
+
+def test_every_unit_test_of_a_model_that_dbt_builds_is_there():
+    texts = properties_files(PROJECT, NAMES)
+    found = [entry["name"] for text in texts.values() for entry in yaml.safe_load(text).get("unit_tests", [])]
+    assert sorted(found) == sorted(u.test.name for u in PROJECT.unit_tests if u.model not in NAMES.tables)
+    assert len(found) > 30
+
+
+def test_versions_are_dbts_own(small: Project):
+    speech = entries(small)["marts_speech"]
+    assert speech["latest_version"] == 2
+    assert speech["config"] == {"contract": {"enforced": True}, "tags": ["text"], "meta": {"seen": True, "owner": "us"}}
+    first, second, third = speech["versions"]
+    assert first["columns"] == [{"include": "all", "exclude": ["debate_id"]}]
+    assert str(first["deprecation_date"]) == "2030-01-02"
+    assert second == {"v": 2, "description": "The second.", "config": {"alias": "speech_v2"}}
+    assert third["config"] == {"materialized": "table", "alias": "speech_v3", "meta": {"prerelease": True}}
+    assert third["columns"][1]["name"] == "content"
+    assert third["data_tests"] == [{"row_count": {"arguments": {"min": 1}}}]
+    assert speech["columns"][0]["config"] == {"meta": {"a": 1}}
+    assert speech["description"] == "Speeches, {{ '{{' }} as }} they are."
+
+
+def test_one_name_in_two_schemas_becomes_two_names_with_aliases(small: Project):
+    names = dbt_names(small.models)
+    assert names.calls["marts.speech"] == "ref('marts_speech')"
+    assert names.calls["marts.speech_v1"] == "ref('marts_speech', v=1)"
+    assert names.calls["staging.speech"] == "ref('staging_speech')"
+    files = _model_files(small, names)
+    assert {"staging/staging_speech.sql", "marts/marts_speech_v1.sql", "marts/marts_speech_latest.sql"} <= files.keys()
+    found = entries(small)
+    assert found["staging_speech"]["config"] == {"alias": "speech"}
+    assert found["marts_speech_latest"]["config"]["alias"] == "speech"
+    assert files["marts/marts_speech_latest.sql"].endswith("select * from {{ ref('marts_speech', v=2) }}\n")
+    assert files["marts/reader.sql"].splitlines()[:2] == [
+        "select speech.run_tag, speech.debate_id, old.run_tag",
+        "from {{ ref('marts_speech') }} as speech",
+    ]
+
+
+def test_unit_tests_name_their_version_and_all_inputs_with_complete_rows(small: Project):
+    text = properties_files(small, dbt_names(small.models))["marts/speech.yml"]
+    (unit,) = yaml.safe_load(text)["unit_tests"]
+    assert unit == {
+        "name": "every_turn_is_a_speech",
+        "model": "marts_speech",
+        "versions": {"include": [2]},
+        "given": [{"input": "ref('stg_turns')", "rows": [{"run_tag": "r"}, {"debate_id": "d"}]}],
+        "expect": {"rows": [{"run_tag": "r", "debate_id": None}, {"run_tag": None, "debate_id": "d"}]},
+    }
+    assert "          - {run_tag: r}\n" in text
+
+
+DATA_TESTS = """
+- {ours: unique, column: a, theirs: unique}
+- ours: {not_null: {config: {where: b > 1, severity: warn}}}
+  column: a
+  theirs: {not_null: {config: {where: b > 1, severity: warn}}}
+- ours: {accepted_values: {values: [x, y], name: n}}
+  column: a
+  theirs: {accepted_values: {name: n, arguments: {values: [x, y]}}}
+- ours: {accepted_values: {values: [0, 0.5]}}
+  column: a
+  theirs: {expression_is_true: {arguments: {expression: 'in (0, 0.5)'}}}
+# dbt reads these as Python literals, and would compare with others.
+- ours: {accepted_values: {values: ['0x10', 'None', "it's"]}}
+  column: a
+  theirs: {expression_is_true: {arguments: {expression: "in ('0x10', 'None', 'it''s')"}}}
+- ours: {relationships: {to: staging.stg_runs, field: run_tag}}
+  column: a
+  theirs: {relationships: {arguments: {to: ref('stg_runs'), field: run_tag}}}
+- ours: {relationships: {to: raw.runs}}
+  column: run_tag
+  theirs: {relationships: {arguments: {to: "source('raw', 'runs')", field: run_tag}}}
+- ours: {relationships: {to: ratings.elo, columns: [a, b], fields: [c, d]}}
+  theirs:
+    relationships_of_columns: {arguments: {to: "source('ratings', 'elo')", columns: [a, b], fields: [c, d]}}
+- ours: {expression_is_true: {expression: '>= 0'}}
+  column: a
+  theirs: {expression_is_true: {arguments: {expression: '>= 0'}}}
+- ours: {range: {min: 0, max: 1, inclusive: false}}
+  column: a
+  theirs: {range: {arguments: {min: 0, max: 1, inclusive: false}}}
+- ours: {row_count: {same_as: marts.panel_winners_v1}}
+  theirs: {row_count: {arguments: {same_as: "ref('panel_winners', v=1)"}}}
+- ours: {unique_combination_of_columns: {combination_of_columns: [a, b]}}
+  theirs: {unique_combination_of_columns: {arguments: {combination_of_columns: [a, b]}}}
+"""
+
+
+@pytest.mark.parametrize("case", yaml.safe_load(DATA_TESTS), ids=lambda case: str(case["ours"])[:40])
+def test_a_data_test_asks_the_same(case: dict[str, Any]):
+    assert data_tests([parse_generic_test(case["ours"])], case.get("column"), NAMES) == [case["theirs"]]
+
+
+def test_sources_are_the_landed_tables_and_what_python_computes():
+    sources = {source["name"]: source for source in yaml.safe_load(sources_file(PROJECT, NAMES))["sources"]}
+    assert [table["name"] for table in sources["raw"]["tables"]] == list(TABLES)
+    ratings = {table["name"]: table for table in sources["ratings"]["tables"]}
+    assert set(ratings) == {name.partition(".")[2] for name in NAMES.tables if name.startswith("ratings.")}
+    assert ratings["elo"]["columns"][0]["name"] == "run_tag"
+    assert ratings["elo"]["data_tests"]
+
+
+def test_nothing_is_sent_to_anybody():
+    project = yaml.safe_load(_project_file(PROJECT, NAMES))
+    assert project["flags"]["send_anonymous_usage_stats"] is False
+    assert set(project["models"]["debatebench"]) == {"+materialized", "staging", "intermediate", "marts"}
+
+
+# --- the folder -----------------------------------------------------------------------------------------------------
+
+
+def test_the_database_holds_the_chosen_runs_landed_tables_and_ratings(tmp_path: Path):
+    workspace = make_workspace(tmp_path / "ws")
+    done = export(workspace, "dbt", tmp_path / "out", run_tags=["original"])
+    assert (done.folder / "profiles.yml").read_text().count("path: debatebench.duckdb\n") == 1
+    with duckdb.connect() as con:
+        con.execute(f"attach '{workspace.database}' as whole (read_only)")
+        con.execute(f"attach '{done.folder / 'debatebench.duckdb'}' as project (read_only)")
+        tables = [f"raw.{name}" for name in TABLES] + sorted(NAMES.tables)
+        found = con.execute(
+            "select schema_name || '.' || table_name from duckdb_tables() where database_name = 'project'"
+        ).fetchall()
+        assert sorted(name for (name,) in found) == sorted(tables)
+        for name in tables:
+            ours, theirs = f"from whole.{name} where run_tag = 'original'", f"from project.{name}"
+            assert con.execute(f"{ours} except all {theirs}").fetchall() == []
+            assert con.execute(f"{theirs} except all {ours}").fetchall() == []
+    left_out = {part.what: part.names for part in done.manifest.left_out}
+    assert set(left_out["SQL of models"]) == NAMES.tables
+    assert {"target", "debatebench.duckdb"} <= set(done.manifest.disposable)

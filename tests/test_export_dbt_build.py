@@ -1,0 +1,157 @@
+"""Real dbt builds the exported project to equal rows. `make test-dbt` installs it and names it in DEBATEBENCH_DBT."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from command_line import debatebench
+from conftest import REPOSITORY
+from exported import IMPORTS, make_workspace
+
+from debatebench.export import export
+from debatebench.export.dbt_names import dbt_names
+from debatebench.export.duckdb_file import DATABASE
+from debatebench.transform import Project, load_models
+from debatebench.workspace import Workspace
+
+DBT = os.environ.get("DEBATEBENCH_DBT")
+GOLDEN = REPOSITORY.parent / "shared" / "data" / "debatebench-v0" / "golden" / "debates.jsonl"
+
+pytestmark = pytest.mark.skipif(not DBT, reason="DEBATEBENCH_DBT names no dbt; `make test-dbt` does it all")
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The golden run where it is there, imports of every format, a run written by hand and a simulated tournament."""
+    golden = {"golden": ("debatebench", GOLDEN)} if GOLDEN.exists() else {}
+    workspace = make_workspace(tmp_path_factory.mktemp("workspace"), IMPORTS | golden)
+    assert debatebench(workspace.root, "run", "--run-tag", "simulated", "--sample-topics", "1").code == 0
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def project(workspace: Workspace) -> Project:
+    return load_models(workspace.files("sql", "**/*"))
+
+
+@pytest.fixture(scope="module")
+def ours(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same runs, built here."""
+    return export(workspace, "duckdb", tmp_path_factory.mktemp("ours") / "out").folder / DATABASE
+
+
+@pytest.fixture(scope="module")
+def theirs(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The exported project after `dbt build`."""
+    folder = export(workspace, "dbt", tmp_path_factory.mktemp("theirs") / "out").folder
+    done = dbt(folder, "build")
+    assert done.returncode == 0, done.stdout
+    return folder
+
+
+def dbt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run dbt in the project as its README says, without a network where the system can take it away."""
+    command = [str(DBT), *arguments, "--profiles-dir", "."]
+    alone = ["unshare", "--map-root-user", "--net"]
+    if shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0:
+        command = [*alone, *command]
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("DBT_")}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environ | {"NO_COLOR": "1"})
+
+
+def results(folder: Path) -> dict[str, str]:
+    """What became of each node of the last command: id → status."""
+    run = json.loads((folder / "target" / "run_results.json").read_text())
+    return {result["unique_id"]: result["status"] for result in run["results"]}
+
+
+def is_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Equal values, floats to nine digits."""
+    return all(
+        math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12) if isinstance(a, float) and isinstance(b, float) else a == b
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+def test_dbt_builds_every_model_and_passes_every_test(theirs: Path, project: Project):
+    found = results(theirs)
+    assert set(found.values()) <= {"success", "pass"}
+    names = dbt_names(project.models)
+    kinds = [unique_id.partition(".")[0] for unique_id in found]
+    assert kinds.count("model") == len(names.models)
+    assert kinds.count("unit_test") == sum(unit.model not in names.tables for unit in project.unit_tests)
+    ours = [test for model in project.models.values() for test in model.properties.data_tests]
+    ours += [test for m in project.models.values() for column in m.properties.columns for test in column.data_tests]
+    # A test of a SQL model with versions is one for each here, and so it is for dbt.
+    assert kinds.count("test") == len(ours) + len(project.singular_tests)
+    print(f"\ndbt: {kinds.count('model')} models built, {len(kinds) - kinds.count('model')} tests passed")
+
+
+def test_every_relation_has_the_same_columns_and_rows(theirs: Path, ours: Path, project: Project):
+    counted = 0
+    with duckdb.connect() as con:
+        # Views that dbt makes name their own database.
+        con.execute(f"attach '{ours}' as ours (read_only); attach '{theirs / DATABASE}' as debatebench (read_only)")
+        for name in project.models:
+            described = [con.execute(f"describe {side}.{name}").fetchall() for side in ("ours", "debatebench")]
+            columns, others = ([(row[0], row[1]) for row in table] for table in described)
+            assert columns == others, name
+            # Floats come last, so that their last digits do not decide the order.
+            order = sorted(columns, key=lambda column: column[1] == "DOUBLE")
+            listed = ", ".join(f'"{column}"' for column, _ in order)
+            left, right = (
+                con.execute(f"select {listed} from {side}.{name} order by all").fetchall()
+                for side in ("ours", "debatebench")
+            )
+            assert len(left) == len(right), name
+            assert [pair for pair in zip(left, right, strict=True) if not is_same(*pair)] == [], name
+            counted += len(left)
+    assert counted > 1000
+    print(f"\ndbt: {len(project.models)} tables and views with {counted:,} rows equal ours")
+
+
+def test_dbt_asked_nobody(theirs: Path):
+    # dbt makes this file when it is going to report usage.
+    assert not (theirs / ".user.yml").exists()
+    log = (theirs / "logs" / "dbt.log").read_text()
+    assert "send_anonymous_usage_stats': 'False'" in log
+
+
+def test_the_exported_tests_find_what_is_wrong(theirs: Path, tmp_path: Path):
+    folder = Path(shutil.copytree(theirs, tmp_path / "broken"))
+    with duckdb.connect(str(folder / DATABASE)) as con:
+        con.execute("insert into marts.panel_winners_v2 from marts.panel_winners_v2 limit 1")
+        con.execute(
+            "insert into marts.panel_winners_v2 (run_tag, debate_id, winner, count_pro, count_con, count_tie, "
+            "count_verdicts) values ('nobody', 'nothing', 'oak', 1, 1, 1, 9), (null, 'd', 'pro', 1, 0, 0, 1)"
+        )
+        con.execute("update ratings.elo set games = -1, wins = -1 where rating = (select max(rating) from ratings.elo)")
+    done = dbt(folder, "test", "--select", "panel_winners", "source:ratings.elo")
+    assert done.returncode == 1, done.stdout
+    failed = {unique_id.split(".")[2] for unique_id, status in results(folder).items() if status == "fail"}
+    for kind in (
+        "unique_combination",
+        "row_count",
+        "expression_is_true",
+        "relationships_of",
+        "not_null",
+        "accepted_values",
+    ):
+        assert any(name.startswith(f"{kind}") and "panel_winners" in name for name in failed), (kind, failed)
+    assert any("elo" in name for name in failed), failed
+    assert "error" not in results(folder).values()
+
+
+def test_the_project_can_be_exported_again_over_its_build(theirs: Path, workspace: Workspace, tmp_path: Path):
+    folder = Path(shutil.copytree(theirs, tmp_path / "again"))
+    export(workspace, "dbt", folder, force=True)
+    assert not (folder / "target").exists()

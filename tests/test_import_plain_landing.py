@@ -1,0 +1,330 @@
+"""Plain debates are landed by DuckDB alone, and every row is the one that the strict importer would have made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from imported import ORIGINAL
+from plain import PLAIN, changed, line_of, mutated_debates
+
+from debatebench.errors import DamagedDataError
+from debatebench.importers.manifest import Manifest, kept_manifest
+from debatebench.importers.plain_debates import plain_debate
+from debatebench.importers.plain_landing import land_import
+from debatebench.importers.store import add_import, read_import
+from debatebench.landing import create_raw_tables, land_records
+from debatebench.records import TABLES
+from debatebench.workspace import Workspace
+
+Rows = dict[str, list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "workspace")
+
+
+def landed_by(land: Callable[[duckdb.DuckDBPyConnection], object]) -> Rows:
+    """Every row of every landed table after landing into an empty warehouse."""
+    with duckdb.connect() as con:
+        create_raw_tables(con)
+        land(con)
+        return rows(con)
+
+
+def rows(con: duckdb.DuckDBPyConnection) -> Rows:
+    return {table: con.execute(f"from raw.{table} order by all").fetchall() for table in TABLES}
+
+
+def as_records(workspace: Workspace, tag: str = "t") -> Rows:
+    return landed_by(lambda con: land_records(con, tag, read_import(workspace.imports / tag)))
+
+
+def as_kept(workspace: Workspace, tag: str = "t") -> Rows:
+    return landed_by(lambda con: land_import(con, workspace.imports / tag))
+
+
+def are_plain(workspace: Workspace, tag: str = "t") -> list[bool]:
+    return [part.plain_rules is not None for part in kept_manifest(workspace.imports / tag).parts]
+
+
+def with_id(record: Any, debate_id: str) -> Any:
+    record = deepcopy(record)
+    record["transcript"]["debate_id"] = debate_id
+    return record
+
+
+def write(path: Path, *lines: Any) -> Path:
+    texts = [line if isinstance(line, bytes) else line_of(line) for line in lines]
+    path.write_bytes(b"".join(text + b"\n" for text in texts))
+    return path
+
+
+def keep(workspace: Workspace, *lines: Any, name: str = "a.jsonl", replace: bool = False) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        add_import(workspace, "t", "debatebench", write(Path(folder) / name, *lines), replace=replace)
+
+
+def turn(**values: Any) -> dict[str, Any]:
+    """A debate with one turn, of which some is different."""
+    first = {**PLAIN["transcript"]["turns"][0], **values}
+    return changed("transcript", "turns", to=[first])
+
+
+def verdict(**values: Any) -> dict[str, Any]:
+    return changed("judges", to=[{**PLAIN["judges"][0], **values}])
+
+
+def without_optional(value: Any) -> Any:
+    """The record with nothing that may be missing."""
+    kept = {"transcript", "debate_id", "topic", "id", "motion", "pro_model_id", "con_model_id", "turns", "judges"}
+    kept |= {"index", "speaker", "content", "judge_id", "pro", "con", "scores", "clarity", "reasoning"}
+    if isinstance(value, dict):
+        return {key: without_optional(inner) for key, inner in value.items() if key in kept}
+    return [without_optional(inner) for inner in value] if isinstance(value, list) else value
+
+
+CASES: dict[str, Any] = {
+    "as it is": PLAIN,
+    "nothing optional": without_optional(PLAIN),
+    "only nulls": json.loads(json.dumps(without_optional(PLAIN)).replace('"content"', '"cost": null, "content"'))
+    | dict.fromkeys(["aggregate", "created_at", "judges_expected", "judges_actual", "panel_complete", "elo"]),
+    "no turns": changed("transcript", "turns", to=[]),
+    "no judges": changed("judges", to=[]),
+    "no scores": verdict(pro={"scores": {}}, con={"scores": {}}),
+    "a null winner": verdict(winner=None),
+    "scores in another order": verdict(pro={"scores": {"a": 1, "b": 2.5}}, con={"scores": {"b": 3, "a": 4.25}}),
+    "scores of all sizes": verdict(
+        pro={"scores": {"a": 1e-6, "b": -0.0, "c": 999_999_999_999, "d": 123456789012.1, "e": 1e11, "f": 0.1}},
+        con={"scores": {"a": 1e0, "b": 12.0, "c": -999_999_999_999, "d": 0.000001, "e": 7, "f": -0.3}},
+    ),
+    "no means": changed("aggregate", to={}),
+    "empty means": changed("aggregate", to={"winner": None, "mean_pro": {}, "mean_con": {}}),
+    "a dimension without a name": changed("aggregate", "mean_pro", to={"": 1, "clarity": 2.5}),
+    "an empty elo": changed("elo", to={}),
+    "whole elo": changed("elo", to={"k_factor": 16, "initial_rating": None}),
+    "contradicting judges": changed("judges_actual", to=9),
+    "empty words": changed("transcript", "benchmark_version", to=""),
+    "the largest seed": changed("debate_seed", to=-(2**63)),
+    "a seed": changed("transcript", "seed", to=2**63 - 1),
+    "self-play": changed("transcript", "con_model_id", to="oak"),
+    "an empty category": changed("transcript", "topic", "category", to=""),
+    "odd text": turn(content="NUL \x00 \u202e \" ' \\ \u2028 😀 </script> {{ x }} \x7f \ufffe", stage="\n\t"),
+    "no text": turn(content="", stage="", currency=""),
+    "a whole cost": turn(cost=3, duration_ms=7),
+    "a tie at the last digit": turn(cost=0.00000000015),
+    "a tie the other way": turn(cost=0.00000000025),
+    "fifteen decimals": turn(cost=0.000123450000001),
+    "noise digits": turn(cost=0.1 + 0.2, duration_ms=1e-7),
+    "a small cost": turn(cost=9e-05),
+    "a tiny cost": turn(cost=5e-324, duration_ms=-0.0),
+    "a large cost": turn(cost=99999999.99999999, duration_ms=99999999.99999999),
+    "a time without zone": turn(created_at="2026-01-02T10:00:02"),
+    "a time in UTC": turn(created_at="2024-02-29T23:59:59.9+00:00"),
+    "null metadata": turn(metadata=None, cost_details=None),
+    "empty metadata": turn(metadata={}, cost_details={}),
+    "odd metadata": turn(metadata={"a": [1, 2.50, {"b": None, "c": [None]}], 'k"\x00': "x", "n": None, "": {}}),
+    "numbers": turn(metadata={"n": [10**400, -(10**30), 2**64, -0.0, 1e16, 1e-7, 123456789.123456789, 1e300, 5e-324]}),
+    "reasoning that is no text": turn(metadata={"reasoning": {"steps": 3}}),
+    "empty reasoning": turn(metadata={"reasoning": ""}),
+    "costs named twice": turn(metadata={"a": 1, "cost_details": 5, "b": 2}, cost_details={"x": 1.0, "y": None}),
+    "costs named twice, one empty": turn(metadata={"cost_details": {"z": 1}, "b": 2}, cost_details={"y": None}),
+    "costs named null": turn(metadata={"b": 2, "cost_details": None}, cost_details={"y": 2}),
+    "a response": turn(
+        metadata={
+            "raw_response": {"id": "g", "provider": "P", "choices": [{"finish_reason": "stop"}, {"finish_reason": "x"}]}
+        }
+    ),
+    "a cut response": turn(metadata={"raw_response": {"choices": [{"finish_reason": "length"}]}}),
+    "an odd response": turn(
+        metadata={"raw_response": {"id": 5, "provider": None, "choices": {"finish_reason": "stop"}}}
+    ),
+    "choices of nothing": turn(metadata={"raw_response": {"id": "", "choices": []}}),
+    "choices of words": turn(metadata={"raw_response": {"choices": ["length"]}}),
+    "a response of text": turn(metadata={"raw_response": '{"id": "no"}'}),
+    "a list for a response": turn(metadata={"raw_response": [{"id": "no"}]}),
+    "a verdict's metadata": verdict(metadata={"raw_response": {"id": "g"}, "reasoning": "kept", "x": {"y": [1.0]}}),
+    "a verdict's costs": verdict(cost=0.00000000005, cost_details={"upstream": 1e-9}, currency="EUR"),
+    "white space": json.dumps(turn(metadata={"a": {"b": [1, 2]}}), indent=2).replace("\n", " ").encode(),
+    "escapes": json.dumps(turn(metadata={"ä": "ö/😀"}, content="Ü/\x1f")).replace("/", "\\/").encode(),
+    "exponents": line_of(PLAIN).replace(b"1200.5", b"1.2005E+3").replace(b"0.000123", b"123e-6"),
+    "long numbers": line_of(PLAIN)
+    .replace(b"1200.5", b"1200.50000000000000000000000000001")
+    .replace(b"0.002", b"2.0000e-3"),
+    "a minus before zero": line_of(turn(metadata={"n": 77})).replace(b'"n":77', b'"n":-0'),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_plain_debate_lands_as_its_records_do(workspace: Workspace, name: str):
+    keep(workspace, CASES[name])
+    assert are_plain(workspace) == [True]
+    assert as_kept(workspace) == as_records(workspace)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.lists(st.tuples(mutated_debates(), st.sampled_from([None, "", "cities"])), min_size=5, max_size=15))
+def test_any_plain_debates_land_as_their_records_do(records: list[tuple[Any, str | None]]):
+    for number, (record, category) in enumerate(records):
+        if isinstance(record.get("transcript"), dict):
+            topic = {"id": "t1", "motion": "m", "category": category}
+            record["transcript"] |= {"debate_id": f"d{number}", "topic": topic}
+    plain = [record for record, _ in records if plain_debate(line_of(record))]
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Workspace(Path(folder) / "workspace")
+        keep(workspace, changed("transcript", "topic", to={"id": "t2", "motion": "m"}), *plain)
+        assert are_plain(workspace) == [True]
+        assert as_kept(workspace) == as_records(workspace)
+
+
+def test_the_golden_debates_land_as_their_records_do(shared: Path, workspace: Workspace):
+    add_import(workspace, "t", "debatebench", shared / "debatebench-v0" / "golden" / "debates.jsonl")
+    assert are_plain(workspace) == [True]
+    assert as_kept(workspace) == as_records(workspace)
+
+
+def test_one_odd_line_makes_all_land_as_records(workspace: Workspace):
+    keep(workspace, PLAIN, *ORIGINAL.read_bytes().splitlines())
+    assert are_plain(workspace) == [False]
+    assert as_kept(workspace) == as_records(workspace)
+    assert len(as_kept(workspace)["debates"]) == 4
+
+
+def test_parts_that_were_kept_without_a_look_land_as_records(workspace: Workspace):
+    keep(workspace, PLAIN)
+    path = workspace.imports / "t" / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    del manifest["parts"][0]["plain_rules"]
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    assert as_kept(workspace)["debates"] == as_records(workspace)["debates"]
+
+
+def test_what_duckdb_cannot_read_after_all_lands_as_records(workspace: Workspace):
+    # A blank line for Python; for DuckDB no JSON.
+    keep(workspace, PLAIN, b"\x0b")
+    assert are_plain(workspace) == [True]
+    assert as_kept(workspace) == as_records(workspace)
+
+
+def test_blank_lines_and_windows_line_ends_do_not_matter(workspace: Workspace):
+    keep(workspace, b"", PLAIN, b" \t", b"\r", line_of(with_id(PLAIN, "d-2")) + b"\r", b"")
+    assert are_plain(workspace) == [True]
+    assert as_kept(workspace) == as_records(workspace)
+    assert [row[1:3] for row in as_kept(workspace)["debates"]] == [("d-2", 1), ("d-plain", 0)]
+
+
+@pytest.mark.parametrize("name", ["a[1]*?.jsonl", "run=1.jsonl", "plain.gz", "with 'quotes' and ü.jsonl"])
+def test_no_name_of_a_file_is_a_pattern(workspace: Workspace, name: str):
+    keep(workspace, PLAIN, name=name)
+    assert as_kept(workspace) == as_records(workspace)
+
+
+def test_files_of_a_folder_land_in_order_of_their_names(workspace: Workspace, tmp_path: Path):
+    folder = tmp_path / "source"
+    folder.mkdir()
+    for number in range(12):
+        write(folder / f"{11 - number:02d}.jsonl", with_id(PLAIN, f"d{number}"), with_id(PLAIN, f"e{number}"))
+    add_import(workspace, "t", "debatebench", folder)
+    assert as_kept(workspace) == as_records(workspace)
+    assert sorted(as_kept(workspace)["debates"], key=lambda row: row[2])[0][1] == "d11"
+
+
+def other_winner(record: Any) -> Any:
+    record = deepcopy(record)
+    record["aggregate"]["winner"] = "con"
+    return record
+
+
+FIRST, SECOND, THIRD = (with_id(PLAIN, f"d-{name}") for name in ("first", "second", "third"))
+NEW_TOPIC = with_id(
+    changed("transcript", "topic", to={"id": "t0", "motion": "This house would dig.", "category": "gardens"}), "d-topic"
+)
+# The words that a run's records do not agree on are not the run's.
+NEW_WORDS = with_id(changed("transcript", "benchmark_version", to="v9"), "d-words")
+
+HISTORIES = {
+    "repeated in one file": [[FIRST, SECOND, FIRST, THIRD, SECOND]],
+    "grown": [[FIRST, SECOND], [FIRST, SECOND, THIRD], [FIRST, SECOND, THIRD, NEW_TOPIC]],
+    "other facts": [[FIRST, NEW_TOPIC], [NEW_WORDS, without_optional(with_id(PLAIN, "d-bare"))], [SECOND]],
+    "replaced": [[FIRST, SECOND], [THIRD, other_winner(FIRST)]],
+    "replaced and back": [[FIRST, SECOND], [other_winner(FIRST)], [THIRD], [FIRST, other_winner(SECOND)], [NEW_TOPIC]],
+}
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_parts_land_as_their_records_do_and_one_by_one_as_all_at_once(workspace: Workspace, name: str):
+    folder = workspace.imports / "t"
+    landed_sha256 = None
+    with duckdb.connect() as con:
+        create_raw_tables(con)
+        for part in HISTORIES[name]:
+            keep(workspace, *part, replace=True)
+            counts = land_import(con, folder, landed_sha256)
+            landed_sha256 = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
+            one_by_one = rows(con)
+            assert one_by_one == as_kept(workspace) == as_records(workspace)
+            assert counts == {table: len(found) for table, found in one_by_one.items() if found}
+    assert set(are_plain(workspace)) == {True}
+
+
+def sha256_of(manifest: Manifest) -> str:
+    return hashlib.sha256(manifest.content().encode()).hexdigest()
+
+
+def test_a_new_part_is_added_without_reading_the_old_ones(workspace: Workspace):
+    keep(workspace, FIRST)
+    folder = workspace.imports / "t"
+    with duckdb.connect() as con:
+        create_raw_tables(con)
+        land_import(con, folder)
+        landed_sha256 = sha256_of(kept_manifest(folder))
+        keep(workspace, SECOND)
+        all_at_once = as_kept(workspace)
+        shutil.rmtree(folder / "0001")
+        land_import(con, folder, landed_sha256)
+        assert rows(con) == all_at_once
+
+
+def test_a_kept_file_that_was_changed_is_noticed_and_nothing_changes(workspace: Workspace):
+    keep(workspace, FIRST)
+    kept = workspace.imports / "t" / "0001" / "a.jsonl"
+    with duckdb.connect() as con:
+        create_raw_tables(con)
+        land_import(con, workspace.imports / "t")
+        before = rows(con)
+        kept.write_bytes(kept.read_bytes().replace(b"Shade", b"Shape"))
+        with pytest.raises(DamagedDataError, match=r"a.jsonl is not what was imported"):
+            land_import(con, workspace.imports / "t")
+        assert rows(con) == before
+
+
+def test_landing_a_tag_leaves_the_others(workspace: Workspace, tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", FIRST, SECOND)
+    for tag in ("t", "other"):
+        add_import(workspace, tag, "debatebench", path)
+    with duckdb.connect() as con:
+        create_raw_tables(con)
+        for tag in ("t", "other", "t"):
+            land_import(con, workspace.imports / tag)
+        landed = rows(con)
+    assert landed["turns"] == as_kept(workspace, "other")["turns"] + as_kept(workspace)["turns"]
+    assert landed["topics"] == as_kept(workspace, "other")["topics"] + as_kept(workspace)["topics"]
+
+
+def test_no_temporary_table_is_left(workspace: Workspace):
+    keep(workspace, FIRST)
+    with duckdb.connect() as con:
+        create_raw_tables(con)
+        land_import(con, workspace.imports / "t")
+        assert con.execute("select table_name from duckdb_tables() where temporary").fetchall() == []

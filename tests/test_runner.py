@@ -1,0 +1,497 @@
+"""A run over real HTTP: every debate completes or is named, and no answer that was paid for is lost or bought again."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+from command_line import Done, debatebench
+from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, error_in_200, hang_up, status
+from tournament import KEY, TOPICS, good_answers, is_judge, play, sometimes, verdict_text, write_workspace
+
+from debatebench import providers
+from debatebench.config import load_config, load_judges, load_models, load_topics
+from debatebench.journal import JOURNAL_FORMAT, Journal, read_journal
+from debatebench.prompts import load_prompts
+from debatebench.providers.base import Reply, Request
+from debatebench.providers.simulated import Simulated
+from debatebench.runner import RunSettings, play_run
+from debatebench.schedule import PlanOptions, make_plan
+from debatebench.workspace import Workspace
+
+DEBATES, CALLS = 12, 48
+# What may differ between two runs with the same answers: times, and attempts that gave none.
+MAY_DIFFER = re.compile(r"created_at|.*_ms|.*unused.*|count_unpriced(_calls)?")
+
+
+def rows(root: Path, sql: str) -> list[tuple[object, ...]]:
+    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        return con.execute(sql).fetchall()
+
+
+def marts(root: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Everything that people query, apart from times and attempts."""
+    found = {}
+    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        names = con.execute(
+            "select distinct schema_name || '.' || table_name from duckdb_columns() "
+            "where schema_name in ('marts', 'ratings') order by 1"
+        ).fetchall()
+        for (name,) in names:
+            described = [column for (column, *_) in con.execute(f"describe {name}").fetchall()]
+            columns = [column for column in described if not MAY_DIFFER.fullmatch(column)]
+            found[name] = con.execute(f"select {', '.join(columns)} from {name} order by all").fetchall()
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same tournament without any trouble. Tests only read it."""
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path_factory.mktemp("undisturbed"), server)
+        done = play(root)
+        assert done.code == 0, done.err
+        assert len(server.requests) == CALLS
+    return root
+
+
+def test_a_run_over_http_lands_every_turn_and_verdict(undisturbed: Path):
+    assert rows(undisturbed, "select status, count(*) from raw.debates group by all") == [("complete", DEBATES)]
+    assert rows(undisturbed, "select count(*) from raw.turns where content like 'Speech %' and cost > 0") == [(24,)]
+    assert rows(undisturbed, "select count(*) from raw.verdicts where is_valid and len(scores) = 2") == [(24,)]
+    assert rows(undisturbed, "select status, count(*) from raw.calls group by all") == [("answered", CALLS)]
+    assert (
+        rows(undisturbed, "select sum(games) from ratings.elo")[0][0]
+        == 2 * rows(undisturbed, "select count(*) from marts.panel_winners where winner <> 'no_decision'")[0][0]
+    )
+
+
+def test_what_was_paid_is_what_is_recorded(tmp_path: Path):
+    paid: list[Decimal] = []
+
+    def script(received: Received) -> Behaviour:
+        cost = Decimal(received.number + 1) / 1000
+        paid.append(cost)
+        text = verdict_text(received) if is_judge(received) else "Speech."
+        return answer(text, usage={"cost": float(cost)})
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root).code == 0
+    assert rows(root, "select sum(cost), count(distinct cost_source) from raw.calls") == [(sum(paid), 1)]
+    assert rows(root, "select total_cost_usd from marts.runs") == [(sum(paid),)]
+
+
+def test_a_finished_run_asks_nobody_again(tmp_path: Path):
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root).code == 0
+        journal = (root / "warehouse" / "journal" / "tiny.jsonl").read_bytes()
+        for extra in ([], ["--resume"], ["--retry-failed"], ["--concurrency", "1"]):
+            assert play(root, *extra).code == 0
+        assert len(server.requests) == CALLS
+        assert (root / "warehouse" / "journal" / "tiny.jsonl").read_bytes() == journal
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        status(429, headers={"retry-after": "0"}),
+        error_in_200(502),
+        cut(),
+        hang_up(),
+    ],
+    ids=["429", "error in 200", "cut body", "hang up"],
+)
+def test_trouble_on_the_way_changes_nothing_but_the_attempts(tmp_path: Path, undisturbed: Path, trouble: Behaviour):
+    with FakeProvider(sometimes(trouble, 0.1)) as server:
+        root = write_workspace(tmp_path, server)
+        done = play(root)
+        assert done.code == 0, done.err
+        assert len(server.requests) > CALLS
+        assert rows(root, "select count(*), count(distinct attempt) > 1 from raw.calls") == [
+            (len(server.requests), True)
+        ]
+    assert marts(root) == marts(undisturbed)
+
+
+def test_a_bad_judge_is_asked_again_and_then_replaced(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        if received.json["model"] == "judge-1":
+            return answer("I would rather not say.")
+        if received.json["model"] == "judge-2" and "could not be used" not in received.prompt:
+            return answer('{"scores": {"pro": {"logic": 99, "clarity": 1}, "con": {"logic": 1, "clarity": 1}}}')
+        if received.json["model"] == "judge-3":
+            return answer(f"Here you are:\n```json\n{verdict_text(received)}\n```")
+        return good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        done = play(root)
+    assert done.code == 0, done.err
+    assert rows(root, "select distinct status, judges_actual from raw.debates") == [("complete", 2)]
+    assert rows(root, "select distinct is_valid, asks from raw.verdicts where judge_id = 'judge-1'") == [(False, 2)]
+    assert rows(root, "select distinct is_valid, asks from raw.verdicts where judge_id = 'judge-2'") == [(True, 2)]
+    assert rows(root, "select distinct is_valid, is_repaired from raw.verdicts where judge_id = 'judge-3'") == [
+        (True, True)
+    ]
+    replaced = rows(root, "select distinct replaces_judge_id from raw.verdicts where replaces_judge_id is not null")
+    assert replaced == [("judge-1",)]
+    assert rows(root, "select count(*) from marts.judge_verdicts where judge_id = 'judge-1' and is_valid") == [(0,)]
+
+
+def test_a_panel_that_cannot_be_filled_leaves_the_debate_incomplete_and_named(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        return answer("No.") if received.json["model"] == "judge-0" else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server, judges=2)
+        done = play(root)
+        asked = len(server.requests)
+        assert done.code == 5
+        assert "12 of 12 debates of run 'tiny' are missing" in done.error_line
+        assert "1 of 2 judges gave a valid verdict (judge-0:" in done.err
+        assert rows(root, "select distinct status from raw.debates") == [("incomplete",)]
+        assert rows(root, "select distinct winner from marts.panel_winners") == [("no_decision",)]
+        assert rows(root, "select count(*) from ratings.elo_history") == [(0,)]
+        assert play(root).code == 5
+        assert len(server.requests) == asked, "what is known to be invalid is not asked again"
+
+
+def test_a_debater_that_refuses_voids_its_debate(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        if received.json["model"] == "debater-0":
+            return answer("", message={"refusal": "I cannot argue this."})
+        return good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        done = play(root)
+    assert done.code == 5
+    assert rows(root, "select status, count(*) from raw.debates group by all order by all") == [
+        ("complete", 4),
+        ("void", 8),
+    ]
+    assert "refusal" in done.err
+    assert rows(root, "select games from ratings.elo where model_id = 'debater-0'") in ([], [(0,)])
+
+
+def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Path, undisturbed: Path):
+    broken = [True]
+
+    def script(received: Received) -> Behaviour:
+        if broken and not is_judge(received) and TOPICS[0]["motion"] in received.prompt:
+            return status(400, "The model is being moved.")
+        return good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        done = play(root)
+        assert done.code == 5
+        assert "6 of 12" in done.error_line
+        assert "The model is being moved" in done.err
+        broken.clear()
+        asked = len(server.requests)
+        assert play(root).code == 5
+        assert len(server.requests) == asked
+        assert play(root, "--retry-failed").code == 0
+        assert len(server.requests) == asked + CALLS // 2
+    assert marts(root) == marts(undisturbed)
+
+
+def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Path, undisturbed: Path):
+    accepted: list[bool] = []
+
+    def script(received: Received) -> Behaviour:
+        assert received.authorization == f"Bearer {KEY}"
+        if not accepted and received.number >= 10:
+            return status(401, f"Incorrect API key provided: {KEY}.")
+        return good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        done = play(root, "--concurrency", "2")
+        assert done.code == 1
+        assert "TINY_KEY" in done.error_line
+        assert 10 < len(server.requests) <= 12
+        accepted.append(True)
+        again = play(root)
+        assert again.code == 0, again.err
+        assert len(server.requests) <= CALLS + 2
+    for text in (done.out, done.err, again.out, again.err):
+        assert KEY not in text
+    for path in root.rglob("*"):
+        assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
+    assert marts(root) == marts(undisturbed)
+
+
+# --- kills and interrupts -------------------------------------------------------------------------------------------
+
+
+def start(root: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny", *arguments],
+        env={**os.environ, "TINY_KEY": KEY},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until_asked(server: FakeProvider, process: subprocess.Popen[str], count: int) -> bool:
+    """Wait until the server got `count` requests; False when the run ended before."""
+    while len(server.requests) < count:
+        if process.poll() is not None:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+def questions(server: FakeProvider) -> Counter[str]:
+    return Counter(r.body.decode() for r in server.requests)
+
+
+def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight(tmp_path: Path, undisturbed: Path):
+    slots = 4
+    draw = random.Random(7)
+    with FakeProvider(lambda received: delayed(0.01, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        kills = 0
+        while True:
+            process = start(root, "--concurrency", str(slots))
+            if not wait_until_asked(server, process, len(server.requests) + draw.randint(1, 12)):
+                break
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            kills += 1
+        _, err = process.communicate()
+        assert process.returncode == 0, err
+        assert kills >= 3
+        twice = sum(count - 1 for count in questions(server).values())
+        assert len(questions(server)) == CALLS
+        assert twice <= kills * slots
+    assert rows(root, "select count(*) from raw.calls where status = 'answered'") == [(CALLS,)]
+    assert rows(root, "select count(*) from raw.calls where status = 'ambiguous'")[0][0] <= kills * slots
+    assert marts(root) == marts(undisturbed)
+
+
+def test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130(tmp_path: Path, undisturbed: Path):
+    with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        process = start(root, "--concurrency", "3")
+        assert wait_until_asked(server, process, 20)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+        assert process.returncode == 130
+        assert "was interrupted" in err
+        assert "Traceback" not in err
+        asked = len(server.requests)
+        assert rows(root, "select count(*) from raw.calls where status = 'answered'") == [(asked,)]
+        assert play(root).code == 0
+        assert len(server.requests) == CALLS, "nothing was bought twice"
+    assert marts(root) == marts(undisturbed)
+
+
+def test_a_second_interrupt_leaves_at_once(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(60, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        process = start(root)
+        assert wait_until_asked(server, process, 3)
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 130
+        process.communicate()
+
+
+def test_a_second_runner_of_the_same_tag_makes_no_call(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        first = start(root, "--concurrency", "1")
+        assert wait_until_asked(server, first, 2)
+        second = play(root)
+        assert second.code == 4
+        assert "is being played by another process" in second.error_line
+        first.communicate()
+        assert first.returncode == 0
+        assert len(server.requests) == CALLS
+
+
+def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path: Path, undisturbed: Path):
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root).code == 0
+        journal = root / "warehouse" / "journal" / "tiny.jsonl"
+        lines = journal.read_bytes().splitlines(keepends=True)
+        journal.write_bytes(b"".join(lines[:80]) + lines[80][:-7])
+        assert play(root).code == 0
+        assert marts(root) == marts(undisturbed)
+        asked = len(server.requests)
+        journal.write_bytes(b"".join(lines[:40]) + lines[41])
+        with journal.open("ab") as file:
+            file.write(b"".join(lines[42:]))
+        done = play(root)
+        assert done.code == 3
+        assert "line 41 at byte" in done.error_line
+        assert len(server.requests) == asked
+
+
+def test_journals_may_be_copied_to_another_machine_and_landed_there(tmp_path: Path, undisturbed: Path):
+    other = tmp_path / "other" / "warehouse" / "journal"
+    other.mkdir(parents=True)
+    (other / "tiny.jsonl").write_bytes((undisturbed / "warehouse" / "journal" / "tiny.jsonl").read_bytes())
+    for _ in range(2):
+        assert debatebench(tmp_path / "other", "land").code == 0
+    assert marts(tmp_path / "other") == marts(undisturbed)
+
+
+def test_requests_are_never_more_than_the_limit_and_intents_come_first(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(0.005, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--concurrency", "5").code == 0
+        assert server.most_in_flight <= 5
+    seen: set[str] = set()
+    for event in read_journal(root / "warehouse" / "journal" / "tiny.jsonl"):
+        if event.data["type"] == "intent":
+            seen.add(event.data["call_id"])
+        elif event.data["type"] == "response":
+            assert event.data["call_id"] in seen
+
+
+# --- the limits and habits of the machine -----------------------------------------------------------------------------
+
+
+def limited(root: Path, limit: str, *arguments: str) -> Done:
+    """Play in a shell that allows so many open files."""
+    command = shlex.join([sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny"])
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit {limit}; {command} {shlex.join(arguments)}"],
+        env={**os.environ, "TINY_KEY": KEY},
+        capture_output=True,
+        text=True,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def test_more_requests_in_flight_than_files_may_be_open_are_refused_before_the_first(tmp_path: Path):
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path, server)
+        done = limited(root, "-n 200", "--concurrency", "300")
+        assert done.code == 2
+        assert "--concurrency 300 needs 364 open files, and this process may have 200" in done.error_line
+        assert len(server.requests) == 0
+
+
+def test_a_low_limit_of_open_files_is_raised_where_it_may_be(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(0.3, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        done = limited(root, "-S -n 30", "--concurrency", "100")
+        assert done.code == 0, done.err
+        assert server.most_in_flight > 12
+        assert len(server.requests) == CALLS
+    assert rows(root, "select distinct status from raw.calls") == [("answered",)]
+
+
+def test_an_interrupt_says_how_to_leave_at_once(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(0.5, good_answers(received))) as server:
+        process = start(write_workspace(tmp_path, server), "--concurrency", "3")
+        assert wait_until_asked(server, process, 3)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert "Stopping: awaiting 3 requests in flight. Interrupt again to leave at once." in err
+    assert process.returncode == 130
+
+
+def test_a_run_in_the_background_does_not_hear_the_interrupts_that_it_was_told_to_ignore(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(0.02, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny"]
+        process = subprocess.Popen(
+            ["bash", "-c", f"trap '' INT; exec {shlex.join(command)}"],
+            env={**os.environ, "TINY_KEY": KEY},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert wait_until_asked(server, process, 5)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+        assert process.returncode == 0, err
+        assert len(server.requests) == CALLS
+
+
+def test_why_a_run_broke_off_matters_more_than_why_it_was_not_landed(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        (root / "warehouse").mkdir()
+        (root / "warehouse" / "debatebench.duckdb").write_bytes(b"no database at all")
+        process = start(root, "--concurrency", "3")
+        assert wait_until_asked(server, process, 20)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert "Run 'tiny' was not landed: The warehouse" in err
+    assert "was interrupted" in err.splitlines()[-1]
+
+
+def test_a_plan_that_this_version_does_not_understand_is_left_alone(tmp_path: Path):
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path, server)
+        journal = root / "warehouse" / "journal" / "tiny.jsonl"
+        with Journal.open(journal) as written:
+            plan = {"run_tag": "tiny", "what_a_newer_version_has": 1}
+            written.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan, "records": {}})
+        before = journal.read_bytes()
+        done = play(root)
+        assert done.code == 3
+        assert "holds a plan that this version of debatebench does not understand" in done.error_line
+        assert len(server.requests) == 0
+        assert journal.read_bytes() == before
+
+
+def test_a_debate_that_nobody_ended_is_missing_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Leaving(Simulated):
+        """Cancels the task that asks first, as a library with a bug may do."""
+
+        asked = 0
+
+        async def send(self, request: Request) -> Reply:
+            Leaving.asked += 1
+            if Leaving.asked == 1:
+                raise asyncio.CancelledError
+            return await super().send(request)
+
+    workspace = Workspace(tmp_path)
+    config = load_config(workspace.config_file("config.yaml"))
+    judges = load_judges(workspace.config_file("judges.yaml"))
+    plan = make_plan(
+        "t",
+        config,
+        load_topics(workspace.config_file("topics.json")),
+        load_models(workspace.config_file("models.yaml")),
+        judges,
+        load_prompts(workspace, config, judges),
+        PlanOptions(sample_topics=1),
+        None,
+    )
+    monkeypatch.setitem(providers._FACTORIES, "simulated", lambda member, _: Leaving.of(member))
+    ended = [
+        play_run(plan, tmp_path / "t.jsonl", RunSettings(), environ={}, now=lambda: datetime(2026, 1, 1))
+        for _ in range(2)
+    ]
+    assert [(report.planned, report.complete) for report in ended] == [(30, 29), (30, 30)]
+    assert [reason for _, reason in ended[0].missing] == ["It was not played to its end."]
+    assert ended[1].missing == ()

@@ -1,0 +1,94 @@
+"""A tournament over real HTTP: a workspace whose debaters and judges are answered by the tests' own server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from command_line import Done, debatebench
+from fake_provider import Behaviour, FakeProvider, Received, answer
+
+DIMENSIONS = ("logic", "clarity")
+KEY = "sk-canary-5f2d9c0b7a61e843"
+
+CONFIG = """
+benchmark: {name: tiny, version: v1}
+debate:
+  rounds:
+    - {role: pro, stage: opening}
+    - {role: con, stage: opening}
+scoring:
+  judges_per_debate: 2
+  dimensions:
+    logic: {min: 1, max: 10}
+    clarity: {min: 1, max: 10}
+"""
+TOPICS = [
+    {"id": "t1", "motion": "Cities should close their centres to cars.", "category": "cities"},
+    {"id": "t2", "motion": "Schools should start at ten.", "category": "education"},
+]
+
+
+def write_workspace(root: Path, server: FakeProvider, *, judges: int = 4) -> Path:
+    """A workspace with three debaters, so 12 debates of 2 turns and 2 verdicts: 48 calls when nothing goes wrong."""
+    configs = root / "configs"
+    configs.mkdir(parents=True)
+    (configs / "config.yaml").write_text(CONFIG)
+    (configs / "topics.json").write_text(json.dumps(TOPICS))
+    (configs / "models.yaml").write_text(_members("models", "debater", 3, server.url))
+    (configs / "judges.yaml").write_text(_members("judges", "judge", judges, server.url))
+    return root
+
+
+def _members(key: str, name: str, count: int, url: str) -> str:
+    lines = [f"{key}:"]
+    for number in range(count):
+        lines.append(
+            f"  - {{id: {name}-{number}, provider: http, model: {name}-{number}, endpoint: '{url}', "
+            f"api_key_env: TINY_KEY, prompt_style: declared, pricing: {{prompt: 0.000001, completion: 0.000002}}}}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def play(root: Path, *arguments: str, tag: str = "tiny") -> Done:
+    """Run the tournament in a process of its own."""
+    return debatebench(root, "run", "--run-tag", tag, *arguments, environ={"TINY_KEY": KEY})
+
+
+def _digest(received: Received) -> bytes:
+    return hashlib.sha256(json.dumps([received.json["model"], received.json["messages"]]).encode()).digest()
+
+
+def is_judge(received: Received) -> bool:
+    """Whether a judge was asked."""
+    return str(received.json["model"]).startswith("judge")
+
+
+def verdict_text(received: Received) -> str:
+    """A judge's answer, the same for the same question."""
+    digest = _digest(received)
+    scores = {
+        side: {name: 1 + digest[4 * place + n] % 10 for n, name in enumerate(DIMENSIONS)}
+        for place, side in enumerate(("pro", "con"))
+    }
+    return json.dumps({"scores": scores, "winner": ("pro", "con", "tie")[digest[9] % 3]})
+
+
+def good_answers(received: Received) -> Behaviour:
+    """Every question answered well, the same for the same question; tokens and cost depend on it too."""
+    digest = _digest(received)
+    text = verdict_text(received) if is_judge(received) else f"Speech {digest.hex()[:12]}. <END_OF_TURN>"
+    usage = {"prompt_tokens": 100 + digest[0], "completion_tokens": 10 + digest[1], "cost": (1 + digest[2]) / 1e5}
+    return answer(text, usage=usage)
+
+
+def sometimes(trouble: Behaviour, share: float, otherwise: Callable[[Received], Behaviour] = good_answers):
+    """A script in which a seeded share of the requests meets `trouble`, by arrival and not by question."""
+
+    def script(received: Received) -> Behaviour:
+        draw = hashlib.sha256(f"{received.number}".encode()).digest()[0] / 256
+        return trouble if draw < share else otherwise(received)
+
+    return script

@@ -1,0 +1,26 @@
+"""A workspace with two finished simulated runs, made once per test process. Tests only read it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from command_line import debatebench
+
+__all__ = ["two_runs"]
+
+
+@cache
+def _played(root: Path) -> Path:
+    assert debatebench(root, "init").code == 0
+    for tag, seed in (("demo", "12345"), ("second", "7")):
+        done = debatebench(root, "run", "--run-tag", tag, "--sample-topics", "1", "--seed", seed)
+        assert done.code == 0, done.err
+    return root
+
+
+@pytest.fixture(scope="session")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the workspace; its runs are `demo` and `second`."""
+    return _played(tmp_path_factory.getbasetemp() / "two-runs")
