@@ -164,8 +164,8 @@ def run_query(
 
     `params` are the values of `$name`; `asking_for` says how to give one, in the message about one that is missing.
     Raises `UsageError` for anything but one SELECT and for parameters that do not fit, `DebatebenchError` for whatever
-    DuckDB refuses, for a query that takes longer than `timeout_s` seconds, and for rows of more than 1.5 GB. Values come
-    back as Python's, except times with a time zone, which come back as text in UTC.
+    DuckDB refuses, for a query that takes longer than `timeout_s` seconds, and for rows of more than 1.5 GB. Values
+    come back as Python's, except times with a time zone, which come back as text in UTC.
     """
     if isinstance(database, Path):
         with open_for_reading(database) as con:

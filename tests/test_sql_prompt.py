@@ -367,6 +367,20 @@ class Terminal:
         os.write(self.descriptor, text.encode())
         return self.until(until)
 
+    def interrupt(self, until: str = "debatebench> ") -> str:
+        """Press Ctrl-C, again and again: Python's line editor can miss the one that comes as it begins to wait."""
+        shown = ""
+        while until not in shown:
+            os.write(self.descriptor, b"\x03")
+            while select.select([self.descriptor], [], [], 1)[0]:
+                shown += os.read(self.descriptor, 65536).decode()
+        return shown.replace("\r\n", "\n")
+
+    def cpu_ticks(self) -> int:
+        """Processor time that the session has used."""
+        after_name = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(after_name[11]) + int(after_name[12])
+
     def leave(self, text: str) -> int:
         """Type what ends the session; the exit code."""
         os.write(self.descriptor, text.encode())
@@ -397,7 +411,7 @@ def test_terminal_asks_answers_and_goes_on_after_errors(terminal: Terminal):
     assert "Error: SQL: " in terminal.type("select nope;\n")
     assert "exactly one SELECT" in terminal.type("drop table marts.runs;\n")
     assert "No command" in terminal.type(".nonsense\n")
-    assert "42" in terminal.type("select 42;\n")
+    assert "42" in terminal.type("select 6 * 7;\n")
     assert terminal.leave("\x04") == 0
 
 
@@ -409,17 +423,19 @@ def test_tab_completes_from_the_catalogue(terminal: Terminal):
 
 def test_ctrl_c_drops_the_input(terminal: Terminal):
     terminal.type("select nope\n", until="...> ")
-    terminal.type("from nowhere\x03")
-    assert "7" in terminal.type("select 7;\n")
+    terminal.type("from nowhere", until="nowhere")
+    terminal.interrupt()
+    assert "42" in terminal.type("select 6 * 7;\n")
     assert terminal.leave("exit\n") == 0
 
 
 def test_ctrl_c_stops_the_running_query(terminal: Terminal):
-    os.write(terminal.descriptor, b"select sum(hash(range)) from range(1000000000000);\n")
-    terminal.until(";")
-    time.sleep(1)
-    assert "Interrupted." in terminal.type("\x03")
-    assert "7" in terminal.type("select 7;\n")
+    before = terminal.cpu_ticks()
+    terminal.type("select sum(hash(range)) from range(1000000000000);\n", until=";")
+    while terminal.cpu_ticks() < before + 50:
+        time.sleep(0.02)
+    assert "Interrupted." in terminal.interrupt()
+    assert "42" in terminal.type("select 6 * 7;\n")
     assert terminal.leave("\x04") == 0
 
 
@@ -447,7 +463,7 @@ def test_session_works_where_no_history_can_be_kept(two_runs: Path, tmp_path: Pa
     (tmp_path / "state").write_text("a file")
     with closing(Terminal(two_runs, tmp_path / "state")) as terminal:
         terminal.until("debatebench> ")
-        assert "7" in terminal.type("select 7;\n")
+        assert "42" in terminal.type("select 6 * 7;\n")
         assert terminal.leave("\x04") == 0
 
 
@@ -456,7 +472,7 @@ def test_query_that_cannot_be_stopped_is_left_behind(terminal: Terminal):
     shown = terminal.type("select levenshtein(repeat('a', 500000), repeat('b', 500000));\n")
     assert "in a step that cannot be interrupted" in shown
     assert "goes on in the background" in shown
-    assert "7" in terminal.type("select 7;\n")
+    assert "42" in terminal.type("select 6 * 7;\n")
     assert terminal.leave("\x04") == 0
 
 
