@@ -97,11 +97,11 @@ def _chosen(models: Mapping[str, SqlModel], select: Sequence[str] | None) -> set
 
 
 def _register_functions(con: duckdb.DuckDBPyConnection, models: Iterable[SqlModel]) -> None:
-    """Make the Python functions known, when any SQL model calls one (it costs the import of numpy)."""
+    """Make known the Python functions that a SQL model calls (the first costs the import of numpy)."""
     from debatebench import udfs
 
-    if any(function in udfs.FUNCTIONS for model in models for function in model.query.functions):
-        udfs.register(con)
+    called = {function for model in models for function in model.query.functions}
+    udfs.register(con, called & udfs.FUNCTIONS.keys())
 
 
 class _Build:

@@ -96,8 +96,13 @@ def build_state(con: duckdb.DuckDBPyConnection, project: Project) -> str:
 def _code_sha256() -> str:
     """Hash of the code that decides what a build makes: the transform package, the Python functions, the records."""
     package = Path(__file__).parent.parent
-    files = [*package.glob("transform/*.py"), *package.glob("stats/*.py"), package / "udfs.py", package / "records.py"]
-    return _hash([f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(files)])
+    files = [
+        package / "records.py",
+        *(file for part in ("transform", "stats", "udfs") for file in package.glob(f"{part}/*.py")),
+    ]
+    return _hash(
+        [f"{file.relative_to(package)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(files)]
+    )
 
 
 def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:

@@ -43,8 +43,8 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     chosen = set(models) if select is None else set(select_models(models, select))
     units = [unit for unit in project.unit_tests if unit.model in chosen]
     with duckdb.connect(":memory:") as con:
-        if any(function in udfs.FUNCTIONS for unit in units for function in models[unit.model].query.functions):
-            udfs.register(con)
+        called = {function for unit in units for function in models[unit.model].query.functions}
+        udfs.register(con, called & udfs.FUNCTIONS.keys())
         return [_run(con, unit, models) for unit in units]
 
 

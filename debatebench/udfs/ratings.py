@@ -1,34 +1,13 @@
-"""Python functions for SQL, over lists of numbers: the pure functions of `debatebench.stats` with a game order.
-
-SQL may hand over the elements of its lists in any order, so every function sorts by its `order` argument.
-Only tables may call them: a view that did could not be read by another process.
-"""
+"""Ratings for SQL: lists of games in, lists of ratings out."""
 
 from __future__ import annotations
 
-import hashlib
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
 
 from debatebench.stats import elo
+from debatebench.udfs.sql_function import SqlFunction
 
-if TYPE_CHECKING:
-    import duckdb
-
-__all__ = ["FUNCTIONS", "SqlFunction", "fingerprint", "register"]
-
-
-@dataclass(frozen=True, slots=True)
-class SqlFunction:
-    """A Python function with its SQL signature. `source` is the module whose code decides what it returns."""
-
-    call: Callable[..., Any]
-    parameters: tuple[str, ...]
-    returns: str
-    source: str
+__all__ = ["FUNCTIONS", "elo_path", "elo_ratings"]
 
 
 def elo_ratings(
@@ -76,33 +55,14 @@ def _sorted_games(
 
 
 _GAMES = ("BIGINT[]", "INTEGER[]", "INTEGER[]", "DOUBLE[]", "DOUBLE", "DOUBLE")
+_ELO = ("stats/elo.py",)
 
-FUNCTIONS: dict[str, SqlFunction] = {
-    "elo_ratings": SqlFunction(elo_ratings, _GAMES, "DOUBLE[]", elo.__name__),
+FUNCTIONS: Mapping[str, SqlFunction] = {
+    "elo_ratings": SqlFunction(elo_ratings, _GAMES, "DOUBLE[]", _ELO),
     "elo_path": SqlFunction(
         elo_path,
         _GAMES,
         "STRUCT(pro_before DOUBLE[], con_before DOUBLE[], pro_after DOUBLE[], con_after DOUBLE[])",
-        elo.__name__,
+        _ELO,
     ),
 }
-
-
-def register(con: duckdb.DuckDBPyConnection) -> None:
-    """Make every function of `FUNCTIONS` callable on this connection; calling it again changes nothing.
-
-    No result of the connection may be half read.
-    """
-    known = {name for (name,) in con.execute("select function_name from duckdb_functions()").fetchall()}
-    for name, function in FUNCTIONS.items():
-        if name not in known:
-            con.create_function(name, function.call, list(function.parameters), function.returns)
-
-
-def fingerprint(name: str) -> str:
-    """Hash of a function's signature and of the code behind it; it changes when results may change."""
-    function = FUNCTIONS[name]
-    digest = hashlib.sha256(f"{name}{function.parameters}{function.returns}".encode())
-    for module in (__name__, function.source):
-        digest.update(Path(str(sys.modules[module].__file__)).read_bytes())
-    return digest.hexdigest()

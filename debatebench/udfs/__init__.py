@@ -1,0 +1,57 @@
+"""Python functions for SQL, over lists: the pure functions of `debatebench.stats` behind SQL signatures.
+
+SQL may hand over the elements of its lists in any order, so a function for which order matters takes the order as an
+argument. A null argument gives null. Only tables may call these functions: a view that did could not be read by another
+process. This package imports neither numpy nor scipy before a function is called.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from debatebench.udfs import ratings
+from debatebench.udfs.sql_function import SqlFunction
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["FUNCTIONS", "SqlFunction", "fingerprint", "named_in", "register"]
+
+FUNCTIONS: Mapping[str, SqlFunction] = {**ratings.FUNCTIONS}
+
+_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def named_in(sql: str) -> list[str]:
+    """The functions that a text mentions, wherever it does; a text that calls one mentions it."""
+    return sorted(set(_WORD.findall(sql.lower())) & FUNCTIONS.keys())
+
+
+def register(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = None) -> None:
+    """Make functions of `FUNCTIONS` (all, or `names`) callable on this connection; doing it again changes nothing.
+
+    No result of the connection may be half read.
+    """
+    wanted = sorted(FUNCTIONS if names is None else names)
+    if not wanted:
+        return
+    known = {name for (name,) in con.execute("select function_name from duckdb_functions()").fetchall()}
+    for name in wanted:
+        if name not in known:
+            function = FUNCTIONS[name]
+            con.create_function(name, function.call, list(function.parameters), function.returns)
+
+
+def fingerprint(name: str) -> str:
+    """Hash of a function's signature and of the code behind it; it changes when results may change."""
+    function = FUNCTIONS[name]
+    digest = hashlib.sha256(f"{name}{function.parameters}{function.returns}".encode())
+    package = Path(__file__).parent.parent
+    for file in (sys.modules[function.call.__module__].__file__, *(package / source for source in function.sources)):
+        digest.update(Path(str(file)).read_bytes())
+    return digest.hexdigest()
