@@ -198,6 +198,27 @@ class Warehouse:
         """
         return run_query(self.connection, sql, params, limit=limit, timeout_s=timeout_s, asking_for=_ASKING_FOR)
 
+    def elo(self, run_tag: str, *, initial: float | None = None, k: float | None = None) -> dict[str, float]:
+        """Debater → Elo rating after a run's last game, under other settings than the run's own where they are given.
+
+        What the warehouse holds under the run's own settings is `ratings.elo`. Raises `UsageError` when no run has the
+        tag.
+        """
+        from debatebench.game_reading import read_games
+        from debatebench.stats.elo import elo_ratings
+
+        with sql_errors():
+            games = read_games(self.connection, run_tag)
+        ratings = elo_ratings(
+            games.pro,
+            games.con,
+            games.score,
+            initial=games.initial if initial is None else initial,
+            k=games.k if k is None else k,
+            players=len(games.debaters),
+        )
+        return dict(zip(games.debaters, ratings, strict=True))
+
     @cached_property
     def runs(self) -> Mapping[str, RunInfo]:
         """Run tag → run or import, in the order in which they were made."""
@@ -241,7 +262,7 @@ class Warehouse:
     @cached_property
     def _project(self) -> Project:
         """The SQL models of the workspace that the file lies in, else the packaged ones."""
-        from debatebench.transform import load_models
+        from debatebench.transform.project import load_models
 
         path = self.database.resolve()
         root = path.parent.parent

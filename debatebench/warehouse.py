@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from debatebench.transform.build import BuildResult
     from debatebench.workspace import Workspace
 
-__all__ = ["Landed", "Source", "Update", "build_is_current", "sources", "update_warehouse"]
+__all__ = ["Landed", "Source", "Update", "sources", "update_warehouse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +119,6 @@ def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, Source]) -> 
     con.execute("drop table if exists meta.landings")
 
 
-def build_is_current(workspace: Workspace) -> bool:
-    """Whether a build would change nothing: same SQL models, same landed data, same code. Quick, and copies nothing."""
-    from debatebench.query import open_for_query
-    from debatebench.transform import is_current, load_models
-
-    if not workspace.database.exists():
-        return False
-    with closing(open_for_query(workspace.database)) as con:
-        return is_current(con, load_models(workspace.files("sql", "**/*")))
-
-
 def _land(con: duckdb.DuckDBPyConnection, source: Source, now: datetime) -> Landed:
     """Land one tag, unless exactly this was landed before."""
     con.execute(
@@ -156,7 +144,10 @@ def _build(
     select: list[str] | None,
     full_refresh: bool,
 ) -> BuildResult:
-    from debatebench.transform import build, load_models
+    from debatebench.transform.build import build
+    from debatebench.transform.parsed import recall_parsed
+    from debatebench.transform.project import load_models
 
+    recall_parsed(con)
     project = load_models(workspace.files("sql", "**/*"))
     return build(con, project, select=select, full_refresh=full_refresh, now=now())

@@ -28,7 +28,8 @@ from debatebench.records import (
     Turn,
     Verdict,
 )
-from debatebench.transform import build, load_models
+from debatebench.transform.build import build
+from debatebench.transform.project import load_models
 from debatebench.warehouse import update_warehouse
 from debatebench.workspace import Workspace
 

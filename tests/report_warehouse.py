@@ -25,7 +25,8 @@ from debatebench.records import (
     Verdict,
     Weakness,
 )
-from debatebench.transform import build, load_models
+from debatebench.transform.build import build
+from debatebench.transform.project import load_models
 from debatebench.workspace import packaged
 
 NOON = datetime(2026, 1, 1, 12)

@@ -9,7 +9,7 @@ from textwrap import dedent
 import duckdb
 
 from debatebench.records import TABLES, column_types
-from debatebench.transform import Project, load_models
+from debatebench.transform.project import Project, load_models
 
 STAGING = {
     "staging/stg_debates.sql": """

@@ -277,6 +277,19 @@ def test_lineage_goes_down_to_the_landed_columns(wh: db.Warehouse):
 # --- only reading -----------------------------------------------------------------------------------------------------
 
 
+def test_elo_is_that_of_the_warehouse_and_can_be_asked_for_other_settings(wh: db.Warehouse):
+    for run_tag in wh.runs:
+        stored = dict(
+            wh.sql("select model_id, rating from ratings.elo where run_tag = $tag", {"tag": run_tag}).fetchall()
+        )
+        assert wh.elo(run_tag) == stored
+    raised = wh.elo(run_tag, initial=1400)
+    assert raised == pytest.approx({model_id: rating + 1000 for model_id, rating in stored.items()})
+    assert set(wh.elo(run_tag, k=0).values()) == {400.0}
+    with pytest.raises(UsageError, match="No run 'nope' in the warehouse"):
+        wh.elo("nope")
+
+
 def test_python_variables_are_no_tables(wh: db.Warehouse):
     numpy = pytest.importorskip("numpy")
     canary = {"a": numpy.array([1])}

@@ -33,6 +33,8 @@ ANALYSIS = {
     "completion",
     "duckdb_errors",
     "export",
+    "freshness",
+    "game_reading",
     "importers",
     "inspection",
     "journal_landing",

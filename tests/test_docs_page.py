@@ -18,9 +18,9 @@ from sql_project import STAGING, write_project
 
 from debatebench.errors import ConfigError, UsageError
 from debatebench.records import TABLES
-from debatebench.transform import Project, load_models
 from debatebench.transform.docs_page import render_docs, write_docs
 from debatebench.transform.graph_layout import layered_layout
+from debatebench.transform.project import Project, load_models
 from debatebench.workspace import Workspace
 
 TODAY = date(2026, 6, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from itertools import chain
+from itertools import chain, permutations
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from debatebench import udfs
 from debatebench.stats.elo import elo_path, elo_ratings
+from debatebench.stats.elo_orders import elo_over_orders
 
 PLAYERS = 5
 
@@ -93,20 +94,20 @@ def test_the_path_starts_at_the_initial_rating_joins_up_and_ends_at_the_ratings(
 ) -> None:
     path = elo_path(*columns(played))
     standing = dict.fromkeys(range(1, PLAYERS + 1), 400.0)
-    for (pro, con_code, _), *values in zip(
-        played, path.pro_before, path.con_before, path.pro_after, path.con_after, strict=True
+    for (pro, con_code, _), pro_before, con_before, gain in zip(
+        played, path.pro_before, path.con_before, path.pro_gain, strict=True
     ):
-        assert [standing[pro], standing[con_code]] == values[:2]
-        standing[pro], standing[con_code] = values[2:]
+        assert (standing[pro], standing[con_code]) == (pro_before, con_before)
+        standing[pro], standing[con_code] = pro_before + gain, con_before - gain
     assert list(standing.values()) == elo_ratings(*columns(played), players=PLAYERS)
 
 
 @given(games.filter(bool))
 def test_the_winner_never_loses_rating(played: list[tuple[int, int, float]]) -> None:
     path = elo_path(*columns(played))
-    for (_, _, score), before, after in zip(played, path.pro_before, path.pro_after, strict=True):
-        assert after >= before or score < 1
-        assert after <= before or score > 0
+    for (_, _, score), gain in zip(played, path.pro_gain, strict=True):
+        assert gain >= 0 or score < 1
+        assert gain <= 0 or score > 0
 
 
 @pytest.mark.parametrize(
@@ -179,12 +180,12 @@ def test_the_sql_path_unnests_to_one_row_per_game_in_game_order(con: duckdb.Duck
         with played as (select elo_path([9, 4], [1, 2], [2, 1], [0.0, 0.0], 400, 32) as path)
         select
             generate_subscripts(path.pro_before, 1) as game_number,
-            unnest(path.pro_before), unnest(path.con_before), unnest(path.pro_after), unnest(path.con_after)
+            unnest(path.pro_before), unnest(path.con_before), unnest(path.pro_gain)
         from played
         """
     )
     first, second = con.fetchall()
-    assert first == (1, 400.0, 400.0, 384.0, 416.0)
+    assert first == (1, 400.0, 400.0, -16.0)
     assert second[:3] == (2, 416.0, 384.0)
 
 
@@ -215,3 +216,62 @@ def test_registering_twice_changes_nothing(con: duckdb.DuckDBPyConnection) -> No
 def test_a_function_has_one_fingerprint_and_functions_differ() -> None:
     assert udfs.fingerprint("elo_ratings") == udfs.fingerprint("elo_ratings")
     assert udfs.fingerprint("elo_ratings") != udfs.fingerprint("elo_path")
+
+
+@given(games)
+def test_the_mean_over_orders_is_zero_sum_and_ranks_hold_their_bounds(played: list[tuple[int, int, float]]) -> None:
+    spread = elo_over_orders(*columns(played), count=20)
+    debaters = max([0, *columns(played)[0], *columns(played)[1]])
+    assert sum(spread.mean) == pytest.approx(400.0 * debaters)
+    assert all(1 <= low <= high <= debaters for low, high in zip(spread.rank_low, spread.rank_high, strict=True))
+    assert len(spread.mean) == len(spread.sd) == debaters
+
+
+@given(games)
+def test_every_order_of_few_games_is_rated_as_the_plain_pass_does(played: list[tuple[int, int, float]]) -> None:
+    few = played[:4]
+    spread = elo_over_orders(*columns(few), count=24)
+    debaters = len(spread.mean)
+    passes = [elo_ratings(*columns(list(order)), players=debaters) for order in permutations(few)]
+    assert spread.count == (len(passes) if few else 0)
+    if few:
+        assert spread.mean == pytest.approx([sum(column) / len(passes) for column in zip(*passes, strict=True)])
+
+
+def test_an_order_is_drawn_from_the_seed() -> None:
+    played = [(1 + n % 3, 1 + (n + 1 + n % 2) % 3, [1.0, 0.0, 0.5][n % 3]) for n in range(30)]
+    played = [game for game in played if game[0] != game[1]]
+    first, again, other = (elo_over_orders(*columns(played), seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert first.count == 100
+
+
+def test_a_debater_who_always_wins_is_first_in_every_order() -> None:
+    spread = elo_over_orders([1, 1, 1, 2, 2, 3] * 4, [2, 3, 2, 3, 1, 1] * 4, [1, 1, 1, 0.5, 0, 0] * 4)
+    assert (spread.rank_low[0], spread.rank_high[0]) == (1, 1)
+    assert spread.sd[0] > 0
+
+
+def over_orders(example: dict[str, Any]) -> dict[str, Any]:
+    """What the worked example says of all orders of its first six games."""
+    expected = example["expected"]
+    return {"mean": expected["mean_over_all_720_orders_of_first_6_games"], "sd": expected["sd_over_orders"]}
+
+
+def test_the_worked_example_over_all_orders_comes_out_of_the_pure_function(worked_example: dict[str, Any]) -> None:
+    names, played = coded(worked_example)
+    spread = elo_over_orders(*columns(played[:6]), count=720)
+    assert spread.count == 720
+    for name, values in over_orders(worked_example).items():
+        assert dict(zip(names, getattr(spread, name), strict=True)) == pytest.approx(values, abs=1e-9)
+
+
+def test_the_worked_example_over_all_orders_comes_out_of_sql(
+    con: duckdb.DuckDBPyConnection, worked_example: dict[str, Any]
+) -> None:
+    names, played = coded(worked_example)
+    con.execute("select elo_over_orders(?, ?, ?, ?, 400, 32, 720, 0)", [list(range(6)), *columns(played[:6])])
+    [(spread,)] = con.fetchall()
+    for name, values in over_orders(worked_example).items():
+        assert dict(zip(names, spread[name], strict=True)) == pytest.approx(values, abs=1e-9)

@@ -18,7 +18,8 @@ from exported import NOON, land, make_workspace
 from debatebench.errors import DebatebenchError, UsageError
 from debatebench.export import FORMATS, export
 from debatebench.export.manifest import read_manifest
-from debatebench.transform import is_current, load_models
+from debatebench.transform.project import load_models
+from debatebench.transform.state import is_current
 from debatebench.workspace import Workspace
 
 RUNS = ("bp", "flow", "original", "played")

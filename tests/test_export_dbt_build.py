@@ -20,7 +20,7 @@ from exported import IMPORTS, make_workspace
 from debatebench.export import export
 from debatebench.export.dbt_names import dbt_names
 from debatebench.export.duckdb_file import DATABASE
-from debatebench.transform import Project, load_models
+from debatebench.transform.project import Project, load_models
 from debatebench.workspace import Workspace
 
 DBT = os.environ.get("DEBATEBENCH_DBT")

@@ -12,8 +12,9 @@ import pytest
 from debatebench.importers.store import add_import, read_import
 from debatebench.landing import create_raw_tables, land_records
 from debatebench.summaries import SUMMARIES, ratings_json, write_summaries
-from debatebench.transform import Project, build, load_models
+from debatebench.transform.build import build
 from debatebench.transform.data_tests import run_data_tests
+from debatebench.transform.project import Project, load_models
 from debatebench.workspace import Workspace
 
 # The golden run twice and two other formats, so that whatever leaks from one tag into another shows.

@@ -10,9 +10,9 @@ import pytest
 from sql_project import write_project
 
 from debatebench.errors import UsageError
-from debatebench.transform import Project, load_models
 from debatebench.transform.lineage import Lineage, LineageNode, column_lineage
 from debatebench.transform.lineage_text import lineage_json, lineage_mermaid, lineage_text
+from debatebench.transform.project import Project, load_models
 from debatebench.workspace import Workspace
 
 FILES = {

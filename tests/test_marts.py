@@ -34,9 +34,11 @@ from debatebench.records import (
     Verdict,
 )
 from debatebench.summaries import SUMMARIES, ratings_json, write_summaries
-from debatebench.transform import Project, build, load_models
+from debatebench.transform.build import build
 from debatebench.transform.data_tests import run_data_tests
 from debatebench.transform.generic_tests import Unique, UniqueCombinationOfColumns
+from debatebench.transform.project import Project, load_models
+from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.unit_tests import run_unit_tests
 from debatebench.workspace import packaged
 
@@ -63,8 +65,14 @@ def contents(con: duckdb.DuckDBPyConnection, project: Project, run_tag: str) -> 
     """Every row that every SQL model holds of one run."""
     return {
         name: con.execute(f"select * from {name} where run_tag = ? order by all", [run_tag]).fetchall()
-        for name in project.models
+        for name, model in project.models.items()
+        if is_about_a_run(model)
     }
+
+
+def is_about_a_run(model: SqlModel) -> bool:
+    """Whether rows belong to a run; the others pool or compare runs, and say so by their key."""
+    return any(column.name == "run_tag" for column in model.properties.columns)
 
 
 def failures(results: Iterable[Any]) -> list[str]:
@@ -185,7 +193,8 @@ def test_every_model_has_a_tested_key(project: Project):
         assert keys, f"{name} has no tested key"
         for column in keys[0]:
             assert any(test.kind == "not_null" for test in columns[column].data_tests), f"{name}.{column}"
-        assert "run_tag" in keys[0], name
+        scope = {"run_tag"} if is_about_a_run(model) else {"benchmark_version", "baseline", "model_id"}
+        assert scope & set(keys[0]), name
 
 
 def test_every_model_states_its_grain_and_casts_nothing_in_capitals(project: Project):

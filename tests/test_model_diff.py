@@ -14,8 +14,9 @@ from sql_project import STAGING, raw_database, write_project
 from debatebench.errors import UsageError
 from debatebench.landing import create_raw_tables, land_records
 from debatebench.records import Debate, Debater, Record, Run, Score, Verdict
-from debatebench.transform import Project, build, load_models
+from debatebench.transform.build import build
 from debatebench.transform.model_diff import ModelDiff, diff_model
+from debatebench.transform.project import Project, load_models
 from debatebench.transform.row_diff import ChangedRow, RunCounts, ValueChange
 from debatebench.transform.versions import is_prerelease, reading_warnings, remarks, versions_of
 from debatebench.workspace import Workspace, packaged

@@ -13,8 +13,8 @@ import pytest
 from sql_project import STAGING, add_debates, raw_database, read_project, write_project
 
 from debatebench.errors import SqlModelError, UsageError
-from debatebench.transform import BuildResult, build, is_current
-from debatebench.transform.state import read_builds
+from debatebench.transform.build import BuildResult, build
+from debatebench.transform.state import is_current, read_builds
 
 FILES = STAGING | {
     "marts/winners_v1.sql": "select run_tag, debate_id, winner from staging.stg_debates",
@@ -361,7 +361,7 @@ def test_a_process_that_builds_ends_without_a_word_on_stderr(tmp_path: Path) -> 
     write_project(tmp_path / "sql", FILES)
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
-        "from sql_project import raw_database, read_project; from debatebench.transform import build\n"
+        "from sql_project import raw_database, read_project; from debatebench.transform.build import build\n"
         "con = raw_database(sys.argv[2]); print(len(build(con, read_project(Path(sys.argv[3]))).built)); con.close()"
     )
     done = run_python(code, str(Path(__file__).parent), str(tmp_path / "w.duckdb"), str(tmp_path / "sql"))
@@ -384,7 +384,8 @@ def test_importing_the_engine_and_finding_nothing_to_do_loads_nothing_heavy(tmp_
     with raw_database(str(tmp_path / "w.duckdb")) as con:
         build(con, write_project(tmp_path / "sql", FILES))
     code = (
-        "import sys; from pathlib import Path; from debatebench.transform import build, load_models\n"
+        "import sys; from pathlib import Path; from debatebench.transform.build import build\n"
+        "from debatebench.transform.project import load_models\n"
         "heavy = {'numpy', 'sqlglot', 'pydantic', 'yaml', 'duckdb'}; print(sorted(heavy & set(sys.modules)))\n"
         "import duckdb; root = Path(sys.argv[1])\n"
         "files = {f.relative_to(root).as_posix(): f for f in root.rglob('*') if f.is_file()}\n"
@@ -393,3 +394,40 @@ def test_importing_the_engine_and_finding_nothing_to_do_loads_nothing_heavy(tmp_
     )
     done = run_python(code, str(tmp_path / "sql"), str(tmp_path / "w.duckdb"))
     assert (done.stdout, done.stderr) == ("[]\n7\n[]\n", "")
+
+
+REBUILD = (
+    "import sys; from pathlib import Path; import duckdb; from debatebench.transform.build import build\n"
+    "from debatebench.transform.parsed import recall_parsed; from debatebench.transform.project import load_models\n"
+    "root = Path(sys.argv[1]); files = {f.relative_to(root).as_posix(): f for f in root.rglob('*') if f.is_file()}\n"
+    "con = duckdb.connect(sys.argv[2]); recall_parsed(con)\n"
+    "print(len(build(con, load_models(files), full_refresh=True).built), 'sqlglot' in sys.modules)\n"
+    "print(con.execute('select count(*) from marts.counts').fetchall()[0][0]); con.close()"
+)
+
+
+@pytest.mark.parametrize(
+    ("meddling", "parses"),
+    [
+        ("select 1", False),
+        ("update meta.parsed set parser = 'of another version'", True),
+        ("update meta.parsed set found = '[]'", True),
+        ("alter table meta.parsed add column more varchar", True),
+    ],
+)
+def test_texts_that_have_not_changed_are_not_parsed_again(tmp_path: Path, meddling: str, parses: bool) -> None:
+    with raw_database(str(tmp_path / "w.duckdb")) as con:
+        build(con, write_project(tmp_path / "sql", FILES))
+        before = con.execute("select count(*) from marts.counts").fetchall()[0][0]
+        con.execute(meddling)
+    done = run_python(REBUILD, str(tmp_path / "sql"), str(tmp_path / "w.duckdb"))
+    assert (done.stdout, done.stderr) == (f"7 {parses}\n{before}\n", "")
+
+
+def test_a_text_that_has_changed_is_parsed(tmp_path: Path) -> None:
+    with raw_database(str(tmp_path / "w.duckdb")) as con:
+        build(con, write_project(tmp_path / "sql", FILES))
+    text = "select * from marts.winners where false"
+    write_project(tmp_path / "sql", {"marts/counts.sql": text})
+    done = run_python(REBUILD, str(tmp_path / "sql"), str(tmp_path / "w.duckdb"))
+    assert (done.stdout, done.stderr) == ("7 True\n0\n", "")

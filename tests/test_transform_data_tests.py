@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from sql_project import STAGING, raw_database, read_project, write_project
 
-from debatebench.transform import build
+from debatebench.transform.build import build
 from debatebench.transform.data_tests import TestResult, run_data_tests
 
 ROWS = """

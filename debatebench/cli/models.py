@@ -33,7 +33,7 @@ class LineageFormat(StrEnum):
 
 
 def _project(context: typer.Context) -> Project:
-    from debatebench.transform import load_models
+    from debatebench.transform.project import load_models
 
     return load_models(workspace_of(context).files("sql", "**/*"))
 

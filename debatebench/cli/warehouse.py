@@ -80,12 +80,14 @@ def build(
     ] = False,
 ) -> None:
     """Build the SQL models and ratings in the warehouse."""
-    from debatebench.warehouse import build_is_current, update_warehouse
+    from debatebench.freshness import build_is_current
 
     workspace = workspace_of(context)
     if not (select or full_refresh or from_journals) and build_is_current(workspace):
         typer.echo("Nothing has changed since the last build.")
         return
+    from debatebench.warehouse import update_warehouse
+
     update = update_warehouse(
         workspace,
         None if from_journals else [],
@@ -107,10 +109,11 @@ def rate(
 ) -> None:
     """Compute the ratings again and write them as JSON."""
     from debatebench.files import write_atomically
+    from debatebench.freshness import build_is_current
     from debatebench.landing import pick_run_tag
     from debatebench.query import open_for_query
     from debatebench.summaries import ratings_json
-    from debatebench.warehouse import build_is_current, update_warehouse
+    from debatebench.warehouse import update_warehouse
 
     workspace = workspace_of(context)
     with closing(open_for_query(workspace.database)) as con:

@@ -15,7 +15,7 @@ from debatebench.export.manifest import LeftOut
 from debatebench.export.snapshot import Contents, Snapshot, quoted_text
 
 if TYPE_CHECKING:
-    from debatebench.transform import Project
+    from debatebench.transform.project import Project
 
 __all__ = ["write"]
 

@@ -27,7 +27,7 @@ def write_built_copy(snapshot: Snapshot, path: Path) -> None:
     """Make a warehouse of the chosen runs at `path`: landed tables, what landing notes of them, SQL models, ratings."""
     import duckdb
 
-    from debatebench.transform import build
+    from debatebench.transform.build import build
 
     with attached(snapshot, path):
         copy_raw_tables(snapshot)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from debatebench.export.manifest import LeftOut
-    from debatebench.transform import Project
+    from debatebench.transform.project import Project
     from debatebench.workspace import Workspace
 
 __all__ = ["Contents", "Snapshot", "open_snapshot", "quoted_text"]
@@ -62,7 +62,8 @@ def open_snapshot(
     import duckdb
 
     from debatebench.query import open_for_reading
-    from debatebench.transform import is_current, load_models
+    from debatebench.transform.project import load_models
+    from debatebench.transform.state import is_current
 
     project = load_models(workspace.files("sql", "**/*"))
     with (

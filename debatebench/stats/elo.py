@@ -21,12 +21,11 @@ __all__ = ["EloPath", "elo_path", "elo_ratings"]
 
 @dataclass(frozen=True, slots=True)
 class EloPath:
-    """Both ratings before and after every game: four lists with one value per game, in the order of the games."""
+    """Both ratings before every game, and what pro gained and con lost in it: three lists in the order of the games."""
 
     pro_before: list[float]
     con_before: list[float]
-    pro_after: list[float]
-    con_after: list[float]
+    pro_gain: list[float]
 
 
 def elo_ratings(
@@ -62,20 +61,18 @@ def elo_path(
     k: float = 32.0,
     players: int | None = None,
 ) -> EloPath:
-    """Both debaters' ratings before and after every game; arguments and errors as in `elo_ratings`."""
+    """Both debaters' ratings before every game and what changed in it; arguments and errors as in `elo_ratings`."""
     ratings = _start(pro, con, score, initial, players)
-    path = EloPath([], [], [], [])
-    add_pro_before, add_con_before = path.pro_before.append, path.con_before.append
-    add_pro_after, add_con_after = path.pro_after.append, path.con_after.append
+    path = EloPath([], [], [])
+    add_pro, add_con, add_gain = path.pro_before.append, path.con_before.append, path.pro_gain.append
     for p, c, s in zip(pro, con, score, strict=True):
         pro_before, con_before = ratings[p], ratings[c]
         change = k * (s - 1.0 / (1.0 + 10.0 ** ((con_before - pro_before) / 400.0)))
-        ratings[p] = pro_after = pro_before + change
-        ratings[c] = con_after = con_before - change
-        add_pro_before(pro_before)
-        add_con_before(con_before)
-        add_pro_after(pro_after)
-        add_con_after(con_after)
+        ratings[p] = pro_before + change
+        ratings[c] = con_before - change
+        add_pro(pro_before)
+        add_con(con_before)
+        add_gain(change)
     return path
 
 

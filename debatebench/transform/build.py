@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from debatebench.errors import SqlModelError
+from debatebench.transform.parsed import remember_parsed
 from debatebench.transform.state import (
     BuiltModel,
     build_state,
@@ -74,6 +75,8 @@ def build(
         work.run(_chosen(models, select))
         dropped = work.drop_removed() if select is None else ()
         write_builds(con, work.rows.values(), state if work.is_complete() else None)
+        queries = [*(model.query for model in models.values()), *(test.query for test in project.singular_tests)]
+        remember_parsed(con, (query.sha256 for query in queries))
         con.execute("commit")
     except BaseException:
         # After a failed statement a commit succeeds silently and keeps nothing.

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
+# DuckDB's way to write a type never changes within a process.
+_STANDARD: dict[str, str] = {}
+
 __all__ = ["actual_columns", "contract_breaches", "description_gaps", "standard_types"]
 
 
@@ -23,15 +26,16 @@ def standard_types(con: duckdb.DuckDBPyConnection, types: dict[str, str], where:
     """The same types as DuckDB writes them: `int` → `INTEGER`. Raises `SqlModelError` for one that does not exist."""
     import duckdb
 
-    if not types:
-        return {}
-    columns = ", ".join(f"null::{sql_type} as c{i}" for i, sql_type in enumerate(types.values()))
-    try:
-        found = con.execute(f"describe select {columns}").fetchall()
-    except duckdb.Error as error:
-        message = str(error).split("\n")[0]
-        raise SqlModelError(f"{where}: a data_type is not one that DuckDB knows ({message}).") from None
-    return {name: row[1] for name, row in zip(types, found, strict=True)}
+    unknown = sorted(set(types.values()) - _STANDARD.keys())
+    if unknown:
+        columns = ", ".join(f"null::{sql_type} as c{i}" for i, sql_type in enumerate(unknown))
+        try:
+            found = con.execute(f"describe select {columns}").fetchall()
+        except duckdb.Error as error:
+            message = str(error).split("\n")[0]
+            raise SqlModelError(f"{where}: a data_type is not one that DuckDB knows ({message}).") from None
+        _STANDARD.update((sql_type, row[1]) for sql_type, row in zip(unknown, found, strict=True))
+    return {name: _STANDARD[sql_type] for name, sql_type in types.items()}
 
 
 def contract_breaches(con: duckdb.DuckDBPyConnection, model: SqlModel) -> list[str]:

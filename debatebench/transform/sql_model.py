@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from debatebench.transform.properties import ModelProperties
 
-__all__ = ["Query", "Reference", "SqlModel", "parse_query", "read_sql", "shown"]
+__all__ = ["PARSED", "Parsed", "Query", "Reference", "SqlModel", "parse_query", "read_sql", "shown"]
 
 # sqlglot logs what it takes for a command; the refusal here says it better than a line on stderr.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -51,6 +51,20 @@ class Query:
     references: tuple[Reference, ...]
     functions: tuple[str, ...]
     """Names of the functions called that SQL itself does not know, lower case, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What parsing finds in a text: where its query ends, and what `Query` has of the same names."""
+
+    length: int
+    tokens_sha256: str
+    references: tuple[Reference, ...]
+    functions: tuple[str, ...]
+
+
+PARSED: dict[str, Parsed] = {}
+"""What this process knows about texts that were parsed, by hash of the text. It saves time and decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +128,20 @@ def parse_query(sql: str, file: Path) -> Query:
     A dotted name in FROM is a dependency, whatever CTEs are called; a bare one must be a CTE that is visible there.
     Raises `SqlModelError` with file and line.
     """
+    sha256 = hashlib.sha256(sql.encode("utf-8")).hexdigest()
+    found = PARSED.get(sha256)
+    if found is None:
+        found = PARSED[sha256] = _parsed(sql, file)
+    return Query(sql[: found.length], sha256, found.tokens_sha256, found.references, found.functions)
+
+
+def _parsed(sql: str, file: Path) -> Parsed:
     tree, tokens = _parse(sql, file)
     end = next((token.start for token in tokens if token.token_type.name == "SEMICOLON"), len(sql))
     # Token types are part of the hash because 'a' and "a" have the same text.
     parts = [f"{token.token_type.name}\x1f{token.text}" for token in tokens if token.start < end]
-    return Query(
-        sql=sql[:end].rstrip(),
-        sha256=hashlib.sha256(sql.encode("utf-8")).hexdigest(),
+    return Parsed(
+        length=len(sql[:end].rstrip()),
         tokens_sha256=hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest(),
         references=tuple(_references(tree, file)),
         functions=tuple(_functions(tree)),

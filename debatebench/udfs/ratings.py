@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from debatebench.stats import elo
 from debatebench.udfs.sql_function import SqlFunction
 
-__all__ = ["FUNCTIONS", "elo_path", "elo_ratings"]
+__all__ = ["FUNCTIONS", "elo_over_orders", "elo_path", "elo_ratings"]
 
 
 def elo_ratings(
@@ -24,14 +26,26 @@ def elo_ratings(
 def elo_path(
     order: Sequence[int], pro: Sequence[int], con: Sequence[int], score: Sequence[float], initial: float, k: float
 ) -> dict[str, list[float]]:
-    """Ratings before and after every game: element i belongs to the game with the i-th smallest `order`."""
+    """Ratings before every game and what pro gained in it: element i belongs to the i-th smallest `order`."""
     path = elo.elo_path(*_sorted_games(order, pro, con, score), initial=initial, k=k)
-    return {
-        "pro_before": path.pro_before,
-        "con_before": path.con_before,
-        "pro_after": path.pro_after,
-        "con_after": path.con_after,
-    }
+    return {"pro_before": path.pro_before, "con_before": path.con_before, "pro_gain": path.pro_gain}
+
+
+def elo_over_orders(
+    order: Sequence[int],
+    pro: Sequence[int],
+    con: Sequence[int],
+    score: Sequence[float],
+    initial: float,
+    k: float,
+    count: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Elo over `count` random orders of the games, or over all of them when there are no more: lists as of debaters."""
+    from debatebench.stats.elo_orders import elo_over_orders
+
+    games = _sorted_games(order, pro, con, score)
+    return asdict(elo_over_orders(*games, initial=initial, k=k, count=count, seed=seed))
 
 
 def _sorted_games(
@@ -49,9 +63,12 @@ def _sorted_games(
     rank = np.argsort(positions)
     if (np.diff(positions[rank]) == 0).any():
         raise ValueError("`order` holds a position twice, so the order of play is not known")
-    # Plain lists, because a loop over array elements is several times slower.
-    places = rank.tolist()
-    return [pro[i] for i in places], [con[i] for i in places], [score[i] for i in places]
+    # Plain lists come back, because a loop over array elements is several times slower.
+    return (
+        np.array(pro, dtype=np.int64)[rank].tolist(),
+        np.array(con, dtype=np.int64)[rank].tolist(),
+        np.array(score, dtype=np.float64)[rank].tolist(),
+    )
 
 
 _GAMES = ("BIGINT[]", "INTEGER[]", "INTEGER[]", "DOUBLE[]", "DOUBLE", "DOUBLE")
@@ -62,7 +79,13 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
     "elo_path": SqlFunction(
         elo_path,
         _GAMES,
-        "STRUCT(pro_before DOUBLE[], con_before DOUBLE[], pro_after DOUBLE[], con_after DOUBLE[])",
+        "STRUCT(pro_before DOUBLE[], con_before DOUBLE[], pro_gain DOUBLE[])",
         _ELO,
+    ),
+    "elo_over_orders": SqlFunction(
+        elo_over_orders,
+        (*_GAMES, "INTEGER", "INTEGER"),
+        'STRUCT(mean DOUBLE[], sd DOUBLE[], rank_low INTEGER[], rank_high INTEGER[], "count" INTEGER)',
+        ("stats/elo_orders.py",),
     ),
 }

@@ -1,5 +1,11 @@
--- One row per debater with a rated debate: the rating after the last one.
+-- One row per debater with a rated debate: the rating after the last one, and how far it hangs on the order of debates.
 with
+
+elo_games as (
+
+    select * from ratings.elo_games
+
+),
 
 elo_history as (
 
@@ -7,7 +13,13 @@ elo_history as (
 
 ),
 
-final as (
+runs as (
+
+    select * from staging.stg_runs
+
+),
+
+results as (
 
     select
         run_tag,
@@ -21,6 +33,116 @@ final as (
     from elo_history
 
     group by run_tag, model_id
+
+),
+
+coded_debaters as (
+
+    select
+        run_tag,
+        model_id,
+        games,
+        rating,
+        wins,
+        losses,
+        ties,
+        row_number() over (partition by run_tag order by model_id) as code
+
+    from results
+
+),
+
+-- Elo forgets: two hundred games on, little is left of where a debater stood. So a large run needs no more than that
+-- many games per debater to show what their order does.
+sizes as (
+
+    select
+        run_tag,
+        sum(games) / 2 as count_games,
+        greatest(2000, 200 * count(*)) as most_games
+
+    from results
+
+    group by run_tag
+
+),
+
+-- A number that is spread evenly over 0 to 4294967295 and follows from the game's place alone.
+sampled_games as (
+
+    select elo_games.*
+
+    from elo_games
+
+    inner join sizes
+        on elo_games.run_tag = sizes.run_tag
+
+    where
+        sizes.count_games <= sizes.most_games
+        or elo_games.game_number * 2654435761 % 4294967296 < 4294967296 * sizes.most_games / sizes.count_games
+
+),
+
+game_lists as (
+
+    select
+        run_tag,
+        list(game_number) as game_numbers,
+        list(pro_code) as pro_codes,
+        list(con_code) as con_codes,
+        list(pro_score) as pro_scores,
+        count(*) as count_games
+
+    from sampled_games
+
+    group by run_tag
+
+),
+
+orders as materialized (
+
+    select
+        game_lists.run_tag,
+        game_lists.count_games,
+        elo_over_orders(
+            game_lists.game_numbers,
+            game_lists.pro_codes,
+            game_lists.con_codes,
+            game_lists.pro_scores,
+            runs.elo_initial_rating,
+            runs.elo_k_factor,
+            100,
+            0
+        ) as spread
+
+    from game_lists
+
+    inner join runs
+        on game_lists.run_tag = runs.run_tag
+
+),
+
+final as (
+
+    select
+        coded_debaters.run_tag,
+        coded_debaters.model_id,
+        coded_debaters.rating,
+        coded_debaters.games,
+        coded_debaters.wins,
+        coded_debaters.losses,
+        coded_debaters.ties,
+        orders.spread.mean[coded_debaters.code] as mean_over_orders,
+        orders.spread.sd[coded_debaters.code] as sd_over_orders,
+        orders.spread.rank_low[coded_debaters.code] as rank_low_over_orders,
+        orders.spread.rank_high[coded_debaters.code] as rank_high_over_orders,
+        orders.spread.count as count_orders,
+        orders.count_games as count_games_per_order
+
+    from coded_debaters
+
+    inner join orders
+        on coded_debaters.run_tag = orders.run_tag
 
 )
 

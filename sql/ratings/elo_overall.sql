@@ -1,0 +1,229 @@
+-- One row per debater with a rated debate: Elo over all runs.
+with
+
+elo_games as (
+
+    select * from ratings.elo_games
+
+),
+
+elo as (
+
+    select * from ratings.elo
+
+),
+
+runs as (
+
+    select * from staging.stg_runs
+
+),
+
+-- Runs follow one another in the order in which they were made. The last one says how to rate.
+rated_runs as (
+
+    select
+        run_tag,
+        0 as everything,
+        elo_initial_rating,
+        elo_k_factor,
+        created_at
+
+    from runs
+
+    where
+        run_tag in (select elo.run_tag from elo)
+
+),
+
+numbered_runs as (
+
+    select
+        *,
+        row_number() over (partition by everything order by created_at nulls last, run_tag) as run_number,
+        count(*) over (partition by everything) as count_runs
+
+    from rated_runs
+
+),
+
+last_runs as (
+
+    select * from numbered_runs where run_number = count_runs
+
+),
+
+-- Where there is one run only, its ratings are known.
+single_ratings as (
+
+    select
+        last_runs.everything,
+        elo.model_id,
+        elo.rating
+
+    from last_runs
+
+    inner join elo
+        on last_runs.run_tag = elo.run_tag
+
+    where last_runs.count_runs = 1
+
+),
+
+pooled_games as materialized (
+
+    select
+        numbered_runs.everything,
+        row_number() over (
+            partition by numbered_runs.everything
+            order by numbered_runs.run_number, elo_games.game_number
+        ) as game_number,
+        elo_games.pro_model_id,
+        elo_games.con_model_id,
+        elo_games.pro_score
+
+    from elo_games
+
+    inner join numbered_runs
+        on elo_games.run_tag = numbered_runs.run_tag
+
+    where numbered_runs.count_runs > 1
+
+),
+
+pooled_debaters as (
+
+    select
+        everything,
+        pro_model_id as model_id
+
+    from pooled_games
+
+    union
+
+    select
+        everything,
+        con_model_id as model_id
+
+    from pooled_games
+
+),
+
+codes as (
+
+    select
+        everything,
+        model_id,
+        cast(row_number() over (partition by everything order by model_id) as integer) as code
+
+    from pooled_debaters
+
+),
+
+game_lists as (
+
+    select
+        pooled_games.everything,
+        list(pooled_games.game_number) as game_numbers,
+        list(pro_codes.code) as pro_codes,
+        list(con_codes.code) as con_codes,
+        list(pooled_games.pro_score) as pro_scores
+
+    from pooled_games
+
+    inner join codes as pro_codes
+        on pooled_games.everything = pro_codes.everything
+        and pooled_games.pro_model_id = pro_codes.model_id
+
+    inner join codes as con_codes
+        on pooled_games.everything = con_codes.everything
+        and pooled_games.con_model_id = con_codes.model_id
+
+    group by pooled_games.everything
+
+),
+
+passes as materialized (
+
+    select
+        game_lists.everything,
+        elo_ratings(
+            game_lists.game_numbers,
+            game_lists.pro_codes,
+            game_lists.con_codes,
+            game_lists.pro_scores,
+            last_runs.elo_initial_rating,
+            last_runs.elo_k_factor
+        ) as ratings
+
+    from game_lists
+
+    inner join last_runs
+        on game_lists.everything = last_runs.everything
+
+),
+
+pooled_ratings as (
+
+    select
+        codes.everything,
+        codes.model_id,
+        passes.ratings[codes.code] as rating
+
+    from codes
+
+    inner join passes
+        on codes.everything = passes.everything
+
+),
+
+all_ratings as (
+
+    select * from single_ratings
+
+    union all
+
+    select * from pooled_ratings
+
+),
+
+results as (
+
+    select
+        numbered_runs.everything,
+        elo.model_id,
+        count(*) as count_runs,
+        sum(elo.games) as games,
+        sum(elo.wins) as wins,
+        sum(elo.losses) as losses,
+        sum(elo.ties) as ties
+
+    from elo
+
+    inner join numbered_runs
+        on elo.run_tag = numbered_runs.run_tag
+
+    group by numbered_runs.everything, elo.model_id
+
+),
+
+final as (
+
+    select
+        results.model_id,
+        all_ratings.rating,
+        results.count_runs,
+        cast(results.games as bigint) as games,
+        cast(results.wins as bigint) as wins,
+        cast(results.losses as bigint) as losses,
+        cast(results.ties as bigint) as ties
+
+    from results
+
+    inner join all_ratings
+        on results.everything = all_ratings.everything
+        and results.model_id = all_ratings.model_id
+
+)
+
+select * from final
