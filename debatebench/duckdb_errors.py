@@ -18,6 +18,7 @@ _IMPOSSIBLE_ADVICE = re.compile(r' Use "SET .*')
 _HINT = re.compile(r"^(Did you mean|Candidate)")
 _LINE = re.compile(r"^LINE (\d+): (.*)$")
 _KIND = re.compile(r"^([A-Z]\w*(?: \w+)* Error|INTERRUPT Error): ")
+_IN_FUNCTION = re.compile(r"Python exception occurred while executing the UDF: \w+: ")
 _TOO_LARGE = "The query needs more memory than it may use: ask for fewer rows at once."
 
 
@@ -81,7 +82,7 @@ def _first_lines(text: str) -> str:
     """The message proper and the hints at close matches, on one line."""
     lines = [line.strip() for line in text.splitlines()]
     until = next((n for n, line in enumerate(lines) if not line or _LINE.match(line)), len(lines))
-    kept = [_KIND.sub("", lines[0])] if lines else []
+    kept = [_IN_FUNCTION.sub("", _KIND.sub("", lines[0]))] if lines else []
     for n, line in enumerate(lines[1:until], 1):
         if line == "Candidate functions:":
             kept.append(f"{line} {', '.join(lines[n + 1 : until][:_MOST_CANDIDATES])}")

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -234,7 +234,7 @@ def _interrupt_until(done: threading.Event, connections: Iterable[duckdb.DuckDBP
 def one_select(
     con: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any], *, asking_for: str = ASKING_FOR
 ) -> tuple[duckdb.Statement, dict[str, Any] | None]:
-    """The query as DuckDB's own parser reads it, and the values that it asks for.
+    """The query as DuckDB's own parser reads it, and the values that it asks for; functions that it names can be called.
 
     `asking_for` is how a caller gives a value, for the message when one is missing.
 
@@ -242,7 +242,21 @@ def one_select(
     there is `sql_errors`.
     """
     statement = _only_statement(con, sql)
-    return statement, _values_for(statement, params, asking_for)
+    values = _values_for(statement, params, asking_for)
+    _make_callable(con, sql)
+    return statement, values
+
+
+def _make_callable(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Register the Python functions that the text mentions; they compute, and reach nothing outside."""
+    if "(" not in sql:
+        return
+    from debatebench import udfs
+
+    if names := udfs.named_in(sql):
+        # Of its own, because a result that is half read would be lost on the other.
+        with closing(con.cursor()) as own:
+            udfs.register(own, names)
 
 
 def _only_statement(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:

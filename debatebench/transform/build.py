@@ -73,6 +73,7 @@ def build(
         create_meta_tables(con)
         work = _Build(con, models, full_refresh, now)
         work.run(_chosen(models, select))
+        _check_contracts(con, [models[built.name] for built in work.built])
         dropped = work.drop_removed() if select is None else ()
         write_builds(con, work.rows.values(), state if work.is_complete() else None)
         queries = [*(model.query for model in models.values()), *(test.query for test in project.singular_tests)]
@@ -193,8 +194,6 @@ class _Build:
             result = self.con.execute(create).fetchall()
         except duckdb.Error as error:
             raise _failure(model, error) from None
-        if model.properties.config.contract.enforced:
-            _check_contract(self.con, model)
         return BuiltModel(
             name=model.name,
             version=model.version,
@@ -235,13 +234,17 @@ def _failure(model: SqlModel, error: Exception) -> SqlModelError:
     return SqlModelError(f"SQL model {model.name} ({where}) failed: {message}")
 
 
-def _check_contract(con: duckdb.DuckDBPyConnection, model: SqlModel) -> None:
-    """Refuse a SQL model whose columns are not those that its YAML promises."""
-    from debatebench.transform.contracts import contract_breaches
+def _check_contracts(con: duckdb.DuckDBPyConnection, built: Iterable[SqlModel]) -> None:
+    """Refuse SQL models whose columns are not those that their YAML promises."""
+    from debatebench.transform.contracts import columns_of_all, contract_breaches
     from debatebench.transform.sql_model import shown
 
-    breaches = contract_breaches(con, model)
-    if breaches:
-        raise SqlModelError(
-            f"SQL model {model.name} breaks its contract in {shown(model.properties_file)}: {'; '.join(breaches)}."
-        )
+    columns = columns_of_all(con)
+    for model in built:
+        if not model.properties.config.contract.enforced:
+            continue
+        breaches = contract_breaches(con, model, columns[model.name])
+        if breaches:
+            raise SqlModelError(
+                f"SQL model {model.name} breaks its contract in {shown(model.properties_file)}: {'; '.join(breaches)}."
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from debatebench.errors import SqlModelError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 # DuckDB's way to write a type never changes within a process.
 _STANDARD: dict[str, str] = {}
 
-__all__ = ["actual_columns", "contract_breaches", "description_gaps", "standard_types"]
+__all__ = ["actual_columns", "columns_of_all", "contract_breaches", "description_gaps", "standard_types"]
 
 
 def actual_columns(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
@@ -38,11 +39,29 @@ def standard_types(con: duckdb.DuckDBPyConnection, types: dict[str, str], where:
     return {name: _STANDARD[sql_type] for name, sql_type in types.items()}
 
 
-def contract_breaches(con: duckdb.DuckDBPyConnection, model: SqlModel) -> list[str]:
-    """What breaks an enforced contract: columns that are missing, not promised, without a type, or of another type."""
+def columns_of_all(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    """Dotted name → column → DuckDB type, of every table and view of the database, by one query."""
+    rows = con.execute(
+        "select schema_name || '.' || table_name, column_name, data_type from duckdb_columns() "
+        "where database_name = current_database() order by all"
+    ).fetchall()
+    found: dict[str, dict[str, str]] = {}
+    for relation, column, data_type in rows:
+        found.setdefault(relation, {})[column] = data_type
+    return found
+
+
+def contract_breaches(
+    con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str] | None = None
+) -> list[str]:
+    """What breaks an enforced contract: columns that are missing, not promised, without a type, or of another type.
+
+    `columns` are those of the SQL model, where they are known already.
+    """
     promised = {column.name.lower(): column.data_type for column in model.properties.columns}
     untyped = [f"{name} has no data_type" for name, data_type in promised.items() if data_type is None]
-    found = {name.lower(): data_type for name, data_type in actual_columns(con, model.name).items()}
+    actual = actual_columns(con, model.name) if columns is None else columns
+    found = {name.lower(): data_type for name, data_type in actual.items()}
     surplus = [f"{name} is not in it" for name in found if name not in promised]
     return [*untyped, *surplus, *_differences(con, model, found)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -226,7 +227,19 @@ class PropertiesFile:
 
 def read_properties(file: Path) -> PropertiesFile:
     """Read one YAML file. Raises `SqlModelError` with file, line, key path and what is wrong."""
-    node, data = _load(file)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise SqlModelError(f"{shown(file)}: cannot be read ({error}).") from None
+    if len(content) > _LARGEST_FILE:
+        raise SqlModelError(f"{shown(file)}: is larger than 1 MiB; split it.")
+    return _properties(file, content)
+
+
+@lru_cache(maxsize=1024)
+def _properties(file: Path, content: bytes) -> PropertiesFile:
+    """A file's content, read once in the life of the process."""
+    node, data = _load(file, content)
     try:
         properties = Properties.model_validate(data or {})
     except ValidationError as error:
@@ -248,15 +261,12 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _load(file: Path) -> tuple[yaml.Node | None, Any]:
+def _load(file: Path, content: bytes) -> tuple[yaml.Node | None, Any]:
     """The node tree (for lines) and the plain data of a YAML file: safe, no duplicate keys, no aliases."""
     import yaml
 
     loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        content = file.read_bytes()
-        if len(content) > _LARGEST_FILE:
-            raise SqlModelError(f"{shown(file)}: is larger than 1 MiB; split it.")
         loader = loader_class(content.decode("utf-8"))
         try:
             node = loader.get_single_node()
@@ -266,7 +276,7 @@ def _load(file: Path) -> tuple[yaml.Node | None, Any]:
             return node, loader.construct_document(node)
         finally:
             loader.dispose()
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise SqlModelError(f"{shown(file)}: cannot be read ({error}).") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
