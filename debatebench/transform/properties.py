@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -26,6 +27,10 @@ from debatebench.transform.sql_model import shown
 
 if TYPE_CHECKING:
     import yaml
+
+_YAML_TEXT = "tag:yaml.org,2002:str"
+_YAML_LIST = "tag:yaml.org,2002:seq"
+_YAML_MAP = "tag:yaml.org,2002:map"
 
 __all__ = [
     "Column",
@@ -272,8 +277,7 @@ def _load(file: Path, content: bytes) -> tuple[yaml.Node | None, Any]:
             node = loader.get_single_node()
             if node is None:
                 return None, None
-            _check_nodes(node, file, set())
-            return node, loader.construct_document(node)
+            return node, _plain(node, loader, file, set())
         finally:
             loader.dispose()
     except UnicodeDecodeError as error:
@@ -286,24 +290,30 @@ def _load(file: Path, content: bytes) -> tuple[yaml.Node | None, Any]:
         raise SqlModelError(f"{shown(file)}: is nested too deeply to be read.") from None
 
 
-def _check_nodes(node: yaml.Node, file: Path, seen: set[int]) -> None:
-    """Refuse a node that comes twice (an alias) and a key that comes twice."""
-    import yaml
+def _plain(node: yaml.Node, loader: yaml.SafeLoader, file: Path, seen: set[int]) -> Any:
+    """Plain data of a node. A node that comes twice (an alias) and a key that comes twice are refused.
 
-    line = node.start_mark.line + 1
+    PyYAML's own way to plain data allows for cycles and merges, which costs several times as much.
+    """
     if id(node) in seen:
+        line = node.start_mark.line + 1
         raise SqlModelError(f"{shown(file)}:{line}: YAML aliases are not allowed here; write the value out.")
     seen.add(id(node))
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _check_nodes(item, file, seen)
-    if isinstance(node, yaml.MappingNode):
-        keys: set[str] = set()
-        for key, value in node.value:
-            if key.value in keys:
-                raise SqlModelError(f"{shown(file)}:{key.start_mark.line + 1}: the key '{key.value}' comes twice.")
-            keys.add(str(key.value))
-            _check_nodes(value, file, seen)
+    if node.tag == _YAML_TEXT:
+        return node.value
+    if node.tag == _YAML_LIST:
+        return [_plain(item, loader, file, seen) for item in node.value]
+    if node.tag != _YAML_MAP:
+        return loader.construct_object(node, deep=True)
+    plain: dict[Any, Any] = {}
+    for key, value in node.value:
+        name = _plain(key, loader, file, seen)
+        if not isinstance(name, Hashable):
+            raise SqlModelError(f"{shown(file)}:{key.start_mark.line + 1}: a key is a list or mapping; use a name.")
+        if name in plain:
+            raise SqlModelError(f"{shown(file)}:{key.start_mark.line + 1}: the key '{key.value}' comes twice.")
+        plain[name] = _plain(value, loader, file, seen)
+    return plain
 
 
 def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[str, int]:
