@@ -11,12 +11,13 @@ from debatebench.providers.base import Completion, Message, Request
 if TYPE_CHECKING:
     from debatebench.config_types import ModelConfig
 
-__all__ = ["HINTS", "is_cut_off", "request_to", "seed_of", "short_hash"]
+__all__ = ["CUT_OFF", "HINTS", "is_cut_off", "request_to", "seed_of", "short_hash"]
 
 HINTS = "debatebench"
 """The reserved parameter that tells a simulated provider what it is asked for; other providers do not send it."""
 
-_CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
+CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
+"""Finish reasons of an answer that reached the cap on tokens."""
 
 
 def request_to(
@@ -59,4 +60,4 @@ def short_hash(*parts: str) -> str:
 
 def is_cut_off(completion: Completion) -> bool:
     """Whether the answer ended because it reached the cap on tokens."""
-    return (completion.finish_reason or "").lower() in _CUT_OFF
+    return (completion.finish_reason or "").lower() in CUT_OFF

@@ -17,13 +17,16 @@ from decimal import Decimal
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from debatebench.errors import DebatebenchError
+from debatebench.budget import MAY_HAVE_BEEN_BILLED, largest_cost
+from debatebench.errors import DebatebenchError, RunIncompleteError
+from debatebench.pacing import TOO_BUSY, estimated_tokens
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
 from debatebench.records import Call, CostSource
 
 if TYPE_CHECKING:
     from debatebench.config import ModelConfig
     from debatebench.journal import Journal
+    from debatebench.pacing import Admission, Pacing
     from debatebench.progress import Progress
     from debatebench.providers.base import Provider
     from debatebench.resume import PastAttempt, Resume
@@ -40,14 +43,20 @@ __all__ = [
     "cost_of",
 ]
 
+_FIRST_ERROR_STATUS = 400
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The place of a call in its debate: `turn:0`, `verdict:j3:0`. Together with the request it makes the call's id."""
+    """The place of a call in its debate: `turn:0`, `verdict:j3:0`. Together with the request it makes the call's id.
+
+    `calls_after` is how many calls must follow, one after another, until the debate is over.
+    """
 
     debate_id: str
     name: str
     purpose: Literal["turn", "verdict"]
+    calls_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +144,10 @@ def cost_of(completion: Completion, member: ModelConfig) -> tuple[Decimal | None
 
 
 class DurableCalls:
-    """Asks providers on behalf of one run. At most `concurrency` requests are in flight."""
+    """Asks providers on behalf of one run, each request when `pacing` lets it.
+
+    `refusal` is asked before a request leaves, and may say why it is not to: the call then fails with that reason.
+    """
 
     def __init__(
         self,
@@ -144,31 +156,40 @@ class DurableCalls:
         resume: Resume,
         provider_of: Callable[[ModelConfig], Provider],
         *,
-        concurrency: int,
+        pacing: Pacing,
         now: Callable[[], datetime],
         progress: Progress,
         policy: RetryPolicy | None = None,
         retry_failed: bool = False,
+        refusal: Callable[[Step, ModelConfig], str | None] = lambda _step, _member: None,
         sleep: Callable[[float], Awaitable[object]] | None = None,
     ) -> None:
         self._run_tag = run_tag
         self._journal = journal
         self._resume = resume
         self._provider_of = provider_of
-        self._slots = asyncio.Semaphore(concurrency)
+        self._pacing = pacing
         self._now = now
         self._progress = progress
         self._policy = policy or RetryPolicy()
         self._retry_failed = retry_failed
+        self._refusal = refusal
         self._sleep = sleep or self._sleep_unless_stopped
+        self._ledger = resume.ledger
         self._stopping = asyncio.Event()
         self.stop_reason: str | None = None
+        self.stop_error: type[DebatebenchError] = DebatebenchError
 
-    def stop(self, reason: str) -> None:
-        """Send nothing more. Requests in flight are still awaited and journalled; the first reason counts."""
+    def stop(self, reason: str, error: type[DebatebenchError] = DebatebenchError) -> None:
+        """Send nothing more. Requests in flight are still awaited and journalled; the first reason counts.
+
+        `error` is what the run ends with.
+        """
         if self.stop_reason is None:
-            self.stop_reason = reason
+            self.stop_reason, self.stop_error = reason, error
         self._stopping.set()
+        self._ledger.wake()
+        self._pacing.stop()
 
     async def __call__(self, step: Step, member: ModelConfig, request: Request) -> Answer:
         """See `Ask`."""
@@ -179,18 +200,21 @@ class DurableCalls:
         for attempt in count(1):
             call = _CallPlace(call_id, attempt, step, member, request)
             try:
-                if attempt in past:
-                    return await self._replay(call, past[attempt])
-                return await self._send(call)
+                replays = attempt in past
+                answer = await (self._replay(call, past[attempt]) if replays else self._send(call))
+                self._progress.answer_used(step.debate_id)
+                return answer
             except ProviderFailure as failure:
-                if attempt in past and past[attempt].was_cut_short:
+                if replays and past[attempt].was_cut_short:
                     continue
+                if not replays:
+                    self._progress.call_declined(failure.http_status)
                 failures.append(failure.kind)
                 if self._may_retry(failures):
-                    if attempt not in past:
-                        await self._sleep(self._policy.wait_s(len(failures), failure.retry_after_s, jitter))
+                    if not replays:
+                        await self._wait(self._policy.wait_s(len(failures), failure.retry_after_s, jitter))
                     continue
-                if attempt in past and self._goes_on_after(attempt, past, failure.kind):
+                if replays and self._goes_on_after(attempt, past, failure.kind):
                     failures.clear()
                     continue
                 if failure.kind is FailureKind.STOP:
@@ -209,10 +233,15 @@ class DurableCalls:
 
     async def _send(self, call: _CallPlace) -> Answer:
         """One attempt over the wire. The slot is free once the reply is there; nobody acts before it is durable."""
-        async with self._slots:
+        tokens, calls_after = estimated_tokens(call.request), call.step.calls_after
+        with await self._pacing.admit(call.member, calls_after=calls_after, tokens=tokens) as admission:
+            await self._afford(call)
             if self._stopping.is_set():
                 raise RunStoppedError(self.stop_reason or "The run was stopped.")
+            if (reason := self._refusal(call.step, call.member)) is not None:
+                raise CallFailedError(FailureKind.FAILED, reason, call.call_id)
             sent_at = self._now()
+            self._ledger.sent(call.key, call.possible_cost)
             self._journal.append(call.intent(sent_at))
             self._progress.call_sent()
             try:
@@ -223,8 +252,38 @@ class DurableCalls:
                 raise
             finally:
                 self._progress.call_returned()
+            if reply.status >= _FIRST_ERROR_STATUS:
+                # It may stop the run, so nothing leaves through this slot before it is understood.
+                return await self._settle(call, reply, sent_at, seq, admission)
+        return await self._settle(call, reply, sent_at, seq, admission)
+
+    async def _settle(
+        self, call: _CallPlace, reply: Reply, sent_at: datetime, seq: int, admission: Admission
+    ) -> Answer:
+        """Read a reply once it is durable, and let the pacing know how it went."""
         await self._journal.durable(seq)
-        return self._read(call, reply, sent_at)
+        try:
+            answer = self._read(call, reply, sent_at)
+        except ProviderFailure as failure:
+            if failure.kind is FailureKind.RETRY and failure.http_status in TOO_BUSY:
+                admission.declined(failure.retry_after_s)
+            raise
+        admission.answered(answer.completion.total_tokens)
+        return answer
+
+    async def _afford(self, call: _CallPlace) -> None:
+        """Wait until the limit on cost has room for `call`; stop the run when nothing in flight can make any."""
+        while not self._stopping.is_set() and not self._ledger.fits(call.possible_cost):
+            if self._ledger.in_flight:
+                await self._ledger.changed()
+                continue
+            spent = self._ledger.total
+            could = "an unknown sum" if call.possible_cost is None else f"up to {call.possible_cost:.6f} USD"
+            self.stop(
+                f"The next request could cost {could} and so pass the limit of {self._ledger.limit} USD, of which "
+                f"{spent.known:.6f} are spent and {spent.possible:.6f} may be; a larger --max-cost goes on.",
+                RunIncompleteError,
+            )
 
     async def _replay(self, call: _CallPlace, past: PastAttempt) -> Answer:
         """One attempt as the journal has it; nothing is sent."""
@@ -252,6 +311,9 @@ class DurableCalls:
         if partial_body:
             outcome["partial_body_base64"] = base64.b64encode(partial_body).decode("ascii")
         self._journal.append(outcome)
+        self._ledger.settle(
+            (record.call_id, record.attempt), record.status, record.cost, record.cost_source, record.possible_cost
+        )
         self._progress.call_settled(record)
 
     def _call_record(
@@ -267,6 +329,9 @@ class DurableCalls:
         told = completion or (failure.completion if failure is not None else None) or Completion(text="")
         cost, cost_source = cost_of(told, call.member)
         is_debater = call.step.purpose == "turn"
+        status = _STATUS[failure.kind] if failure is not None else "answered"
+        # An answer that broke off with an error has been written in part, and may have been billed in part.
+        may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(told.text)
         return Call(
             run_tag=self._run_tag,
             call_id=call.call_id,
@@ -278,7 +343,7 @@ class DurableCalls:
             judge_id=None if is_debater else call.member.id,
             provider=call.member.provider,
             model_name=call.member.model,
-            status=_STATUS[failure.kind] if failure is not None else "answered",
+            status=status,
             error=str(failure) if failure is not None else None,
             http_status=reply.status if reply is not None else (failure.http_status if failure is not None else None),
             sent_at=sent_at,
@@ -288,12 +353,21 @@ class DurableCalls:
             total_tokens=told.total_tokens,
             cost=cost,
             cost_source=cost_source,
+            possible_cost=call.possible_cost if cost is None and may_be_billed else None,
             finish_reason=told.finish_reason,
             served_model=told.served_model,
             serving_provider=told.serving_provider,
             generation_id=told.generation_id or (failure.generation_id if failure is not None else None),
             request_sha256=call.request_sha256,
         )
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait before the next attempt, and let it be seen."""
+        self._progress.calls_waiting += 1
+        try:
+            await self._sleep(seconds)
+        finally:
+            self._progress.calls_waiting -= 1
 
     async def _sleep_unless_stopped(self, seconds: float) -> None:
         """Wait, but wake at once when the run stops."""
@@ -325,10 +399,17 @@ class _CallPlace:
         self.member = member
         self.request = request
         self.request_sha256 = request.sha256()
+        self.possible_cost = largest_cost(request, member)
+        """USD that the attempt can cost at most; None when nothing bounds it."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Which attempt it is, in the whole run."""
+        return self.call_id, self.attempt
 
     def intent(self, sent_at: datetime) -> dict[str, Any]:
         """The event before the request leaves."""
-        return {
+        event: dict[str, Any] = {
             "type": "intent",
             "call_id": self.call_id,
             "attempt": self.attempt,
@@ -341,6 +422,9 @@ class _CallPlace:
             "request_sha256": self.request_sha256,
             "sent_at": sent_at.isoformat(),
         }
+        if self.possible_cost is not None:
+            event["possible_cost"] = str(self.possible_cost)
+        return event
 
     def response(self, reply: Reply) -> dict[str, Any]:
         """The event that keeps a reply as it came."""

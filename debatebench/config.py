@@ -7,12 +7,21 @@ allowed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from debatebench.config_types import Config, DimensionConfig, EloConfig, ModelConfig, Pricing, Round, TopicConfig
+from debatebench.config_types import (
+    Config,
+    DimensionConfig,
+    EloConfig,
+    Limits,
+    ModelConfig,
+    Pricing,
+    Round,
+    TopicConfig,
+)
 
 if TYPE_CHECKING:
     from debatebench.config_files import Setting
@@ -22,6 +31,7 @@ __all__ = [
     "Config",
     "DimensionConfig",
     "EloConfig",
+    "Limits",
     "ModelConfig",
     "Pricing",
     "Round",
@@ -54,6 +64,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "min_games_for_display": ("elo.min_games_for_display", "min_games_for_display"),
 }
 
+_LIMIT_KEYS = ("max_concurrency", "requests_per_minute", "tokens_per_minute")
 _MODEL_KEYS = (
     "id",
     "role",
@@ -62,6 +73,8 @@ _MODEL_KEYS = (
     "endpoint",
     "api_key_env",
     "allow_insecure",
+    "environment_proxies",
+    *_LIMIT_KEYS,
     "token_limit",
     "prompt_style",
     "parameters",
@@ -113,13 +126,15 @@ def load_topics(path: Path) -> tuple[TopicConfig, ...]:
 
 
 def load_models(path: Path) -> tuple[ModelConfig, ...]:
-    """Read `models.yaml`: the debaters, as a list or a mapping with the key `models`."""
-    return _members(_entries(_read(path), "models", allowed="a list with at least one debater"))
+    """Read `models.yaml`: the debaters, as a list or a mapping with the keys `models` and, if wanted, `limits`."""
+    file = _read(path)
+    return _members(_entries(file, "models", "limits", allowed="a list with at least one debater"), file)
 
 
 def load_judges(path: Path) -> tuple[ModelConfig, ...]:
-    """Read `judges.yaml`: the judges, as a list or a mapping with the key `judges`. It may be empty."""
-    return _members(_entries(_read(path), "judges"))
+    """Read `judges.yaml`: the judges, as a list or a mapping with the key `judges` (and `limits`). It may be empty."""
+    file = _read(path)
+    return _members(_entries(file, "judges", "limits"), file)
 
 
 def load_quick_test(path: Path) -> tuple[tuple[ModelConfig, ...], tuple[ModelConfig, ...], int | None]:
@@ -135,7 +150,7 @@ def load_quick_test(path: Path) -> tuple[tuple[ModelConfig, ...], tuple[ModelCon
         entries = list(setting.items())
         if not entries:
             setting.refuse("a list with at least one entry")
-        lists.append(_members(entries, default_provider="openrouter"))
+        lists.append(_members(entries, file, default_provider="openrouter"))
     return lists[0], lists[1], panel.whole(least=1) if panel.is_given else None
 
 
@@ -146,11 +161,11 @@ def _read(path: Path) -> Setting:
     return read_file(path)
 
 
-def _entries(file: Setting, key: str, allowed: str | None = None) -> list[Setting]:
+def _entries(file: Setting, key: str, *others: str, allowed: str | None = None) -> list[Setting]:
     """The elements of a file that is a list, or holds one under `key`. With `allowed`, at least one is needed."""
     setting = file
     if isinstance(file.value, dict):
-        file.allow((key,))
+        file.allow((key, *others))
         setting = file.at(key)
     entries = list(setting.items())
     if allowed and not entries:
@@ -233,29 +248,48 @@ def _topic(entry: Setting) -> TopicConfig:
     )
 
 
-def _members(entries: list[Setting], default_provider: str | None = None) -> tuple[ModelConfig, ...]:
+def _members(entries: list[Setting], file: Setting, *, default_provider: str | None = None) -> tuple[ModelConfig, ...]:
+    """Debaters or judges; `limits` of the file, a mapping of providers, hold for all of a provider together."""
     _refuse_twice(entries)
-    return tuple(_member(entry, default_provider) for entry in entries)
+    providers = {entry.at("provider").value or default_provider for entry in entries}
+    limits = {}
+    if isinstance(file.value, dict):
+        for name in file.at("limits").mapping():
+            setting = file.at("limits").at_key(name)
+            if name not in providers:
+                setting.holding(name).refuse(f"a provider of this file ({', '.join(sorted(map(str, providers)))})")
+            setting.allow(_LIMIT_KEYS)
+            limits[name] = _limits(setting)
+    return tuple(_member(entry, default_provider, limits) for entry in entries)
 
 
-def _member(entry: Setting, default_provider: str | None) -> ModelConfig:
+def _limits(setting: Setting) -> Limits:
+    given = {key: setting.at(key).whole(least=1) for key in _LIMIT_KEYS if setting.at(key).is_given}
+    return Limits(**given)
+
+
+def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, Limits]) -> ModelConfig:
     """One debater or judge. The original's `role` says nothing that the file does not, and is only checked."""
     entry.allow(_MODEL_KEYS)
     if entry.at("role").is_given:
         entry.at("role").choice("debater", "judge")
     token_limit = entry.at("token_limit")
     _refuse_secrets(entry.at("parameters"))
+    provider = _name(entry.at("provider"), default_provider)
     return ModelConfig(
         id=_name(entry.at("id")),
-        provider=_name(entry.at("provider"), default_provider),
+        provider=provider,
         model=_name(entry.at("model")),
         endpoint=_endpoint(entry.at("endpoint")),
         api_key_env=_key_variable(entry.at("api_key_env")),
         allow_insecure=entry.at("allow_insecure").flag(default=False),
+        environment_proxies=entry.at("environment_proxies").flag(default=False),
         token_limit=token_limit.whole(least=1) if token_limit.is_given else None,
         prompt_style=_prompt_style(entry.at("prompt_style")),
         parameters=entry.at("parameters").mapping(),
         pricing=_pricing(entry.at("pricing")),
+        limits=_limits(entry),
+        provider_limits=limits.get(provider, Limits()),
     )
 
 

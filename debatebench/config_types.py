@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 
 from debatebench.records import ScoreValue, Side
 
-__all__ = ["Config", "DimensionConfig", "EloConfig", "ModelConfig", "Pricing", "Round", "TopicConfig"]
+__all__ = ["Config", "DimensionConfig", "EloConfig", "Limits", "ModelConfig", "Pricing", "Round", "TopicConfig"]
 
 
 class _Frozen(BaseModel):
@@ -59,11 +59,21 @@ class Pricing(_Frozen):
     completion: Decimal = Field(ge=0)
 
 
+class Limits(_Frozen):
+    """What a provider allows; None where it sets no limit. Tokens are those of prompt and completion."""
+
+    max_concurrency: int | None = Field(None, gt=0)
+    requests_per_minute: int | None = Field(None, gt=0)
+    tokens_per_minute: int | None = Field(None, gt=0)
+
+
 class ModelConfig(_Frozen):
     """A debater or a judge: an id, and the provider's model behind it.
 
     `parameters` go to the provider as they are, except `temperature`, which the caller reads. `token_limit` caps the
-    completion. `prompt_style` picks `configs/prompts/judge_<style>.md` and is read for judges only.
+    completion. `prompt_style` picks `configs/prompts/judge_<style>.md` and is read for judges only. `limits` hold for
+    the provider's model, `provider_limits` for everything that is asked there with the same key. Limits say how a run
+    is played and not what: they are no part of a plan as JSON, so a run may go on under others.
     """
 
     id: str
@@ -72,10 +82,13 @@ class ModelConfig(_Frozen):
     endpoint: str | None = None
     api_key_env: str | None = None
     allow_insecure: bool = False
+    environment_proxies: bool = False
     token_limit: int | None = Field(None, gt=0)
     prompt_style: str = "default"
     parameters: dict[str, Any] = Field(default_factory=dict)
     pricing: Pricing | None = None
+    limits: Limits = Field(default=Limits(), exclude=True)
+    provider_limits: Limits = Field(default=Limits(), exclude=True)
 
     def is_same_as(self, other: ModelConfig) -> bool:
         """Whether two entries are one contestant: the same id, or the same provider and model."""

@@ -68,7 +68,10 @@ async def _speak(floor: _Floor, ask: Ask) -> tuple[Answer, str]:
     """The answer of whoever has the floor, and the speech in it."""
     turn_index = len(floor.turns)
     for number in range(_ASKS_PER_TURN):
-        step = Step(floor.debate.debate_id, f"turn:{turn_index}" + (f":{number}" if number else ""), "turn")
+        name = f"turn:{turn_index}" + (f":{number}" if number else "")
+        # The turns that are left, and the panel.
+        calls_after = len(floor.plan.config.rounds) - turn_index
+        step = Step(floor.debate.debate_id, name, "turn", calls_after)
         answer = await ask(step, floor.member, _request(floor, step, number))
         if speech := clean_speech(answer.completion.text):
             return answer, speech

@@ -18,8 +18,8 @@ def make_folder(folder: Path) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
 
 
-def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644) -> None:
-    """Write `content` to a temporary file beside `path`, make it durable, and rename it over `path`.
+def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644, is_durable: bool = True) -> None:
+    """Write `content` to a temporary file beside `path`, sync it if `is_durable`, and rename it over `path`.
 
     Text is written as UTF-8 with its line ends as they are. Folders are made as needed. An `OSError` names `path`.
     """
@@ -30,21 +30,22 @@ def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644) -> 
             # A pipe or a device such as /dev/stdout is written to, not replaced.
             path.write_bytes(data)
         else:
-            _write_and_rename(path, data, mode)
+            _write_and_rename(path, data, mode, is_durable)
     except OSError as error:
         # Nobody has ever heard of the temporary file.
         error.filename, error.filename2 = str(path), None
         raise
 
 
-def _write_and_rename(path: Path, data: bytes, mode: int) -> None:
+def _write_and_rename(path: Path, data: bytes, mode: int, is_durable: bool) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
+            if is_durable:
+                os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

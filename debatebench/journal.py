@@ -15,7 +15,7 @@ import os
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,18 @@ from typing import Any, Self
 from debatebench.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.files import make_folder
 
-__all__ = ["JOURNAL_FORMAT", "Event", "Journal", "has_begun", "read_journal"]
+__all__ = [
+    "JOURNAL_FORMAT",
+    "Event",
+    "Journal",
+    "Line",
+    "all_lines",
+    "events_of",
+    "has_begun",
+    "is_played_now",
+    "read_journal",
+    "write_journal",
+]
 
 JOURNAL_FORMAT = 1
 """What a header says of the events after it; a change that an older version would misread gets the next number."""
@@ -52,9 +63,12 @@ class _Tail:
     crc: int = 0
 
 
+_AS_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+
+
 def _encode(seq: int, crc_before: int, data: dict[str, Any]) -> tuple[bytes, int]:
     """One line and its CRC."""
-    payload = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    payload = _AS_JSON(data).encode("ascii")
     number = str(seq).encode("ascii")
     crc = zlib.crc32(number + b" " + payload, crc_before)
     return b"%b %08x %b\n" % (number, crc, payload), crc
@@ -126,6 +140,95 @@ def read_journal(path: Path) -> Iterator[Event]:
         raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
 
 
+def events_of(path: Path, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Yield the data of whole events of a few rare kinds, in order, at the speed of the disk.
+
+    The other lines are not read as JSON, and no checksum is looked at: whoever acts on a journal opens it.
+    """
+    starts = tuple(b'{"type":"%b"' % kind.encode("ascii") for kind in kinds)
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                payload = line[line.find(b" ", line.find(b" ") + 1) + 1 :] if line.endswith(b"\n") else b""
+                if payload.startswith(starts):
+                    with suppress(ValueError):
+                        yield json.loads(payload)
+    except OSError as error:
+        raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a journal, sound or not: its number from 1, its place, and its data when it is what was written."""
+
+    number: int
+    offset: int
+    data: dict[str, Any] | None
+    is_last: bool
+
+
+def all_lines(path: Path) -> Iterator[Line]:
+    """Yield every line, also behind damage: one is sound when it follows what the line before it says of itself.
+
+    So a line whose JSON was changed damages itself alone, and a line that is gone only the next one.
+    """
+    try:
+        with open(path, "rb") as file:
+            tail, number = _Tail(), 0
+            line = file.readline()
+            while line:
+                number += 1
+                following = file.readline()
+                offset = tail.offset
+                data = _decode(line, tail)
+                yield Line(number, offset, data, is_last=not following)
+                if data is None:
+                    tail = _restart_behind(line, tail)
+                line = following
+    except OSError as error:
+        raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
+
+
+def _restart_behind(line: bytes, tail: _Tail) -> _Tail:
+    """Where reading can go on behind a damaged line: at the number and CRC that it carries, if it carries any."""
+    number, _, rest = line.partition(b" ")
+    crc_text = rest.partition(b" ")[0]
+    with suppress(ValueError):
+        return _Tail(tail.offset + len(line), int(number), int(crc_text, 16))
+    return _Tail(tail.offset + len(line), tail.seq + 1, 0)
+
+
+def is_played_now(path: Path) -> bool:
+    """Whether a process holds the journal at this moment."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
+    return False
+
+
+def write_journal(path: Path, events: Iterator[dict[str, Any]]) -> int:
+    """Write events as a new journal, numbered and chained anew, and say how many; `path` must not exist yet."""
+    tail = _Tail()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:
+        for data in events:
+            line, tail.crc = _encode(tail.seq + 1, tail.crc, data)
+            tail.seq += 1
+            file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(path.parent)
+    return tail.seq
+
+
+_Waiter = tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]
+"""The number of the event that is waited for, and where."""
+
+
 class Journal:
     """An open journal, held by this process alone. Use `Journal.open`, and as a context manager."""
 
@@ -135,8 +238,9 @@ class Journal:
         self._tail = tail
         self._failure: str | None = None
         self._synced = tail.seq
-        self._lock = threading.Condition()
-        self._waiting: list[tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._lock = threading.Lock()
+        self._written = threading.Event()
+        self._waiting: list[_Waiter] = []
         self._closing = False
         self._syncer = threading.Thread(target=self._sync_for_all, name="journal-sync", daemon=True)
         self._syncer.start()
@@ -201,7 +305,7 @@ class Journal:
                     os.ftruncate(self._descriptor, self._tail.offset)
                 raise DebatebenchError(self._failure) from error
             self._tail.seq, self._tail.crc, self._tail.offset = self._tail.seq + 1, crc, self._tail.offset + len(line)
-            self._lock.notify_all()
+            self._written.set()
             return self._tail.seq
 
     def _write(self, line: bytes) -> None:
@@ -220,7 +324,6 @@ class Journal:
                 return
             future: asyncio.Future[None] = loop.create_future()
             self._waiting.append((seq, loop, future))
-            self._lock.notify_all()
         await future
 
     def read_at(self, offset: int, length: int) -> dict[str, Any]:
@@ -232,22 +335,21 @@ class Journal:
     def _sync_for_all(self) -> None:
         """The thread that syncs: one `fdatasync` serves everybody who waited when it began."""
         while True:
-            with self._lock:
-                while self._synced == self._tail.seq and not self._closing:
-                    self._lock.wait()
-                if self._synced == self._tail.seq:
-                    return
-                hurry = self._closing
-            if not hurry:
+            self._written.wait()
+            # What is written from here on sets it again.
+            self._written.clear()
+            if not self._closing:
                 time.sleep(_GATHERING_S)
-            with self._lock:
-                target = self._tail.seq
-            try:
-                os.fdatasync(self._descriptor)
-            except OSError as error:
-                self._fail(error)
+            target = self._tail.seq
+            if target > self._synced:
+                try:
+                    os.fdatasync(self._descriptor)
+                except OSError as error:
+                    self._fail(error)
+                    return
+                self._wake(target)
+            if self._closing and self._synced == self._tail.seq:
                 return
-            self._wake(target)
 
     def _wake(self, target: int) -> None:
         """Tell everybody who waits for an event up to `target` that it is on the disk."""
@@ -255,18 +357,14 @@ class Journal:
             self._synced = target
             served = [w for w in self._waiting if w[0] <= target]
             self._waiting = [w for w in self._waiting if w[0] > target]
-            self._lock.notify_all()
-        for _, loop, future in served:
-            _tell(loop, future, None)
+        _tell(served, None)
 
     def _fail(self, error: OSError) -> None:
         """A sync failed: what was written since the last one may be lost, so nobody may act on it."""
         with self._lock:
             self._failure = self._refusal("made durable", error)
             waiting, self._waiting = self._waiting, []
-            self._lock.notify_all()
-        for _, loop, future in waiting:
-            _tell(loop, future, DebatebenchError(self._failure))
+        _tell(waiting, self._failure)
 
     def _refusal(self, what: str, error: OSError) -> str:
         return (
@@ -280,7 +378,7 @@ class Journal:
             if self._closing:
                 return
             self._closing = True
-            self._lock.notify_all()
+        self._written.set()
         self._syncer.join()
         os.close(self._descriptor)
 
@@ -291,20 +389,25 @@ class Journal:
         self.close()
 
 
-def _tell(loop: asyncio.AbstractEventLoop, future: asyncio.Future[None], problem: BaseException | None) -> None:
-    """Settle a waiter's future in its own loop; a loop that is closed meanwhile has nobody left who waits."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(_resolve, future, problem)
+def _tell(waiting: list[_Waiter], failure: str | None) -> None:
+    """Settle waiters in their own loop, which is woken once; one that is closed meanwhile has nobody who waits."""
+    loops: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for _, loop, future in waiting:
+        loops.setdefault(loop, []).append(future)
+    for loop, futures in loops.items():
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_resolve, futures, failure)
 
 
-def _resolve(future: asyncio.Future[None], problem: BaseException | None) -> None:
-    """Settle a future whose waiter may have been cancelled meanwhile."""
-    if future.done():
-        return
-    if problem is None:
-        future.set_result(None)
-    else:
-        future.set_exception(problem)
+def _resolve(futures: list[asyncio.Future[None]], failure: str | None) -> None:
+    """Settle futures, some of whose waiters may have been cancelled meanwhile."""
+    for future in futures:
+        if future.done():
+            continue
+        if failure is None:
+            future.set_result(None)
+        else:
+            future.set_exception(DebatebenchError(failure))
 
 
 def _set_torn_tail_aside(path: Path, descriptor: int, tail: _Tail) -> None:

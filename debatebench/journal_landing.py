@@ -89,6 +89,7 @@ def _unsettled_call(run_tag: str, intent: dict[str, Any], *, is_answered: bool) 
         model_name=intent["model"],
         status="answered" if is_answered else "ambiguous",
         error=_UNREAD if is_answered else _CUT_SHORT,
+        possible_cost=intent.get("possible_cost"),
         sent_at=intent["sent_at"],
         request_sha256=intent["request_sha256"],
     )

@@ -1,14 +1,14 @@
-"""Panels: which judges sit on which debate, drawn at random or evened out. Pure and seeded."""
+"""Panels: which judges sit on which debate, and which side each hears first. Drawn or evened out; pure and seeded."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-__all__ = ["PanelBalance", "random_panel"]
+__all__ = ["OrderBalance", "PanelBalance", "random_panel"]
 
 
 def random_panel(pool: Sequence[str], size: int, rng: random.Random) -> tuple[str, ...]:
@@ -63,6 +63,32 @@ class PanelBalance:
             for judge in open_to
         }
         return fixed + _grow_and_swap(open_to, count, alone, together)
+
+
+@dataclass
+class OrderBalance:
+    """Which judges hear con first, so that each does in half of its debates, never more than one off.
+
+    A judge's debates are taken two by two: by lot one of the two has con first, and the other pro.
+    """
+
+    owed: dict[str, bool] = field(default_factory=dict)
+    """Judge → whether con comes first in the second debate of two, for judges between the two."""
+
+    def seat(self, panel: Iterable[str], con_first: Collection[str]) -> None:
+        """Count a panel whose orders are given."""
+        for judge in panel:
+            if judge in self.owed:
+                del self.owed[judge]
+            else:
+                self.owed[judge] = judge not in con_first
+
+    def choose(self, panel: Sequence[str], rng: random.Random) -> tuple[str, ...]:
+        """The judges of the panel who hear con first, counted, in the order of their seats."""
+        drawn = {judge: rng.random() < 0.5 for judge in panel}
+        con_first = tuple(judge for judge in panel if self.owed.get(judge, drawn[judge]))
+        self.seat(panel, con_first)
+        return con_first
 
 
 def _grow_and_swap(

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,8 +26,6 @@ from debatebench.errors import ConfigError
 from debatebench.transcript_layout import escape_speech
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from debatebench.config import Config, DimensionConfig, ModelConfig, Round
     from debatebench.records import Side
     from debatebench.workspace import Workspace
@@ -33,11 +33,13 @@ if TYPE_CHECKING:
 __all__ = [
     "DEBATER_PLACEHOLDERS",
     "JUDGE_PLACEHOLDERS",
+    "LibraryPrompt",
     "PromptSet",
     "debater_values",
     "fill",
     "judge_values",
     "load_prompts",
+    "prompt_library",
 ]
 
 DEBATER_PLACEHOLDERS = (
@@ -56,6 +58,8 @@ DEBATER_PLACEHOLDERS = (
 
 JUDGE_PLACEHOLDERS = ("motion", "category", "info_slide", "language", "dimensions", "answer_shape", "transcript")
 """What `judge_<style>.md` and `judge_user.md` may name."""
+
+SIDES = ("pro", "con")
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
@@ -120,18 +124,59 @@ class PromptSet(BaseModel):
         return cls.model_validate(data)
 
 
-def load_prompts(workspace: Workspace, config: Config, judges: Iterable[ModelConfig]) -> PromptSet:
-    """Read every template that debaters and `judges` need, and the style `default`.
+@dataclass(frozen=True, slots=True)
+class LibraryPrompt:
+    """A kept prompt that a run can choose: for both debaters (`pro` and `con` files), or for judges."""
 
-    A prompt of `config` stands in for the file: `judge_system_prompt` for `judge_default.md`. Raises `ConfigError` for
-    a missing or empty file and for a placeholder that does not exist.
+    role: Literal["debater", "judge"]
+    style: str
+    paths: tuple[Path, ...]
+    opening: str
+    """The first line of its text."""
+
+
+def prompt_library(workspace: Workspace) -> tuple[LibraryPrompt, ...]:
+    """The prompts in `configs/prompts/` that a run can choose, debaters' first, in order of their names.
+
+    `debater_pro_<style>.md` and `debater_con_<style>.md` belong together; without a style they are `default`. A judging
+    prompt is `judge_<style>.md`. Raises `ConfigError` where one of a pair is missing.
     """
     files = workspace.files("configs", "prompts/*.md")
-    given = {
-        "debater_pro": config.system_prompt_pro,
-        "debater_con": config.system_prompt_con,
-        "judge_default": config.judge_system_prompt,
-    }
+    names = [Path(name).stem for name in files]
+    debating = {name.removeprefix(f"debater_{side}") for side in SIDES for name in names if _is_of_side(name, side)}
+    judging = {name.removeprefix("judge_") for name in names if name.startswith("judge_") and name != "judge_user"}
+    wanted: list[tuple[Literal["debater", "judge"], str, list[str]]] = [
+        ("debater", suffix.removeprefix("_") or "default", [f"debater_{side}{suffix}" for side in SIDES])
+        for suffix in sorted(debating)
+    ]
+    wanted += [("judge", style, [f"judge_{style}"]) for style in sorted(judging)]
+    found = []
+    for role, style, stems in wanted:
+        texts = [_read_template(files, stem)[0] for stem in stems]
+        paths = tuple(files[f"prompts/{stem}.md"] for stem in stems)
+        found.append(LibraryPrompt(role, style, paths, texts[0].strip().splitlines()[0]))
+    return tuple(found)
+
+
+def _is_of_side(name: str, side: str) -> bool:
+    return name == f"debater_{side}" or name.startswith(f"debater_{side}_")
+
+
+def load_prompts(
+    workspace: Workspace, config: Config, judges: Iterable[ModelConfig], debater_style: str | None = None
+) -> PromptSet:
+    """Read every template that debaters and `judges` need, and the style `default`.
+
+    A prompt of `config` stands in for the file: `judge_system_prompt` for `judge_default.md`. With a `debater_style`
+    the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead (`default`: the plain
+    files), whatever `config` says. Raises `ConfigError` for a missing or empty file and for a placeholder that does
+    not exist.
+    """
+    files = workspace.files("configs", "prompts/*.md")
+    given = {"judge_default": config.judge_system_prompt}
+    if debater_style is None:
+        given |= {"debater_pro": config.system_prompt_pro, "debater_con": config.system_prompt_con}
+    variant = f"_{debater_style}" if debater_style not in (None, "default") else ""
     styles = {"default"} | {judge.prompt_style for judge in judges}
     names = ["debater_pro", "debater_con", "debater_turn", "judge_user", *(f"judge_{s}" for s in sorted(styles))]
     templates: dict[str, str] = {}
@@ -139,10 +184,11 @@ def load_prompts(workspace: Workspace, config: Config, judges: Iterable[ModelCon
     for name in names:
         text = given.get(name)
         if text is None:
-            text, declares_winner = _read_template(files, name)
+            stem = name + variant if name in ("debater_pro", "debater_con") else name
+            text, declares_winner = _read_template(files, stem)
             if declares_winner:
                 winner_styles.append(name.removeprefix("judge_"))
-            source = f"configs/prompts/{name}.md"
+            source = f"configs/prompts/{stem}.md"
         else:
             source = f"config.yaml, the prompt in place of {name}.md"
         known = JUDGE_PLACEHOLDERS if name.startswith("judge_") else DEBATER_PLACEHOLDERS
@@ -236,13 +282,17 @@ def judge_values(
     info_slide: str | None,
     transcript: str,
     declares_winner: bool,
+    sides: Sequence[Side] = ("pro", "con"),
 ) -> dict[str, str]:
-    """Placeholder → text for a judge's system and user templates, one value for each of `JUDGE_PLACEHOLDERS`."""
+    """Placeholder → text for a judge's system and user templates, one value for each of `JUDGE_PLACEHOLDERS`.
+
+    `sides` is the order in which the answer is to give their scores.
+    """
     return {
         **_topic_values(motion, category, info_slide),
         "language": config.language,
         "dimensions": "\n".join(_dimension_line(name, d) for name, d in config.dimensions.items()),
-        "answer_shape": _answer_shape(config.dimensions, declares_winner),
+        "answer_shape": _answer_shape(config.dimensions, declares_winner, sides),
         "transcript": transcript,
     }
 
@@ -279,13 +329,11 @@ def _plain(value: Decimal) -> str:
     return f"{value.normalize():f}"
 
 
-def _answer_shape(dimensions: Mapping[str, DimensionConfig], declares_winner: bool) -> str:
+def _answer_shape(dimensions: Mapping[str, DimensionConfig], declares_winner: bool, sides: Sequence[Side]) -> str:
     """The JSON object that a judge is to return, with the allowed values in angle brackets."""
     from json import dumps
 
-    sides = []
-    for side in ("pro", "con"):
-        scores = ",\n".join(f"      {dumps(n, ensure_ascii=False)}: <{_scale(d)}>" for n, d in dimensions.items())
-        sides.append(f'    "{side}": {{\n{scores}\n    }}')
+    scores = ",\n".join(f"      {dumps(n, ensure_ascii=False)}: <{_scale(d)}>" for n, d in dimensions.items())
+    shapes = [f'    "{side}": {{\n{scores}\n    }}' for side in sides]
     winner = ',\n  "winner": <"pro", "con" or "tie">' if declares_winner else ""
-    return '{\n  "scores": {\n' + ",\n".join(sides) + "\n  }" + winner + "\n}"
+    return '{\n  "scores": {\n' + ",\n".join(shapes) + "\n  }" + winner + "\n}"

@@ -234,7 +234,7 @@ def _interrupt_until(done: threading.Event, connections: Iterable[duckdb.DuckDBP
 def one_select(
     con: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any], *, asking_for: str = ASKING_FOR
 ) -> tuple[duckdb.Statement, dict[str, Any] | None]:
-    """The query as DuckDB's own parser reads it, and the values that it asks for; functions that it names can be called.
+    """The query as DuckDB's own parser reads it, and the values that it asks for; functions it names can be called.
 
     `asking_for` is how a caller gives a value, for the message when one is missing.
 
@@ -254,7 +254,8 @@ def _make_callable(con: duckdb.DuckDBPyConnection, sql: str) -> None:
     from debatebench import udfs
 
     if names := udfs.named_in(sql):
-        # Of its own, because a result that is half read would be lost on the other.
+        # Of its own, because a result that is half read on the other would be lost. (That one sees a function only once
+        # the result is read: until then it is in a transaction that began before the function was there.)
         with closing(con.cursor()) as own:
             udfs.register(own, names)
 

@@ -234,6 +234,7 @@ class ScheduledDebate(Record):
     repetition: int
     debate_seed: int
     panel: tuple[Text, ...]
+    con_first: tuple[Text, ...] = Field((), description="the judges of the panel to whom con is presented first")
 
 
 class Debate(Record):
@@ -253,6 +254,7 @@ class Debate(Record):
     debate_seed: int | None = None
     status: Literal["complete", "incomplete", "void"] = "complete"
     status_reason: Text | None = None
+    refused_by: Side | None = Field(None, description="the side whose debater refused to speak, of a void debate")
     created_at: UtcTime | None = None
     judges_expected: int | None = None
     judges_actual: int | None = None
@@ -314,6 +316,7 @@ class Verdict(Record):
     debate_id: Text
     judge_id: Text
     panel_position: int
+    presented_first: Side | None = Field(None, description="the side whose speeches the judge was shown first")
     is_valid: bool
     invalid_reason: Text | None = None
     declared_winner: Winner | None = None
@@ -360,6 +363,9 @@ class Call(Record):
     total_tokens: int | None = None
     cost: Money | None = None
     cost_source: CostSource | None = None
+    possible_cost: Money | None = Field(
+        None, description="where the cost is unknown: what the attempt may have cost at most, as far as that is known"
+    )
     finish_reason: Text | None = None
     served_model: Text | None = None
     serving_provider: Text | None = None

@@ -11,27 +11,32 @@ import os
 import resource
 import shutil
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.budget import check_affordable
 from debatebench.calls import CallFailedError, DurableCalls, RetryPolicy, RunStoppedError
 from debatebench.debate import play_debate
 from debatebench.errors import DamagedDataError, DebatebenchError, InterruptedRunError, UsageError
 from debatebench.files import make_folder
-from debatebench.journal import JOURNAL_FORMAT, Journal
-from debatebench.judges.panel import judge_debate
+from debatebench.journal import JOURNAL_FORMAT, Journal, read_journal
+from debatebench.judges.panel import judge_debate, panel_reason
+from debatebench.pacing import Pacing
+from debatebench.prices import with_listed_prices, with_prices_of
 from debatebench.progress import Progress
 from debatebench.providers import is_simulated, make_provider, provider_key
 from debatebench.providers.base import FailureKind
 from debatebench.records import Debate, Participant, Record, ScheduledDebate, Turn, Verdict
 from debatebench.resume import Resume
-from debatebench.schedule import Plan, run_records
+from debatebench.schedule import Estimate, Plan, PlanPart, begun_plan, estimate, part_records, run_records
 
 if TYPE_CHECKING:
+    from debatebench.calls import Step
     from debatebench.config import ModelConfig
     from debatebench.providers.base import Provider
 
@@ -40,6 +45,8 @@ __all__ = ["RunReport", "RunSettings", "play_run"]
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
 # For everything that is no connection: journal, warehouse, libraries, terminal.
 _OTHER_FILES = 64
+# How many debates are begun per request that may be in flight.
+_DEBATES_PER_SLOT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,12 @@ class RunSettings:
 
     concurrency: int = 32
     retry_failed: bool = False
+    """Ask again what had failed for good; also lifts bans."""
+    empty_debates: int | None = None
+    """Ban a debater after so many debates in a row that ended because it gave no speech; None never does."""
     policy: RetryPolicy = field(default_factory=RetryPolicy)
+    max_cost: Decimal | None = None
+    """USD that the run may cost over all its sessions, in the worst case; None for no limit."""
     grace_s: float = 120.0
     """How long requests in flight are awaited after an interrupt."""
 
@@ -63,7 +75,11 @@ class RunReport:
     missing: tuple[tuple[str, str], ...]
     """(debate_id, reason) of every planned debate that is not complete."""
     ambiguous_calls: int
+    estimate: Estimate
+    """What the whole plan was expected to ask and cost."""
     progress: Progress
+    banned: tuple[tuple[str, str], ...] = ()
+    """(model_id, reason) of every debater that is asked no more."""
 
 
 def play_run(
@@ -74,22 +90,48 @@ def play_run(
     environ: Mapping[str, str],
     now: Callable[[], datetime],
     progress: Progress | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+    part: PlanPart | None = None,
 ) -> RunReport:
     """Play `plan` to its end, or go on with what `journal_path` holds of it, and say how it ended.
 
+    `part` is added to a run that has begun, and belongs to its plan from then on.
+
     Raises `UsageError` when the journal holds another plan, `BusyError` when another process plays the run,
-    `InterruptedRunError` after SIGINT or SIGTERM, `DebatebenchError` when a provider refuses the key or the account.
+    `InterruptedRunError` after SIGINT or SIGTERM, `RunIncompleteError` at the limit on cost, `DebatebenchError` when a
+    provider refuses the key or the account. Prices that the plan lacks are read from the provider's catalogue, once,
+    when the run begins; what goes wrong there is told to `warn`.
     """
     progress = progress or Progress()
-    providers = _open_providers(plan, environ)
+    providers = _open_providers(plan if part is None else plan.with_part(part), environ)
     _check_free_space(journal_path)
     _allow_connections(settings.concurrency, providers)
+    # Of today's configuration: a plan that was begun before does not say what providers allow.
+    members = (*plan.debaters, *(part.debaters if part else ()), *plan.judges)
+    pacing = Pacing(settings.concurrency, members)
     resume = Resume()
     with Journal.open(journal_path, resume.see) as journal:
-        plan = _begin(journal, resume, plan, now())
+        for event in read_journal(journal_path) if resume.reopened else ():
+            resume.see_reopened(event)
+        if resume.header is None:
+            plan = with_listed_prices(plan, environ, warn)
+            _check_limit(plan, settings)
+        elif part is not None:
+            newcomers = with_listed_prices(plan.with_members(part.debaters, ()), environ, warn).debaters
+            part = part.model_copy(update={"debaters": newcomers})
+            _check_limit(plan.with_members(newcomers, ()), settings)
+        plan = _begin(journal, resume, plan, part, now())
         # It is as large as the plan, and nobody needs it again.
         resume.header = None
-        return asyncio.run(_Session(plan, journal, resume, providers, settings, now, progress).play())
+        _check_limit(plan, settings)
+        resume.ledger.limit = settings.max_cost
+        return asyncio.run(_Session(plan, journal, resume, providers, settings, pacing, now, progress).play())
+
+
+def _check_limit(plan: Plan, settings: RunSettings) -> None:
+    """Refuse a limit on cost that could not be kept, before a journal or a request comes of it."""
+    if settings.max_cost is not None:
+        check_affordable(plan)
 
 
 def _open_providers(plan: Plan, environ: Mapping[str, str]) -> dict[Any, Provider]:
@@ -136,29 +178,52 @@ def _allow_connections(concurrency: int, providers: Mapping[Any, Provider]) -> N
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(enough, most), hard))
 
 
-def _begin(journal: Journal, resume: Resume, plan: Plan, now: datetime) -> Plan:
+def _begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, now: datetime) -> Plan:
     """Write the header of a new run, or check that an old one is the same run; the plan that is to be played."""
     if resume.header is None:
-        records: dict[str, list[dict[str, Any]]] = {}
-        simulated = {m.provider for m in (*plan.debaters, *plan.judges) if is_simulated(m.provider)}
-        for record in run_records(plan, now, simulated):
-            records.setdefault(record.table, []).append(_as_json(record))
+        if part is not None:
+            raise UsageError(f"Run '{plan.run_tag}' has not begun, so nothing is added to it: leave --new-model out.")
+        records = _rows(run_records(plan, now, _simulated_among(*plan.debaters, *plan.judges)))
         journal.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan.to_json(), "records": records})
         return plan
     try:
-        frozen = Plan.from_json(resume.header["plan"])
+        frozen = begun_plan(resume.header["plan"], resume.parts)
     except ValueError as error:
         raise DamagedDataError(
             f"{journal.path} holds a plan that this version of debatebench does not understand; "
             "use the version that wrote it, or a newer one."
         ) from error
-    differences = frozen.differences(plan)
+    differences = frozen.differences(with_prices_of(plan, frozen))
     if differences:
         raise UsageError(
             f"Run '{plan.run_tag}' was begun with other inputs: {'; '.join(differences)}. "
-            "Restore them to go on, or choose another --run-tag."
+            "Restore them to go on, or choose another --run-tag" + _way_to_add(frozen, plan) + "."
         )
-    return frozen
+    if part is None:
+        return frozen
+    rows = _rows(part_records(frozen, part, _simulated_among(*part.debaters)))
+    journal.append({"type": "part", "part": part.model_dump(mode="json"), "records": rows})
+    return frozen.with_part(part)
+
+
+def _way_to_add(frozen: Plan, plan: Plan) -> str:
+    """What more to say where the configuration has got a debater since the run began."""
+    known = {debater.id for debater in frozen.debaters}
+    newcomers = [debater.id for debater in plan.debaters if debater.id not in known]
+    return f"; `--new-model {newcomers[0]}` adds a debater to this one" if newcomers else ""
+
+
+def _simulated_among(*members: ModelConfig) -> set[str]:
+    """The names of their providers that make things up."""
+    return {member.provider for member in members if is_simulated(member.provider)}
+
+
+def _rows(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
+    """Records as events carry them, by table."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        rows.setdefault(record.table, []).append(_as_json(record))
+    return rows
 
 
 def _as_json(record: Record) -> dict[str, Any]:
@@ -175,6 +240,7 @@ class _Session:
         resume: Resume,
         providers: dict[Any, Provider],
         settings: RunSettings,
+        pacing: Pacing,
         now: Callable[[], datetime],
         progress: Progress,
     ) -> None:
@@ -186,17 +252,19 @@ class _Session:
         self._progress = progress
         self._complete = set(resume.complete_debates)
         self._reasons: dict[str, str] = {}
+        self._bans = resume.bans
         self._interrupted = False
         self._calls = DurableCalls(
             plan.run_tag,
             journal,
             resume,
             self._provider_of,
-            concurrency=settings.concurrency,
+            pacing=pacing,
             now=now,
             progress=progress,
             policy=settings.policy,
             retry_failed=settings.retry_failed,
+            refusal=self._refusal,
         )
 
     def _provider_of(self, member: ModelConfig) -> Provider:
@@ -204,9 +272,14 @@ class _Session:
 
     async def play(self) -> RunReport:
         """Play what is missing, then say how it ended."""
+        self._progress.ledger = self._resume.ledger
+        self._progress.calls_per_debate = len(self._plan.config.rounds) + self._plan.config.judges_per_debate
         self._progress.debates_planned = len(self._plan.debates)
         self._progress.debates_complete = len(self._complete)
-        todo = iter([d for d in self._plan.debates if d.debate_id not in self._complete])
+        if self._settings.retry_failed:
+            self._lift_bans()
+        self._ban_the_silent()
+        todo = (debate for debate in self._plan.debates if debate.debate_id not in self._complete)
         with self._signals():
             try:
                 await self._work(todo)
@@ -214,20 +287,25 @@ class _Session:
                 for provider in self._providers.values():
                     await provider.aclose()
         await self._journal.durable(self._journal.count)
+        self._progress.missing = tuple(self._missing())
         if self._interrupted:
             raise InterruptedRunError(
                 f"Run '{self._plan.run_tag}' was interrupted with {self._progress.debates_complete} of "
                 f"{len(self._plan.debates)} debates complete; start it again to go on."
             )
         if self._calls.stop_reason is not None:
-            raise DebatebenchError(f"{self._calls.stop_reason} Nothing answered is lost; start the run again to go on.")
+            raise self._calls.stop_error(
+                f"{self._calls.stop_reason} Nothing answered is lost; start the run again to go on."
+            )
         return RunReport(
             self._plan.run_tag,
             len(self._plan.debates),
             self._progress.debates_complete,
-            tuple(self._missing()),
+            self._progress.missing,
             self._resume.cut_short,
+            estimate(self._plan),
             self._progress,
+            tuple(sorted(self._bans.reasons.items())),
         )
 
     def _missing(self) -> Iterator[tuple[str, str]]:
@@ -237,12 +315,15 @@ class _Session:
                 yield debate.debate_id, self._reasons.get(debate.debate_id, "It was not played to its end.")
 
     async def _work(self, todo: Iterator[ScheduledDebate]) -> None:
-        """As many workers as requests may be in flight, each taking one debate after the other.
+        """A few workers for each request that may be in flight, each taking one debate after the other.
 
-        A worker that fails for a reason that is nobody's answer (a full disk, a bug) stops the others; they finish the
-        request they wait for, and the failure is raised.
+        While answers are made durable and chains come to their end, the others have requests enough. No debate is
+        begun, nor is there anything in memory for it, before a worker takes it. A worker that fails for a reason that
+        is nobody's answer (a full disk, a bug) stops the others; they finish the request they wait for, and the failure
+        is raised.
         """
-        workers = [asyncio.create_task(self._take_debates(todo)) for _ in range(self._settings.concurrency)]
+        count = min(_DEBATES_PER_SLOT * self._settings.concurrency, len(self._plan.debates))
+        workers = [asyncio.create_task(self._take_debates(todo)) for _ in range(count)]
         for worker in workers:
             worker.add_done_callback(self._stop_after_failure)
         for result in await asyncio.gather(*workers, return_exceptions=True):
@@ -259,9 +340,12 @@ class _Session:
 
     async def _play_one(self, scheduled: ScheduledDebate) -> None:
         """Play and judge one debate, and journal what became of it."""
+        if (ban := self._ban_of(scheduled)) is not None:
+            self._leave_out(scheduled, ban)
+            return
         turns: list[Turn] = []
         verdicts: list[Verdict] = []
-        status, reason = "complete", None
+        status, reason, silent = "complete", None, None
         try:
             async for turn in play_debate(scheduled, self._plan, self._calls):
                 turns.append(turn)
@@ -269,24 +353,68 @@ class _Session:
         except CallFailedError as failure:
             status = "void" if failure.kind is FailureKind.REFUSED else "incomplete"
             reason = str(failure)
+            silent = _next_speaker(scheduled, self._plan, turns) if failure.kind is FailureKind.EMPTY else None
         valid = sum(verdict.is_valid for verdict in verdicts)
         if status == "complete" and valid < len(scheduled.panel):
-            status, reason = "incomplete", _panel_reason(scheduled, verdicts, valid)
+            status, reason = "incomplete", panel_reason(len(scheduled.panel), verdicts)
         debate = _debate_record(self._plan.run_tag, scheduled, status, reason, turns, verdicts)
-        self._keep(debate, *_participants(self._plan.run_tag, scheduled), *turns, *verdicts)
+        if status == "void":
+            debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
+        records = (*_participants(self._plan.run_tag, scheduled), *turns, *verdicts)
+        if self._keep(debate, *records, silent=silent):
+            debaters = (scheduled.pro_model_id, scheduled.con_model_id)
+            self._bans.debate_ended(debaters, is_complete=status == "complete", silent=silent)
+            self._ban_the_silent()
         if status == "complete":
             self._complete.add(scheduled.debate_id)
         else:
             self._reasons[scheduled.debate_id] = reason or status
         self._progress.debate_ended(debate)
 
-    def _keep(self, debate: Debate, *others: Record) -> None:
-        """Journal what became of a debate, unless an earlier session did. Its answers are durable, so it may wait."""
-        rows: dict[str, list[dict[str, Any]]] = {}
-        for record in (debate, *others):
-            rows.setdefault(record.table, []).append(_as_json(record))
-        if not self._resume.is_kept(debate.debate_id, rows):
-            self._journal.append({"type": "outcome", "of": "debate", "debate_id": debate.debate_id, "records": rows})
+    def _keep(self, debate: Debate, *others: Record, silent: str | None = None) -> bool:
+        """Journal what became of a debate, unless an earlier session did; whether this one did.
+
+        Its answers are durable, so it may wait.
+        """
+        rows = _rows((debate, *others))
+        if self._resume.is_kept(debate.debate_id, rows):
+            return False
+        outcome = {"type": "outcome", "of": "debate", "debate_id": debate.debate_id, "records": rows}
+        self._journal.append(outcome if silent is None else {**outcome, "silent": silent})
+        return True
+
+    def _refusal(self, step: Step, member: ModelConfig) -> str | None:
+        """Why a member is not asked: it was banned while the debate went on."""
+        return self._bans.reasons.get(member.id) if step.purpose == "turn" else None
+
+    def _ban_of(self, scheduled: ScheduledDebate) -> str | None:
+        """Why a debate cannot be played: one of its debaters is banned."""
+        reasons = self._bans.reasons
+        return reasons.get(scheduled.pro_model_id) or reasons.get(scheduled.con_model_id)
+
+    def _leave_out(self, scheduled: ScheduledDebate, reason: str) -> None:
+        """Journal that a debate is not played; what was said in it, if it was begun before, stays."""
+        debate = _debate_record(self._plan.run_tag, scheduled, "incomplete", reason, [], [])
+        if not self._resume.has_ended(scheduled.debate_id):
+            self._keep(debate, *_participants(self._plan.run_tag, scheduled))
+        self._reasons[scheduled.debate_id] = reason
+        self._progress.debate_ended(debate)
+
+    def _ban_the_silent(self) -> None:
+        """Journal a ban of every debater that has been silent too often in a row."""
+        limit = self._settings.empty_debates
+        for debater in self._bans.due(limit) if limit is not None else ():
+            reason = (
+                f"Debater '{debater}' is banned: {self._bans.silences[debater]} of its debates in a row ended because "
+                "it gave no speech; --retry-failed asks it again."
+            )
+            self._journal.append({"type": "ban", "model_id": debater, "reason": reason})
+            self._bans.ban(debater, reason)
+
+    def _lift_bans(self) -> None:
+        for debater in sorted(self._bans.reasons):
+            self._journal.append({"type": "ban_lifted", "model_id": debater})
+            self._bans.lift(debater)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -324,9 +452,10 @@ def _leave_now() -> None:
     os._exit(InterruptedRunError.exit_code)
 
 
-def _panel_reason(scheduled: ScheduledDebate, verdicts: list[Verdict], valid: int) -> str:
-    invalid = ", ".join(f"{v.judge_id}: {v.invalid_reason}" for v in verdicts if not v.is_valid)
-    return f"{valid} of {len(scheduled.panel)} judges gave a valid verdict ({invalid}) and the pool has no other."
+def _next_speaker(scheduled: ScheduledDebate, plan: Plan, turns: list[Turn]) -> str:
+    """The debater whose speech would have come after `turns`."""
+    side = plan.config.rounds[len(turns)].role
+    return scheduled.pro_model_id if side == "pro" else scheduled.con_model_id
 
 
 def _participants(run_tag: str, scheduled: ScheduledDebate) -> tuple[Participant, Participant]:

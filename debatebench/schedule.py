@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,7 +21,7 @@ from debatebench import __version__
 from debatebench.config_types import Config, ModelConfig, TopicConfig
 from debatebench.errors import UsageError
 from debatebench.estimate import Estimate, estimate
-from debatebench.panels import PanelBalance, random_panel
+from debatebench.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan_differences import plan_differences
 from debatebench.prompts import PromptSet
 from debatebench.records import Debater, Dimension, Judge, Record, Run, ScheduledDebate, Topic
@@ -30,8 +30,12 @@ __all__ = [
     "Estimate",
     "Plan",
     "PlanOptions",
+    "PlanPart",
+    "begun_plan",
     "estimate",
     "make_plan",
+    "part_records",
+    "plan_part",
     "replacement_judges",
     "run_records",
 ]
@@ -50,6 +54,26 @@ class PlanOptions(BaseModel):
     balanced_judges: bool = True
     judges_from_selection: bool = False
     allow_judge_overlap: bool = False
+    swap_order: bool = False
+    preset: Literal["quick-test", "prod-run"] | None = None
+    selected_topics: tuple[str, ...] | None = None
+    selected_debaters: tuple[str, ...] | None = None
+    selected_judges: tuple[str, ...] | None = None
+    catalogue_members: tuple[str, ...] = ()
+    """Ids of debaters and judges that stand in no file, because they were picked from a provider's catalogue."""
+    debater_prompt: str | None = None
+    judge_prompt: str | None = None
+
+
+class PlanPart(BaseModel):
+    """What was added to a plan after its run had begun: new debaters and their debates, behind all others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    debaters: tuple[ModelConfig, ...]
+    debates: tuple[ScheduledDebate, ...]
+    harness_version: str
+    git_commit: str | None = None
 
 
 class Plan(BaseModel):
@@ -70,6 +94,8 @@ class Plan(BaseModel):
     debates: tuple[ScheduledDebate, ...]
     harness_version: str
     git_commit: str | None = None
+    parts: tuple[tuple[str, ...], ...] = ()
+    """Ids of the debaters that came after the run had begun, part by part. They debate, but are not in the pool."""
 
     @cached_property
     def _topics_by_id(self) -> dict[str, TopicConfig]:
@@ -95,6 +121,11 @@ class Plan(BaseModel):
         """The judge of that id."""
         return self._judges_by_id[judge_id]
 
+    @property
+    def added_debaters(self) -> tuple[str, ...]:
+        """Ids of the debaters that came after the run had begun, in that order."""
+        return tuple(debater_id for part in self.parts for debater_id in part)
+
     @cached_property
     def has_judge_overlap(self) -> bool:
         """Whether a judge may sit on a debate of its own, because the run allows it."""
@@ -108,6 +139,22 @@ class Plan(BaseModel):
     def from_json(cls, data: Any) -> Plan:
         """The plan that `to_json` wrote."""
         return cls.model_validate(data)
+
+    def with_part(self, part: PlanPart) -> Plan:
+        """This plan and what was added to it."""
+        return self._with(
+            debaters=(*self.debaters, *part.debaters),
+            debates=(*self.debates, *part.debates),
+            parts=(*self.parts, tuple(debater.id for debater in part.debaters)),
+        )
+
+    def with_members(self, debaters: Iterable[ModelConfig], judges: Iterable[ModelConfig]) -> Plan:
+        """The same plan with other entries for its debaters and judges."""
+        return self._with(debaters=tuple(debaters), judges=tuple(judges))
+
+    def _with(self, **fields: Any) -> Plan:
+        # A copy by pydantic would bring along what was looked up in the old plan.
+        return Plan(**{**{name: getattr(self, name) for name in Plan.model_fields}, **fields})
 
     def differences(self, other: Plan) -> list[str]:
         """What `other`, planned now, has in another way than this plan: names for people, empty when nothing.
@@ -132,6 +179,9 @@ def make_plan(
     Raises `UsageError` when the inputs do not fit together: too few debaters, topics or judges, or a judge that is also
     a debater while the options do not allow it.
     """
+    topics = _selected(topics, options.selected_topics, "topic")
+    debaters = _selected(debaters, options.selected_debaters, "debater")
+    judges = _selected(judges, options.selected_judges, "judge")
     if len(debaters) < 2:
         raise UsageError(
             f"A tournament needs at least 2 debaters, and there are {len(debaters)}; add some to models.yaml."
@@ -152,9 +202,42 @@ def make_plan(
         judges=pool,
         prompts=prompts.only_styles(used),
         options=options,
-        debates=tuple(_debates(run_tag, config.judges_per_debate, chosen, debaters, pool, options)),
+        debates=tuple(_debates(run_tag, config.judges_per_debate, chosen, _pairs(debaters, options), pool, options)),
         harness_version=__version__,
         git_commit=git_commit,
+    )
+
+
+def begun_plan(header_plan: Any, parts: Iterable[Any]) -> Plan:
+    """The plan of a run that has begun, from the plan of its journal's header and from what was added, in order.
+
+    Raises pydantic's `ValidationError` (a `ValueError`) for data of another version.
+    """
+    plan = Plan.from_json(header_plan)
+    for part in parts:
+        plan = plan.with_part(PlanPart.model_validate(part))
+    return plan
+
+
+def plan_part(plan: Plan, newcomers: Sequence[ModelConfig], git_commit: str | None) -> PlanPart:
+    """Every debate of `newcomers` against the debaters of `plan` and each other, to be appended to it.
+
+    Topics, options and the pool of judges stay as they were when the run began; seeds are those that a plan with all
+    debaters has, and panels go on evening out what was seated before. Raises `UsageError` when a newcomer is a
+    debater already, or a judge although the options do not allow it.
+    """
+    for newcomer in newcomers:
+        if any(newcomer.id == debater.id for debater in plan.debaters):
+            raise UsageError(f"'{newcomer.id}' is a debater of run '{plan.run_tag}' already; leave --new-model out.")
+    if not plan.options.judges_from_selection:
+        _check_overlap(newcomers, plan.judges, plan.options)
+    new = {newcomer.id for newcomer in newcomers}
+    everyone = (*plan.debaters, *newcomers)
+    pairs = [(pro, con) for pro, con in _pairs(everyone, plan.options) if pro.id in new or con.id in new]
+    size = plan.config.judges_per_debate
+    debates = _debates(plan.run_tag, size, plan.topics, pairs, plan.judges, plan.options, before=plan.debates)
+    return PlanPart(
+        debaters=tuple(newcomers), debates=tuple(debates), harness_version=__version__, git_commit=git_commit
     )
 
 
@@ -200,8 +283,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
             category=topic.category,
             info_slide=topic.info_slide,
         )
-    for debater in plan.debaters:
-        yield Debater(run_tag=tag, model_id=debater.id, **_member_columns(debater, simulated_providers))
+    yield from _debater_records(tag, plan.debaters, simulated_providers)
     for judge in plan.judges:
         columns = _member_columns(judge, simulated_providers)
         yield Judge(run_tag=tag, judge_id=judge.id, prompt_style=judge.prompt_style, **columns)
@@ -215,6 +297,19 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
             description=dimension.description,
         )
     yield from plan.debates
+
+
+def part_records(plan: Plan, part: PlanPart, simulated_providers: Collection[str]) -> Iterator[Record]:
+    """The records that say what was added to `plan`: debaters and schedule."""
+    yield from _debater_records(plan.run_tag, part.debaters, simulated_providers)
+    yield from part.debates
+
+
+def _debater_records(
+    run_tag: str, debaters: Iterable[ModelConfig], simulated_providers: Collection[str]
+) -> Iterator[Debater]:
+    for debater in debaters:
+        yield Debater(run_tag=run_tag, model_id=debater.id, **_member_columns(debater, simulated_providers))
 
 
 def _member_columns(member: ModelConfig, simulated_providers: Collection[str]) -> dict[str, Any]:
@@ -249,6 +344,20 @@ def _overlap(debaters: Sequence[ModelConfig], pool: Sequence[ModelConfig]) -> li
     return [(judge, debater) for judge in pool for debater in debaters if judge.is_same_as(debater)]
 
 
+_Entry = TypeVar("_Entry", ModelConfig, TopicConfig)
+
+
+def _selected(entries: Sequence[_Entry], ids: Sequence[str] | None, kind: str) -> tuple[_Entry, ...]:
+    """The entries that were selected, in the order of their file; all without a selection."""
+    if ids is None:
+        return tuple(entries)
+    known = [entry.id for entry in entries]
+    for wanted in ids:
+        if wanted not in known:
+            raise UsageError(f"No {kind} '{wanted}'. Known: {', '.join(known) or 'none'}.")
+    return tuple(entry for entry in entries if entry.id in ids)
+
+
 def _sample(topics: Sequence[TopicConfig], options: PlanOptions) -> tuple[TopicConfig, ...]:
     """All topics, or a seeded sample in the order of the file."""
     count = options.sample_topics
@@ -270,17 +379,21 @@ def _debates(
     run_tag: str,
     panel_size: int,
     topics: Sequence[TopicConfig],
-    debaters: Sequence[ModelConfig],
+    pairs: Sequence[tuple[ModelConfig, ModelConfig]],
     pool: Sequence[ModelConfig],
     options: PlanOptions,
+    before: Sequence[ScheduledDebate] = (),
 ) -> Iterator[ScheduledDebate]:
-    """Every debate in playing order."""
-    balance = PanelBalance()
+    """Every debate of the pairs in playing order, behind the debates that were planned before."""
+    balance, orders = PanelBalance(), OrderBalance()
+    for debate in before:
+        balance.seat(debate.panel, debate.topic_id, _pair(debate.pro_model_id, debate.con_model_id))
+        orders.seat(debate.panel, debate.con_first)
     # With flipped sides the same topic and sides can come up again; counting them keeps every id unique.
     repetitions: Counter[tuple[str, str, str]] = Counter()
-    position = 0
+    position = len(before)
     for topic in topics:
-        for first, second in _pairs(debaters, options):
+        for first, second in pairs:
             for slot in range(options.debates_per_pair):
                 pro, con = first, second
                 if options.swap_sides and _rng(options.seed, "flip", topic.id, pro.id, con.id, slot).random() < 0.5:
@@ -294,8 +407,7 @@ def _debates(
                     raise UsageError(_pool_too_small(panel_size, len(eligible), pro, con, options))
                 rng = _rng(seed, "panel")
                 if options.balanced_judges:
-                    pair = (min(pro.id, con.id), max(pro.id, con.id))
-                    panel = balance.choose(eligible, panel_size, topic.id, pair, rng)
+                    panel = balance.choose(eligible, panel_size, topic.id, _pair(pro.id, con.id), rng)
                 else:
                     panel = random_panel(eligible, panel_size, rng)
                 yield ScheduledDebate(
@@ -308,8 +420,14 @@ def _debates(
                     repetition=repetition,
                     debate_seed=seed,
                     panel=panel,
+                    con_first=orders.choose(panel, _rng(seed, "order")) if options.swap_order else (),
                 )
                 position += 1
+
+
+def _pair(one: str, other: str) -> tuple[str, str]:
+    """Two debaters, whoever speaks pro."""
+    return min(one, other), max(one, other)
 
 
 def _eligible(pool: Sequence[ModelConfig], active: Sequence[ModelConfig], options: PlanOptions) -> list[str]:

@@ -9,13 +9,13 @@ in front.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from debatebench.records import Turn
+    from debatebench.records import Side, Turn
 
-__all__ = ["END_LINE", "escape_speech", "read_transcript", "render_transcript"]
+__all__ = ["END_LINE", "escape_speech", "in_order", "read_transcript", "render_transcript"]
 
 END_LINE = "[END OF TRANSCRIPT]"
 
@@ -34,7 +34,24 @@ _ESCAPED = re.compile(_LINE_START + r"\\" + _LAYOUT, re.IGNORECASE)
 
 def escape_speech(text: str) -> str:
     """Put a backslash before every line of a speech that looks like layout."""
+    # Looking at every line takes long, and hardly a speech holds either.
+    if "[" not in text and "<<<" not in text:
+        return text.strip()
     return _UNESCAPED.sub(r"\1\\", text.strip())
+
+
+def in_order(turns: Sequence[Turn], first: Side) -> list[Turn]:
+    """The turns with `first`'s speeches before the other side's within each exchange; exchanges stay in order.
+
+    An exchange goes on until the side that opened it speaks again after the other has spoken.
+    """
+    exchanges: list[list[Turn]] = []
+    for turn in turns:
+        is_answered = bool(exchanges) and any(said.side != exchanges[-1][0].side for said in exchanges[-1])
+        if not exchanges or (is_answered and turn.side == exchanges[-1][0].side):
+            exchanges.append([])
+        exchanges[-1].append(turn)
+    return [turn for exchange in exchanges for turn in sorted(exchange, key=lambda said: said.side != first)]
 
 
 def render_transcript(turns: Iterable[Turn]) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -80,16 +81,23 @@ Script = Sequence["Behaviour | str"] | Callable[[Received], "Behaviour | str"]
 class FakeProvider:
     """The server, on a free port of 127.0.0.1 while the `with` block lasts. `url` is its base URL."""
 
-    def __init__(self, script: Script = ("Hello.",)) -> None:
+    def __init__(self, script: Script = ("Hello.",), port: int = 0, *, tls: ssl.SSLContext | None = None) -> None:
         self._script = script
         self._lock = threading.Lock()
-        self._server = _Server(self)
+        self._server = _Server(self, port)
+        self._scheme = "https" if tls else "http"
+        if tls:
+            # The handshake is left to the thread of each connection.
+            listening = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+            self._server.socket = listening
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self.requests: list[Received] = []
         self.errors: list[BaseException | None] = []
         self.connections = 0
         self.in_flight = 0
         self.most_in_flight = 0
+        self.catalogue: bytes | None = None
+        self.catalogue_reads = 0
 
     @property
     def port(self) -> int:
@@ -97,7 +105,7 @@ class FakeProvider:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self._scheme}://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> FakeProvider:
         self._thread.start()
@@ -288,8 +296,8 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = False
     request_queue_size = 256
 
-    def __init__(self, provider: FakeProvider) -> None:
-        super().__init__(("127.0.0.1", 0), _Connection)
+    def __init__(self, provider: FakeProvider, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _Connection)
         self.provider = provider
         self.closing = threading.Event()
         self._open: set[socket.socket] = set()
@@ -340,6 +348,16 @@ class _Connection(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         stays = self.server.provider.respond(self.path, headers, content, self.number, self.connection)
         self.close_connection = not stays or self.close_connection
+
+    def do_GET(self) -> None:
+        """The list of models, where the test has given one."""
+        provider = self.server.provider
+        provider.catalogue_reads += 1
+        if provider.catalogue is None or not self.path.endswith("/models"):
+            self.connection.sendall(head(404, {"content-length": "0"}))
+        else:
+            self.connection.sendall(head(200, {"content-length": str(len(provider.catalogue)), **JSON_TYPE}))
+            self.connection.sendall(provider.catalogue)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Requests are recorded, not printed."""

@@ -170,8 +170,8 @@ def annotated(tag: str) -> Iterator[Record]:
     yield Weakness(run_tag=tag, debate_id="d0", side="pro", weakness_type="weak evidence")
 
 
-def make_warehouse(path: Path, *runs: tuple[str, Iterator[Record]]) -> Path:
-    """Land the runs and build the real SQL models, as a publication would."""
+def make_warehouse(path: Path, *runs: tuple[str, Iterator[Record]], select: list[str] | None = None) -> Path:
+    """Land the runs and build the real SQL models, or those that `select` says, as a publication would."""
     con = duckdb.connect(str(path))
     try:
         create_raw_tables(con)
@@ -179,7 +179,10 @@ def make_warehouse(path: Path, *runs: tuple[str, Iterator[Record]]) -> Path:
             land_records(con, tag, records)
         folder = packaged("sql")
         build(
-            con, load_models({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}), now=NOON
+            con,
+            load_models({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}),
+            select=select,
+            now=NOON,
         )
         con.execute("checkpoint")
     finally:

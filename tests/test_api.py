@@ -244,7 +244,9 @@ def test_models_of_a_workspace_are_described_by_its_own_files(copied: Path):
     own = copied.parent.parent / "sql" / "marts"
     own.mkdir(parents=True)
     packaged = Path(__file__).resolve().parent.parent / "sql" / "marts" / "leaderboard.yml"
-    (own / "leaderboard.yml").write_text(packaged.read_text().replace("Debaters ranked by Elo.", "Ours.", 1))
+    (own / "leaderboard.yml").write_text(
+        packaged.read_text().replace("Debaters ranked by Bradley–Terry", "Ours. Ranked", 1)
+    )
     with db.open(copied) as warehouse:
         assert warehouse.models["marts.leaderboard"].description.startswith("Ours.")
 
@@ -253,7 +255,7 @@ def test_file_outside_a_workspace_is_described_by_the_packaged_files(copied: Pat
     lone = tmp_path / "elsewhere.duckdb"
     shutil.copyfile(copied, lone)
     with db.open(lone) as warehouse:
-        assert warehouse.models["marts.leaderboard"].description.startswith("Debaters ranked by Elo.")
+        assert warehouse.models["marts.leaderboard"].description.startswith("Debaters ranked by Bradley–Terry")
 
 
 def test_warehouse_without_a_build_has_no_models(tmp_path: Path):

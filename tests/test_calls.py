@@ -38,6 +38,7 @@ from debatebench.calls import (
 from debatebench.config import ModelConfig, Pricing
 from debatebench.errors import DebatebenchError
 from debatebench.journal import Journal, read_journal
+from debatebench.pacing import Pacing
 from debatebench.progress import Progress
 from debatebench.providers import make_provider
 from debatebench.providers.base import Completion, FailureKind, Message, Request
@@ -55,6 +56,7 @@ class Session:
     def __init__(self, tmp_path: Path, server: FakeProvider) -> None:
         self.path = tmp_path / "run.jsonl"
         self.waits: list[float] = []
+        self.seconds = 0.0
         self.progress = Progress()
         self.member = ModelConfig(
             id="m",
@@ -70,9 +72,11 @@ class Session:
 
         async def wait(seconds: float) -> None:
             self.waits.append(seconds)
+            self.seconds += seconds
 
         async def session() -> Any:
             resume = Resume()
+            self.pacing = Pacing(options.pop("concurrency", 8), clock=lambda: self.seconds)
             with Journal.open(self.path, resume.see) as journal:
                 provider = make_provider(self.member, {"CANARY_KEY": CANARY})
                 calls = DurableCalls(
@@ -80,7 +84,7 @@ class Session:
                     journal,
                     resume,
                     lambda _: provider,
-                    concurrency=options.pop("concurrency", 8),
+                    pacing=self.pacing,
                     now=lambda: datetime(2026, 1, 1),
                     progress=self.progress,
                     policy=options.pop("policy", QUICK),
@@ -168,6 +172,25 @@ def test_a_provider_that_declines_for_now_is_asked_again(tmp_path: Path, trouble
 def test_a_wait_that_the_provider_asks_for_is_kept(tmp_path: Path):
     session, _, _ = asked(tmp_path, [status(429, headers={"retry-after": "7"}), "Hello."])
     assert session.waits == [7.0]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "limit"),
+    [(status(429), 5), (status(503), 5), (error_in_200(529), 5), (status(500), 8), (answer(""), 8)],
+)
+def test_a_provider_that_gets_too_much_gets_fewer_at_a_time(tmp_path: Path, trouble: Any, limit: int):
+    with FakeProvider(lambda received: trouble if received.number < 8 else "Hello.") as server:
+        session = Session(tmp_path, server)
+
+        async def many(calls: DurableCalls) -> None:
+            steps = [Step("d1", f"turn:{n}", "turn") for n in range(8)]
+            await asyncio.gather(*(calls(step, session.member, REQUEST) for step in steps))
+
+        session.run(many)
+        assert server.most_in_flight <= 8
+        assert len(server.requests) == 16
+    assert limit <= session.pacing.limit_of(session.member) <= 8
+    assert (session.pacing.limit_of(session.member) < 8) == (limit < 8)
 
 
 def test_waits_grow_and_are_capped():

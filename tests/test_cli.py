@@ -22,6 +22,7 @@ COMMANDS = [
     "run",
     "import",
     "land",
+    "doctor",
     "build",
     "rate",
     "show-leaderboard",
@@ -33,6 +34,8 @@ COMMANDS = [
     "test",
     "lineage",
     "diff-models",
+    "compare",
+    "gate",
     "docs",
     "export",
 ]

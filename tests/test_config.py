@@ -12,7 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from debatebench.config import Config, load_config, load_judges, load_models, load_quick_test, load_topics
+from debatebench.config import (
+    Config,
+    Limits,
+    ModelConfig,
+    load_config,
+    load_judges,
+    load_models,
+    load_quick_test,
+    load_topics,
+)
 from debatebench.config_files import LARGEST_FILE
 from debatebench.errors import ConfigError
 from debatebench.workspace import packaged
@@ -371,6 +380,20 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
         (MODEL + ", token_limit: 1.5}", "FILE: [0].token_limit: found 1.5; allowed: a whole number of at least 1."),
         (MODEL + ", parameters: [1]}", "FILE: [0].parameters: found a list; allowed: a mapping."),
         (MODEL + ", allow_insecure: yes}", "FILE: [0].allow_insecure: found 'yes'; allowed: true or false."),
+        (MODEL + ", environment_proxies: 1}", "FILE: [0].environment_proxies: found 1; allowed: true or false."),
+        (
+            MODEL + ", requests_per_minute: 0}",
+            "FILE: [0].requests_per_minute: found 0; allowed: a whole number of at least 1.",
+        ),
+        (
+            "limits: {opnai: {max_concurrency: 1}}\nmodels: [{id: a, provider: openai, model: m}]",
+            "FILE: limits.opnai: found 'opnai'; allowed: a provider of this file (openai).",
+        ),
+        (
+            "limits: {openai: {rpm: 1}}\nmodels: [{id: a, provider: openai, model: m}]",
+            "FILE: limits.openai.rpm: found an unknown key; "
+            "allowed: max_concurrency, requests_per_minute, tokens_per_minute.",
+        ),
         (
             MODEL + ", prompt_style: ../secret}",
             "FILE: [0].prompt_style: found '../secret'; allowed: letters, digits, '_' and '-', and not 'user'.",
@@ -394,7 +417,7 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
             "FILE: [0].id: found ' a'; allowed: text on one line, of at most 200 characters, without blanks around it.",
         ),
         ("models: []", "FILE: models: found an empty list; allowed: a list with at least one debater."),
-        ("debaters: []", "FILE: debaters: found an unknown key; allowed: models."),
+        ("debaters: []", "FILE: debaters: found an unknown key; allowed: limits, models."),
         ("x", "FILE: found 'x'; allowed: a list."),
     ],
 )
@@ -521,3 +544,25 @@ def test_whatever_text_a_yaml_file_holds_it_loads_or_is_refused_on_one_line(tmp_
     with pytest.raises(ConfigError) as caught:
         load_config(path)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_limits_are_of_an_entry_and_of_all_entries_of_a_provider(write: Callable[[str, str], Path]) -> None:
+    text = """
+    limits: {openai: {max_concurrency: 9}}
+    models:
+      - {id: a, provider: openai, model: m, requests_per_minute: 5, tokens_per_minute: 700}
+      - {id: b, provider: http, model: m, max_concurrency: 2}
+    """
+    a, b = load_models(write("models.yaml", text))
+    assert (a.limits, a.provider_limits) == (
+        Limits(requests_per_minute=5, tokens_per_minute=700),
+        Limits(max_concurrency=9),
+    )
+    assert (b.limits, b.provider_limits) == (Limits(max_concurrency=2), Limits())
+
+
+def test_limits_are_no_part_of_what_a_run_freezes(write: Callable[[str, str], Path]) -> None:
+    (plain,) = load_models(write("plain.yaml", MODEL + "}"))
+    (limited,) = load_models(write("limited.yaml", MODEL + ", max_concurrency: 1, requests_per_minute: 1}"))
+    assert plain.model_dump(mode="json") == limited.model_dump(mode="json")
+    assert ModelConfig.model_validate(limited.model_dump(mode="json")) == plain

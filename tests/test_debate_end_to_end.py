@@ -18,6 +18,7 @@ from debatebench.config_types import ModelConfig
 from debatebench.debate import play_debate
 from debatebench.journal import Journal
 from debatebench.judges.panel import judge_debate
+from debatebench.pacing import Pacing
 from debatebench.progress import Progress
 from debatebench.prompts import load_prompts
 from debatebench.providers import make_provider
@@ -61,7 +62,7 @@ def play(plan: Plan, journal_path: Path) -> tuple[Played, int]:
             journal,
             resume,
             lambda member: providers[member.id],
-            concurrency=8,
+            pacing=Pacing(8),
             now=lambda: NOW,
             progress=progress,
             policy=RetryPolicy(first_wait_s=0.0),

@@ -1,9 +1,9 @@
-"""What the documentation shows runs: SQL, Python and `debatebench query` in README.md and docs/*.md.
+"""What the documentation shows runs: SQL, Python and commands that ask the warehouse in README.md and docs/*.md.
 
 A block ```sql is one query on a warehouse with the runs `demo` and `second`, and has rows. `$tag` is `demo`; an HTML
 comment before the block gives other values: `<!-- params: tag=second n=3 -->`. Blocks ```python of a page run in order,
 in one namespace; `<!-- needs: pandas -->` skips one where pandas is missing. Of blocks ```sh the lines that begin with
-`debatebench query` run. Pages that other tests run whole are left to those.
+`debatebench query`, `compare` or `gate` run. Pages that other tests run whole are left to those.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ COMMANDS = [
     for block in BLOCKS
     if block.language == "sh"
     for line in block.text.splitlines()
-    if re.match(r"(echo .*\| )?debatebench query ", line)
+    if re.match(r"(echo .*\| )?debatebench (query|compare|gate) ", line)
 ]
 
 

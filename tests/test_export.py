@@ -350,6 +350,8 @@ def test_a_duckdb_export_is_a_warehouse_of_the_chosen_runs(workspace: Workspace,
     with duckdb.connect() as con:
         con.execute(f"attach '{database}' as copy (read_only); attach '{workspace.database}' as whole (read_only)")
         for name in relations(database, everything):
+            if "run_tag" not in {row[0] for row in con.execute(f"describe copy.{name}").fetchall()}:
+                continue
             source = f"select * from whole.{name} where run_tag in ('original', 'played')"
             assert con.execute(f"from ({source}) except all from copy.{name}").fetchall() == []
             assert con.execute(f"from copy.{name} except all ({source})").fetchall() == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -74,7 +75,7 @@ def tournament(tag: str, *debates: tuple[str, str, str, str]) -> list[Record]:
 
 # One pro vote beside two ties is a tie by strict majority (version 1), and pro by plurality (version 2).
 RUNS = [
-    tournament("close", ("d1", "a", "b", "ptt"), ("d2", "b", "a", "ppp"), ("d3", "a", "b", "ctt")),
+    tournament("close", ("d1", "a", "b", "ptt"), ("d2", "b", "a", "ppp"), ("d3", "b", "a", "ctt")),
     tournament("clear", ("d1", "a", "b", "ppp"), ("d2", "b", "a", "ccp")),
 ]
 
@@ -158,21 +159,14 @@ def test_columns_that_only_one_version_has_are_named_and_not_compared(database: 
 
 
 def test_the_leaderboard_is_computed_under_both_versions(diff: ModelDiff):
-    """By hand: expected scores from ratings of 400, K 32."""
+    """By hand: a has one point of three before and two after, and odds of two to one are 400 log10(2) points."""
     assert diff.leaderboard is not None
     close = {each.model_id: each for each in diff.leaderboard if each.run_tag == "close"}
-
-    def elo(*scores_of_a: float) -> float:
-        a = b = 400.0
-        for score in scores_of_a:
-            change = 32 * (score - 1 / (1 + 10 ** ((b - a) / 400)))
-            a, b = a + change, b - change
-        return a
-
-    assert close["a"].rating_before == pytest.approx(elo(0.5, 0, 0.5), abs=1e-9)
-    assert close["a"].rating_after == pytest.approx(elo(1, 0, 0), abs=1e-9)
-    assert close["a"].difference == pytest.approx(elo(1, 0, 0) - elo(0.5, 0, 0.5), abs=1e-9)
-    assert (close["b"].rank_before, close["b"].rank_after) == (1, 1)
+    half_a_gap = 200 * math.log10(2)
+    assert close["a"].rating_before == pytest.approx(400 - half_a_gap, abs=1e-6)
+    assert close["a"].rating_after == pytest.approx(400 + half_a_gap, abs=1e-6)
+    assert close["a"].difference == pytest.approx(2 * half_a_gap, abs=1e-6)
+    assert (close["b"].rank_before, close["b"].rank_after) == (1, 2)
     clear = [each for each in diff.leaderboard if each.run_tag == "clear"]
     assert all(each.rating_before == each.rating_after for each in clear)
 

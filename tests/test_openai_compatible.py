@@ -6,11 +6,17 @@ import asyncio
 import gc
 import gzip
 import json
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, TypeVar
 
 import fake_provider as fake
@@ -21,13 +27,14 @@ from hypothesis import strategies as st
 
 from debatebench.config import ModelConfig
 from debatebench.errors import UsageError
-from debatebench.providers import KNOWN, is_simulated, make_provider, provider_key
+from debatebench.providers import KNOWN, is_simulated, make_provider, provider_key, transport
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
-from debatebench.providers.endpoints import PROFILES, completions_url
-from debatebench.providers.openai_compatible import OpenAICompatible, _Arrived, request_body
+from debatebench.providers.endpoints import PROFILES, completions_url, proxy_for
+from debatebench.providers.openai_compatible import OpenAICompatible, request_body
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.redaction import excerpt, without_keys, without_keys_in_bytes
 from debatebench.providers.retry_after import retry_after_s
+from debatebench.providers.transport import Arrived
 
 CANARY = "sk-or-v1-canary0123456789abcdef"
 REQUEST = Request("fake/model", (Message("system", "Be brief."), Message("user", "Hello?")), temperature=0.5)
@@ -256,7 +263,7 @@ def test_connections_are_reused_and_as_many_as_there_are_requests_in_flight() ->
         for _ in range(3):
             await asyncio.gather(*(provider.send(REQUEST) for _ in range(20)))
 
-    everybody = fake.threading.Barrier(20, timeout=10)
+    everybody = threading.Barrier(20, timeout=10)
 
     def together(received: fake.Received) -> str:
         everybody.wait()
@@ -467,6 +474,37 @@ def test_a_failed_tls_handshake_was_not_sent() -> None:
     assert caught.value.kind is FailureKind.UNSENT
 
 
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key and a certificate for 127.0.0.1 that nobody has signed but itself, in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not there to make a certificate")
+    path = tmp_path_factory.mktemp("certificate") / "both.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "-", "-out", "-"]
+    path.write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
+    return path
+
+
+@pytest.mark.parametrize("is_trusted", [False, True])
+def test_a_certificate_must_be_trusted(certificate: Path, is_trusted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    transport._trusted_authorities.cache_clear()
+    with FakeProvider(tls=context) as server:
+        provider = client(server)
+        if is_trusted:
+            assert during(provider, lambda provider: provider.send(REQUEST)).status == 200
+        else:
+            with pytest.raises(ProviderFailure, match="CERTIFICATE_VERIFY_FAILED") as caught:
+                during(provider, lambda provider: provider.send(REQUEST))
+            assert caught.value.kind is FailureKind.UNSENT
+        assert len(server.requests) == is_trusted
+    transport._trusted_authorities.cache_clear()
+
+
 def test_a_host_that_accepts_no_connection_was_not_reached() -> None:
     with _full_backlog() as port:
         url = f"http://127.0.0.1:{port}/v1/chat/completions"
@@ -478,12 +516,12 @@ def test_a_host_that_accepts_no_connection_was_not_reached() -> None:
 @contextmanager
 def _full_backlog() -> Iterator[int]:
     """A port whose queue of connections is full, so that another one waits for ever."""
-    sockets = [fake.socket.socket()]
+    sockets = [socket.socket()]
     try:
         sockets[0].bind(("127.0.0.1", 0))
         sockets[0].listen(0)
         for _ in range(3):
-            waiting = fake.socket.socket()
+            waiting = socket.socket()
             waiting.setblocking(False)
             waiting.connect_ex(sockets[0].getsockname())
             sockets.append(waiting)
@@ -495,11 +533,72 @@ def _full_backlog() -> Iterator[int]:
 
 def test_a_request_that_never_left_as_a_whole_was_not_sent() -> None:
     request = Request("fake/model", (Message("user", "x" * 40_000_000),))
-    with fake.socket.create_server(("127.0.0.1", 0)) as nobody_reads:
+    with socket.create_server(("127.0.0.1", 0)) as nobody_reads:
         url = f"http://127.0.0.1:{nobody_reads.getsockname()[1]}/v1/chat/completions"
         with pytest.raises(ProviderFailure) as caught:
             during(OpenAICompatible("http", url, PROFILES["http"], deadline_s=1.0), lambda p: p.send(request))
+        # What was not sent by then is not sent afterwards either.
+        connection, _ = nobody_reads.accept()
+        assert 0 < _bytes_until_the_end(connection) < 40_000_000
     assert caught.value.kind is FailureKind.UNSENT
+
+
+def _bytes_until_the_end(connection: socket.socket) -> int:
+    size = 0
+    connection.settimeout(10)
+    with connection, suppress(ConnectionResetError):
+        while data := connection.recv(1 << 20):
+            size += len(data)
+    return size
+
+
+TROUBLE: dict[str, fake.Behaviour] = {
+    "hangs up": fake.hang_up(),
+    "hangs up after the head": fake.hang_up({}),
+    "cut": fake.cut(framing="content-length"),
+    "cut in chunks": fake.cut(framing="chunked"),
+    "cut without a length": fake.cut(framing="close"),
+    "cut error": fake.cut(code=503),
+    "cut compressed": fake.gzipped(keep=30),
+    "silent": fake.silence(),
+    "silent after the head": fake.silence(sends_head=True),
+    "one byte at a time": fake.drip(0.05),
+    "no HTTP": lambda wire: wire.socket.sendall(b"SSH-2.0-OpenSSH_9.9\r\n\r\n"),
+    "too large": fake.huge(9 * 2**20),
+    "a bomb": fake.gzip_bomb(50 * 2**20),
+    "too large an error": fake.huge(9 * 2**20, code=500),
+    "redirect": fake.redirect("http://127.0.0.1:9/"),
+    "redirect that keeps the method": fake.redirect("/elsewhere", 307),
+    "429": status(429),
+    "500": status(500),
+    "401": status(401, headers={"www-authenticate": "Basic"}),
+    "html": fake.html(),
+    "leading blanks": fake.body(b" " * 100 + json.dumps(fake.completion_body()).encode()),
+}
+
+
+@pytest.mark.parametrize("behaviour", TROUBLE.values(), ids=TROUBLE)
+@pytest.mark.parametrize("is_reused", [False, True], ids=["new connection", "reused connection"])
+def test_to_send_once_is_one_request_at_the_server_whatever_comes(behaviour: fake.Behaviour, is_reused: bool) -> None:
+    async def work(provider: OpenAICompatible) -> None:
+        if is_reused:
+            await provider.send(REQUEST)
+        with suppress(ProviderFailure):
+            await provider.send(REQUEST)
+
+    with FakeProvider([answer(), behaviour] if is_reused else [behaviour]) as server:
+        during(client(server, deadline_s=0.4), work)
+        assert len(server.requests) == 1 + is_reused
+        assert server.connections == 1
+
+
+def test_whoever_answers_before_the_request_is_whole_is_heard() -> None:
+    """A server that refuses a request for its size need not read it to the end."""
+    request = Request("fake/model", (Message("user", "x" * 5_000_000),))
+    with FakeProvider([status(413, "Too long.")]) as server:
+        reply = during(client(server), lambda provider: provider.send(request))
+        assert len(server.requests) == 1
+    assert reply.status == 413
 
 
 def test_a_connection_closed_before_the_answer_is_ambiguous() -> None:
@@ -568,8 +667,8 @@ def test_a_body_beyond_the_cap_is_not_read(behaviour: fake.Behaviour) -> None:
 
 
 def test_no_more_of_a_gzip_bomb_than_the_cap_is_ever_decoded() -> None:
-    arrived = _Arrived(1000)
-    arrived.begin(200, {"content-encoding": "gzip"}, {})
+    arrived = Arrived(1000)
+    arrived.begin(200, {"content-encoding": "gzip"})
     arrived.add(gzip.compress(b" " * 10_000_000))
     assert len(arrived.body) == 1001
     assert arrived.is_oversize
@@ -889,6 +988,83 @@ def test_a_line_end_after_a_key_is_forgiven() -> None:
         assert server.requests[0].authorization == f"Bearer {CANARY}"
 
 
+HOSTED = "https://gpu.invalid/v1"
+
+
+def proxy_of(endpoint: str, environ: dict[str, str], **changes: Any) -> str | None:
+    configured = member("http", endpoint=endpoint, allow_insecure=True, **{"environment_proxies": True, **changes})
+    return proxy_for(configured, completions_url(configured), environ)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "environ", "proxy"),
+    [
+        (HOSTED, {}, None),
+        (HOSTED, {"HTTPS_PROXY": "http://proxy:3128"}, "http://proxy:3128"),
+        (HOSTED, {"https_proxy": "proxy:3128"}, "http://proxy:3128"),
+        (HOSTED, {"HTTP_PROXY": "http://proxy:3128"}, None),
+        (HOSTED, {"ALL_PROXY": "https://proxy"}, "https://proxy"),
+        (HOSTED, {"HTTPS_PROXY": " ", "ALL_PROXY": "http://other"}, "http://other"),
+        ("http://gpu.invalid/v1", {"HTTP_PROXY": "http://proxy:3128"}, "http://proxy:3128"),
+        (HOSTED, {"HTTPS_PROXY": "http://proxy", "NO_PROXY": "*"}, None),
+        (HOSTED, {"HTTPS_PROXY": "http://proxy", "NO_PROXY": "x, .invalid"}, None),
+        (HOSTED, {"HTTPS_PROXY": "http://proxy", "no_proxy": "gpu.invalid"}, None),
+        (HOSTED, {"HTTPS_PROXY": "http://proxy", "NO_PROXY": "pu.invalid,"}, "http://proxy"),
+        ("http://127.0.0.1:8000/v1", {"HTTP_PROXY": "http://proxy", "ALL_PROXY": "http://proxy"}, None),
+        ("http://localhost:8000/v1", {"HTTP_PROXY": "http://proxy"}, None),
+    ],
+)
+def test_a_proxy_is_the_one_that_the_environment_names_for_the_address(
+    endpoint: str, environ: dict[str, str], proxy: str | None
+) -> None:
+    assert proxy_of(endpoint, environ) == proxy
+    assert proxy_of(endpoint, environ, environment_proxies=False) is None
+
+
+@pytest.mark.parametrize("value", ["socks5://me:secret@proxy", "http://", "http://me:secret@proxy:port", "ftp://proxy"])
+def test_a_proxy_that_cannot_be_used_is_named_by_its_variable(value: str) -> None:
+    with pytest.raises(UsageError, match=r"'m1' .* https_proxy is not an http or https address") as caught:
+        proxy_of(HOSTED, {"https_proxy": value})
+    assert "secret" not in str(caught.value)
+
+
+def test_environment_proxies_are_used_when_asked() -> None:
+    with FakeProvider() as proxy:
+        asked = member("http", endpoint="http://gpu.invalid/v1", allow_insecure=True, environment_proxies=True)
+        provider = make_provider(asked, {"HTTP_PROXY": f"http://127.0.0.1:{proxy.port}"})
+        assert isinstance(provider, OpenAICompatible)
+        assert during(provider, lambda provider: provider.send(REQUEST)).status == 200
+        assert [received.path for received in proxy.requests] == ["http://gpu.invalid/v1/chat/completions"]
+
+
+def test_a_proxy_that_refuses_is_no_request_and_sees_no_key_and_shows_no_password() -> None:
+    said: list[bytes] = []
+
+    def refuse(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection:
+            said.append(connection.recv(65536))
+            connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=refuse, args=(listening,))
+        thread.start()
+        proxy = f"http://me:pass%40word@127.0.0.1:{listening.getsockname()[1]}"
+        asked = member("openai", endpoint=HOSTED, environment_proxies=True)
+        provider = make_provider(asked, {"HTTPS_PROXY": proxy, "OPENAI_API_KEY": CANARY})
+        assert isinstance(provider, OpenAICompatible)
+        with pytest.raises(ProviderFailure) as caught:
+            during(provider, lambda provider: provider.send(REQUEST))
+        thread.join()
+    assert caught.value.kind is FailureKind.UNSENT
+    assert said[0].startswith(b"CONNECT gpu.invalid:443 ")
+    assert b"canary" not in said[0]
+    for shown in (everything_told(caught.value), repr(provider)):
+        assert "canary" not in shown
+        assert "pass%40word" not in shown
+        assert "pass@word" not in shown
+
+
 def test_environment_proxies_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeProvider() as proxy, FakeProvider() as server:
         monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
@@ -911,8 +1087,9 @@ def test_members_share_a_provider_when_address_and_key_are_the_same() -> None:
         member("openrouter", endpoint="https://x.example/v1"),
         member("openrouter", api_key_env="OTHER_KEY"),
         member("openrouter", allow_insecure=True),
+        member("openrouter", environment_proxies=True),
     ]
-    assert len({provider_key(each) for each in (one, *others)}) == 5
+    assert len({provider_key(each) for each in (one, *others)}) == 6
 
 
 def test_a_reply_read_again_without_a_connection_says_the_same() -> None:

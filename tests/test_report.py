@@ -133,7 +133,7 @@ def test_leaderboard_shows_what_the_mart_says(site: Path, database: Path) -> Non
     text = words(site / "runs" / "tiny" / "index.html")
     assert [row[0] for row in rows] == ["alpha", "beta", "gamma"]
     for name, rating, wins, win_rate in rows:
-        assert re.search(rf"{name} {rating:,.0f} \d+ {wins} .*? {100 * win_rate:.1f}%", text)
+        assert re.search(rf"{name} {rating:,.0f} \S+ – \S+ \d+ \d+ {wins} .*? {100 * win_rate:.1f}%", text)
     assert "alpha" in words(site / "index.html")
 
 
@@ -590,7 +590,7 @@ def test_page_of_the_readme_can_be_used(database: Path, tmp_path: Path) -> None:
     (page,) = re.findall(r"```yaml\n(.*?)```", readme, re.S)
     site = build_site(database, overlay(tmp_path, pages__mine=page), tmp_path / "site", run_tag="tiny", now=NOW).parent
     assert "Ratings of tiny" in words(site / "mine.html")
-    assert re.search(r"Debater Elo .*alpha 5\d\d", words(site / "mine.html"))
+    assert re.search(r"Debater Rating .*alpha \d\d\d", words(site / "mine.html"))
 
 
 def test_readme_names_every_way_to_show_rows_and_every_format() -> None:
@@ -656,7 +656,7 @@ def test_debate_pages_must_say_which_debate(database: Path, tmp_path: Path) -> N
 
 def test_packaged_pages_describe_themselves() -> None:
     pages = load_pages(report_files())
-    assert [page.name for page in pages] == ["index", "results", "judges", "costs", "debates", "debate"]
+    assert [page.name for page in pages] == ["index", "results", "judges", "costs", "debates", "comparison", "debate"]
     for page in pages:
         for section in page.sections:
             assert section.show != "text" or section.text
@@ -800,5 +800,5 @@ def test_imports_of_every_format_give_a_site(shared: Path, tmp_path: Path) -> No
     ratings = json.loads((shared / "debatebench-v0" / "golden" / "ratings.json").read_text())["models"]
     text = words(site / "runs" / "golden" / "index.html")
     for name, rated in ratings.items():
-        assert re.search(rf"\b\d+ {name} {rated['rating']:,.0f} {rated['games_played']} ", text)
+        assert re.search(rf"\b\d+ {name} \S+ \S+ – \S+ {rated['rating']:,.0f} {rated['games_played']} ", text)
     assert words(site / "runs" / "golden" / "debates.html").count(" on privacy.") > 20

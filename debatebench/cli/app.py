@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from debatebench import __version__
-from debatebench.cli import configure, export, models, play, publish, query, show, warehouse
+from debatebench.cli import compare, configure, doctor, export, models, play, publish, query, show, warehouse
 from debatebench.cli.common import note
 from debatebench.errors import DebatebenchError, InterruptedRunError
 
@@ -24,6 +24,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": play.run,
     "import": warehouse.import_,
     "land": warehouse.land,
+    "doctor": doctor.doctor,
     "build": warehouse.build,
     "rate": warehouse.rate,
     "show-leaderboard": show.show_leaderboard,
@@ -35,6 +36,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "test": models.run_tests,
     "lineage": models.lineage,
     "diff-models": models.diff_models,
+    "compare": compare.compare,
+    "gate": compare.gate,
     "docs": models.docs,
     "export": export.export,
 }

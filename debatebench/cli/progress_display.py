@@ -1,13 +1,18 @@
-"""How far a run is, shown to whoever started it: a live line on a terminal, plain lines elsewhere."""
+"""How far a run is: a live table on a terminal, plain lines elsewhere, and a file for scripts."""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import note
+from debatebench.cli.common import note, now
+from debatebench.errors import DebatebenchError, InterruptedRunError
+from debatebench.progress import Pace, write_progress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,18 +22,20 @@ if TYPE_CHECKING:
 __all__ = ["watching"]
 
 _LINES_PER_RUN = 10
+_FILE_EVERY_S = 1.0
 
 
 @contextmanager
-def watching(run_tag: str, progress: Progress) -> Iterator[None]:
-    """Show `progress` on stderr while the block runs."""
+def watching(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
+    """Show `progress` on stderr, and keep it in the file at `path`, while the block runs."""
     progress.on_stop = _say_how_to_leave
-    if sys.stderr.isatty():
-        with _live(run_tag, progress):
+    with _kept(run_tag, progress, path):
+        if sys.stderr.isatty():
+            with _live(run_tag, progress):
+                yield
+        else:
+            progress.on_debate = _Lines(run_tag)
             yield
-    else:
-        progress.on_debate = _Lines(run_tag)
-        yield
 
 
 def _say_how_to_leave(progress: Progress) -> None:
@@ -52,6 +59,43 @@ def describe(progress: Progress) -> str:
     return ", ".join(parts)
 
 
+def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str, str]]:
+    """What the live table shows: names and values."""
+    spent = progress.ledger.total
+    cost = f"${spent.known:,.4f}"
+    if spent.unknown:
+        cost += f" and {spent.unknown:,} attempts of unknown cost"
+    if progress.projected_cost is not None:
+        cost += f", about ${progress.projected_cost:,.4f} in the end"
+    if progress.ledger.limit is not None:
+        cost += f", at most ${progress.ledger.limit:,}"
+    rate = "" if calls_per_s is None else f", {calls_per_s:,.1f} per second"
+    rows = [
+        ("debates", f"{progress.debates_done:,} of {progress.debates_planned:,}"),
+        ("calls", f"{progress.calls_answered:,} answered{rate}, {progress.calls_in_flight:,} in flight"),
+        ("cost", cost),
+        ("left", _duration(progress.calls_left / calls_per_s) if calls_per_s else "unknown"),
+    ]
+    trouble = [
+        (progress.calls_failed, "failed attempts"),
+        (progress.rate_limited, "of them declined as too many (429)"),
+        (progress.calls_waiting, "waiting to be tried again"),
+        (progress.debates_incomplete, "debates incomplete"),
+    ]
+    if said := ", ".join(f"{count:,} {what}" for count, what in trouble if count):
+        rows.append(("trouble", said))
+    return rows
+
+
+def _duration(seconds: float) -> str:
+    """A time for people: the two largest units."""
+    minutes, secs = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {secs} s" if minutes else f"{secs} s"
+
+
 class _Lines:
     """Prints a line whenever another tenth of the run is done."""
 
@@ -67,20 +111,63 @@ class _Lines:
 
 
 @contextmanager
+def _kept(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
+    """A thread writes the counters to a file once a second; the last state stays there.
+
+    The run does not depend on it: where the file cannot be written, there is none.
+    """
+    left, pace = threading.Event(), Pace()
+
+    def write(state: str, reason: str | None = None) -> None:
+        if not progress.debates_planned:
+            # Not begun: another process may be playing this run, and the file is its.
+            return
+        calls_per_s = pace.see(time.monotonic(), progress.calls_answered)
+        with suppress(OSError):
+            write_progress(path, run_tag, progress, state=state, now=now(), calls_per_s=calls_per_s, reason=reason)
+
+    def keep_writing() -> None:
+        write("playing")
+        while not left.wait(_FILE_EVERY_S):
+            write("playing")
+
+    writer = threading.Thread(target=keep_writing, name="progress-file", daemon=True)
+    writer.start()
+    state, reason = "failed", None
+    try:
+        yield
+        state = "finished" if progress.debates_complete == progress.debates_planned else "incomplete"
+    except InterruptedRunError as error:
+        state, reason = "interrupted", str(error)
+        raise
+    except DebatebenchError as error:
+        state, reason = "stopped", str(error)
+        raise
+    finally:
+        left.set()
+        writer.join()
+        write(state, reason)
+
+
+@contextmanager
 def _live(run_tag: str, progress: Progress) -> Iterator[None]:
-    """A bar that a thread redraws four times a second from the counters."""
+    """A table that a thread redraws four times a second from the counters."""
     from rich.console import Console
     from rich.live import Live
+
+    pace = Pace()
 
     def render() -> RenderableType:
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        line = Table.grid(padding=(0, 1))
+        table = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=max(1, progress.debates_planned), completed=progress.debates_done, width=16)
-        line.add_row(Text(run_tag, style="bold"), bar, Text(describe(progress)))
-        return line
+        table.add_row(Text(run_tag, style="bold"), bar)
+        for name, value in table_rows(progress, pace.see(time.monotonic(), progress.calls_answered)):
+            table.add_row(Text(name), Text(value))
+        return table
 
     def stop(progress: Progress) -> None:
         # Whoever leaves at once gets the terminal back as it was.

@@ -19,8 +19,14 @@ RunTagOption = Annotated[str | None, typer.Option("--run-tag", help="Default: th
 _LEADERBOARD = """
 select
     rank,
+    rank_low,
+    rank_high,
     model_id,
     rating,
+    ci_low,
+    ci_high,
+    elo_rank,
+    elo_rating,
     games,
     wins,
     losses,
@@ -42,7 +48,21 @@ join staging.stg_runs as r on r.run_tag = l.run_tag
 where l.run_tag = $run_tag and not l.is_displayed
 """
 
+_SETTLED = """
+select
+    count(*) as debaters,
+    count(case when rank_low = 1 then 1 end) as first,
+    count(case when rank_low = rank_high then 1 end) as settled,
+    any_value(interval_method) as interval_method,
+    any_value(count_topics) as topics,
+    any_value(is_separated) as is_separated
+from ratings.bradley_terry
+where run_tag = $run_tag
+having count(*) > 0
+"""
+
 _DECIMALS = {
+    "elo_rating": 1,
     "rating": 1,
     "win_rate": 3,
     "pro_win_rate": 3,
@@ -67,19 +87,52 @@ def show_leaderboard(
         run_tag = pick_run_tag(con, run_tag)
         check_marts(con)
         found = run_query(con, _LEADERBOARD, {"run_tag": run_tag}, limit=None)
+        settled = run_query(con, _SETTLED, {"run_tag": run_tag}).rows
         hidden, least = run_query(con, _HIDDEN, {"run_tag": run_tag}).rows[0]
         (simulated,) = run_query(
             con, "select is_simulated from marts.runs where run_tag = $run_tag", {"run_tag": run_tag}
         ).rows[0]
     rows = found.rows if top is None else found.rows[:top]
-    print_rows(found.columns, _rounded(found.columns, rows) if output is Format.TABLE else rows, output)
-    note(f"Run '{run_tag}': Elo from the panels' winners; it measures judges' preference, not truth.")
+    if output is Format.TABLE:
+        print_rows(*_with_ranges(found.columns, _rounded(found.columns, rows)), output)
+    else:
+        print_rows(found.columns, rows, output)
+    note(f"Run '{run_tag}': Bradley–Terry from the panels' winners; it measures judges' preference, not truth.")
+    for text in (text for row in settled for text in _what_is_settled(*row)):
+        note(text)
     if simulated:
         note("Debaters or judges of this run are simulated: it says nothing about real models.")
     if hidden:
         note(f"{hidden} debaters with fewer than {least} games are not shown.")
     if top is not None and len(found.rows) > top:
         note(f"{len(found.rows) - top} more debaters: leave out --top.")
+
+
+def _what_is_settled(
+    debaters: int, first: int, settled: int, interval_method: str, topics: int, is_separated: bool
+) -> list[str]:
+    """What the intervals say about the ranking as a whole, in sentences."""
+    lead = "The first place is settled" if first == 1 else f"The first place is open between {first} debaters"
+    texts = [f"{lead}; of all {debaters} places {settled} are settled (95 % intervals)."]
+    if interval_method.endswith("_games"):
+        held = "one topic" if topics == 1 else f"{topics} topics"
+        texts.append(f"The debates are on {held}: the intervals say nothing about others.")
+    if is_separated:
+        texts.append("Wins and ties do not link all debaters both ways, so the ratings rest partly on a prior.")
+    return texts
+
+
+def _with_ranges(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
+    """The same with each pair of ends as one column of text."""
+    ranges = {"rank_low": ("rank_high", "ranks", "{}"), "ci_low": ("ci_high", "interval", "{:.0f}")}
+    seconds = {high for high, _, _ in ranges.values()}
+    shown = []
+    for row in rows:
+        values = dict(zip(columns, row, strict=True))
+        for low, (high, _, form) in ranges.items():
+            values[low] = "–".join(form.format(values[end]) for end in (low, high))
+        shown.append([values[name] for name in columns if name not in seconds])
+    return [ranges[name][1] if name in ranges else name for name in columns if name not in seconds], shown
 
 
 def _rounded(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[list[Any]]:

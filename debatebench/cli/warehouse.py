@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import note, now, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
+from debatebench.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.warehouse import Update
+    from debatebench.workspace import Workspace
 
 __all__ = ["build", "import_", "land", "rate", "report_update"]
 
@@ -59,13 +61,33 @@ def import_(
 def land(
     context: typer.Context,
     run_tag: Annotated[str | None, typer.Option("--run-tag", help="Land this run only; default: all.")] = None,
+    reparse: Annotated[
+        bool, typer.Option("--reparse", help="First read judges' stored answers again with the parser of today.")
+    ] = False,
     no_build: NoBuildOption = False,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Land what journals and kept imports hold, and build the SQL models."""
     from debatebench.warehouse import update_warehouse
 
     workspace = workspace_of(context)
+    if reparse:
+        _reparse(workspace, run_tag, output)
     report_update(update_warehouse(workspace, None if run_tag is None else [run_tag], now=now, build=not no_build))
+
+
+def _reparse(workspace: Workspace, run_tag: str | None, output: Format) -> None:
+    """Read the stored answers of one run or of all again, and print what that changes."""
+    from debatebench.reparsing import ChangedVerdict, reparse_run
+    from debatebench.warehouse import sources
+
+    known = sources(workspace)
+    if run_tag is not None and run_tag not in known:
+        raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
+    journals = [source.path for source in known.values() if source.is_journal and run_tag in (None, source.run_tag)]
+    changed = [row for journal in journals for row in reparse_run(journal)]
+    print_rows(ChangedVerdict.columns(), [row.row() for row in changed], output)
+    note(f"{len(changed):,} verdicts of {len(journals):,} runs read in another way now.")
 
 
 def build(

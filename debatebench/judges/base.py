@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
+
+from debatebench.transcript_layout import in_order
 
 if TYPE_CHECKING:
     from debatebench.calls import Ask
     from debatebench.config_types import ModelConfig
-    from debatebench.records import Turn, Verdict
+    from debatebench.records import Side, Turn, Verdict
 
 __all__ = ["JudgeMethod", "Seat", "Transcript"]
 
@@ -25,14 +27,22 @@ class Transcript:
     info_slide: str | None
     turns: tuple[Turn, ...]
 
+    def as_shown_to(self, seat: Seat) -> Transcript:
+        """The same debate with the speeches in the order in which that seat is shown them."""
+        return self if seat.first is None else replace(self, turns=tuple(in_order(self.turns, seat.first)))
+
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A place on a panel (positions count from 0) and the judge who sits there, maybe in the place of another."""
+    """A place on a panel (positions count from 0) and the judge who sits there, maybe in the place of another.
+
+    `first` is the side that the judge is shown first; None leaves the speeches in the order in which they were made.
+    """
 
     position: int
     judge: ModelConfig
     replaces_judge_id: str | None = None
+    first: Side | None = None
 
 
 class JudgeMethod(Protocol):

@@ -19,12 +19,16 @@ __all__ = ["Hearing"]
 
 @dataclass(slots=True)
 class Hearing:
-    """Asks one judge and keeps count. `reasons` says, ask by ask, why there is no vote yet."""
+    """Asks one judge and keeps count. `reasons` says, ask by ask, why there is no vote yet.
+
+    `rejected` holds the text of each of those answers; None where the call ended without one.
+    """
 
     seat: Seat
     asks: int = 0
     answers: list[Answer] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    rejected: list[str | None] = field(default_factory=list)
     last_call_id: str | None = None
 
     async def ask(self, ask: Ask, step: Step, request: Request) -> Answer | None:
@@ -34,11 +38,19 @@ class Hearing:
             answer = await ask(step, self.seat.judge, request)
         except CallFailedError as failure:
             self.last_call_id = failure.call_id
-            self.reasons.append(f"the call ended without an answer ({failure.kind}): {failure}")
+            self._reject(f"the call ended without an answer ({failure.kind}): {failure}", None)
             return None
         self.last_call_id = answer.call_id
         self.answers.append(answer)
         return answer
+
+    def reject(self, reason: str) -> None:
+        """The last answer gives no vote."""
+        self._reject(reason, self.answers[-1].completion.text)
+
+    def _reject(self, reason: str, text: str | None) -> None:
+        self.reasons.append(reason)
+        self.rejected.append(text)
 
     def verdict(self, transcript: Transcript, parsed: ParsedVerdict | None, *, is_injection_suspected: bool) -> Verdict:
         """The row of `raw.verdicts`; without `parsed` it is an invalid one, for the last reason."""
@@ -47,6 +59,7 @@ class Hearing:
         metadata = {
             "flags": list(parsed.flags) if parsed else [],
             "reasons": self.reasons,
+            "rejected": self.rejected,
             "finish_reason": last.completion.finish_reason if last else None,
             "served_model": served_model if served_model != self.seat.judge.model else None,
             "cost_details": dict(last.completion.cost_details) if last and last.completion.cost_details else None,
@@ -56,6 +69,7 @@ class Hearing:
             debate_id=transcript.debate_id,
             judge_id=self.seat.judge.id,
             panel_position=self.seat.position,
+            presented_first=self.seat.first or (transcript.turns[0].side if transcript.turns else None),
             is_valid=parsed is not None,
             invalid_reason=None if parsed else self.reasons[-1],
             declared_winner=parsed.declared_winner if parsed else None,

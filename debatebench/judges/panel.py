@@ -12,10 +12,10 @@ from debatebench.schedule import replacement_judges
 
 if TYPE_CHECKING:
     from debatebench.calls import Ask
-    from debatebench.records import ScheduledDebate, Turn, Verdict
+    from debatebench.records import ScheduledDebate, Side, Turn, Verdict
     from debatebench.schedule import Plan
 
-__all__ = ["judge_debate"]
+__all__ = ["judge_debate", "panel_reason"]
 
 
 async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan, ask: Ask) -> list[Verdict]:
@@ -27,15 +27,28 @@ async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Pla
     """
     transcript = _transcript(debate, turns, plan)
     pool = iter(replacement_judges(plan, debate))
-    seats = [Seat(position, plan.judge(judge_id)) for position, judge_id in enumerate(debate.panel)]
+    seats = [
+        Seat(position, plan.judge(judge_id), first=_first(debate, plan, judge_id))
+        for position, judge_id in enumerate(debate.panel)
+    ]
     verdicts: list[Verdict] = []
     while seats:
         heard = await _hear(seats, transcript, plan, ask)
         verdicts += heard
         empty = [verdict.panel_position for verdict in heard if not verdict.is_valid]
         # zip takes from the pool only after it found an empty seat, so no judge of the pool gets lost.
-        seats = [Seat(at, plan.judge(judge_id), debate.panel[at]) for at, judge_id in zip(empty, pool, strict=False)]
+        seats = [
+            Seat(at, plan.judge(judge_id), debate.panel[at], _first(debate, plan, debate.panel[at]))
+            for at, judge_id in zip(empty, pool, strict=False)
+        ]
     return sorted(verdicts, key=lambda verdict: verdict.panel_position)
+
+
+def _first(debate: ScheduledDebate, plan: Plan, judge_id: str) -> Side | None:
+    """The side that the seat of a judge of the panel is shown first; whoever replaces the judge takes it over."""
+    if not plan.options.swap_order:
+        return None
+    return "con" if judge_id in debate.con_first else "pro"
 
 
 def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> Transcript:
@@ -64,3 +77,10 @@ async def _hear(seats: Sequence[Seat], transcript: Transcript, plan: Plan, ask: 
             raise result
         verdicts.append(result)
     return verdicts
+
+
+def panel_reason(seats: int, verdicts: Sequence[Verdict]) -> str:
+    """Why a panel is not complete, in a sentence."""
+    invalid = ", ".join(f"{v.judge_id}: {v.invalid_reason}" for v in verdicts if not v.is_valid)
+    valid = sum(verdict.is_valid for verdict in verdicts)
+    return f"{valid} of {seats} judges gave a valid verdict ({invalid}) and the pool has no other."

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 __all__ = [
@@ -34,6 +35,7 @@ LOCAL_PARAMETERS = frozenset(
         "leniency",
         "malformed",
         "noise",
+        "order_bias",
         "skill",
         "structured_output",
         "verbosity",
@@ -52,7 +54,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Request:
     """What is asked of a provider, the same for every attempt. It names no address and holds no key."""
 
@@ -78,6 +80,10 @@ class Request:
 
     def sha256(self) -> str:
         """Hash of the canonical JSON text; equal requests have equal hashes."""
+        return self._sha256
+
+    @cached_property
+    def _sha256(self) -> str:
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 

@@ -7,14 +7,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from debatebench.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.config import ModelConfig
 
-__all__ = ["PROFILES", "Profile", "completions_url", "key_for"]
+__all__ = ["PROFILES", "Profile", "completions_url", "key_for", "key_variable", "proxy_for", "proxy_secrets"]
 
 _SUFFIX = "/chat/completions"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9a-f:.]+", re.IGNORECASE)
@@ -28,13 +28,17 @@ class Profile:
     key_variable: str | None = None
     reports_usd: bool = False
     """It returns `usage.cost` in USD when asked for it."""
+    lists_prices: bool = False
+    """Its list of models says what each costs per token."""
     takes_schema: bool = False
     """Its models take `response_format` of type `json_schema`, or it drops the field for those that do not."""
     token_limit_field: str = "max_tokens"  # noqa: S105
 
 
 PROFILES: dict[str, Profile] = {
-    "openrouter": Profile("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_usd=True, takes_schema=True),
+    "openrouter": Profile(
+        "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_usd=True, lists_prices=True, takes_schema=True
+    ),
     # OpenAI's newer models refuse `max_tokens`; the older ones take both names.
     "openai": Profile(
         "https://api.openai.com/v1",
@@ -100,6 +104,54 @@ def key_for(member: ModelConfig, environ: Mapping[str, str]) -> str | None:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UsageError(f"The environment variable {variable} holds characters that no key has; set it anew.")
     return key
+
+
+def proxy_for(member: ModelConfig, url: str, environ: Mapping[str, str]) -> str | None:
+    """The proxy that requests to `url` go through, or None: only with `environment_proxies`, and never for loopback.
+
+    `HTTPS_PROXY` and `HTTP_PROXY` count by the scheme of `url`, then `ALL_PROXY`, and `NO_PROXY` names hosts that are
+    asked directly (`*`, a name with everything below it, or an address); the names may be in lower case. Raises
+    `UsageError` that names the variable when it holds no http or https address.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    if not member.environment_proxies or _is_loopback(host) or _is_excepted(host, _setting(environ, "NO_PROXY")[1]):
+        return None
+    for variable in (f"{parts.scheme}_proxy".upper(), "ALL_PROXY"):
+        name, address = _setting(environ, variable)
+        if not address:
+            continue
+        address = address if "://" in address else f"http://{address}"
+        try:
+            proxy = urlsplit(address)
+            is_usable = proxy.scheme in ("http", "https") and bool(proxy.hostname) and proxy.port != 0
+        except ValueError:
+            is_usable = False
+        if not is_usable:
+            raise UsageError(
+                f"'{member.id}' is asked through the proxy of the environment, and {name} is not an http or https "
+                "address; set it anew, or take out `environment_proxies`."
+            )
+        return address
+    return None
+
+
+def proxy_secrets(proxy: str | None) -> tuple[str, ...]:
+    """The password in a proxy's address, as it is written and as it is meant; nobody is to see either."""
+    password = urlsplit(proxy or "").password
+    return tuple({password, unquote(password)}) if password else ()
+
+
+def _setting(environ: Mapping[str, str], name: str) -> tuple[str, str]:
+    """(name, value) of an environment variable that may be written in lower case, as proxies usually are."""
+    found = next((each for each in (name.lower(), name) if environ.get(each, "").strip()), name)
+    return found, environ.get(found, "").strip()
+
+
+def _is_excepted(host: str, exceptions: str) -> bool:
+    """Whether `NO_PROXY` names `host`, or a domain that it is in."""
+    names = [name.strip().lower().lstrip(".") for name in exceptions.split(",")]
+    return any(name == "*" or host == name or host.endswith(f".{name}") for name in names if name)
 
 
 def _is_loopback(host: str) -> bool:

@@ -66,13 +66,14 @@ _HALO = 0.5
 class JudgeTraits:
     """A judge's leanings, in points of the scale, and the probability of a malformed first answer.
 
-    `bias` favours pro, `leniency` both, `length_bias` the longer side (per doubling of the ratio, at most one);
-    `noise` is a standard deviation, by default 5 % of the scale.
+    `bias` favours pro, `leniency` both, `length_bias` the longer side (per doubling of the ratio, at most one),
+    `order_bias` the side whose speeches are shown first; `noise` is a standard deviation, by default 5 % of the scale.
     """
 
     bias: float = 0.0
     leniency: float = 0.0
     length_bias: float = 0.0
+    order_bias: float = 0.0
     noise: float | None = None
     malformed: float = 0.0
 
@@ -83,6 +84,7 @@ class JudgeTraits:
             number(parameters, "bias", 0.0, -1e6, 1e6),
             number(parameters, "leniency", 0.0, -1e6, 1e6),
             number(parameters, "length_bias", 0.0, -1e6, 1e6),
+            number(parameters, "order_bias", 0.0, -1e6, 1e6),
             number(parameters, "noise", 0.0, 0.0, 1e6) if "noise" in parameters else None,
             number(parameters, "malformed", 0.0, 0.0, 1.0),
         )
@@ -176,6 +178,7 @@ def _verdict(rng: Random, traits: JudgeTraits, question: Question, speeches: tup
             span = float(most - least)
             noise = (0.05 * span if traits.noise is None else traits.noise) * (0.8 * mood + 0.6 * rng.gauss(0.0, 1.0))
             leaning = traits.leniency + (traits.bias if side == "pro" else 0.0)
+            leaning += traits.order_bias if speeches and side == speeches[0][0] else 0.0
             leaning += traits.length_bias * sign * max(-1.0, min(1.0, ratio))
             felt = float(least) + span * (0.08 + 0.84 * qualities.of_dimension(name)) + leaning + noise
             scores[side][name] = _on_scale(felt, least, most)

@@ -196,7 +196,7 @@ def _line(section: Section, rows: Sequence[Row]) -> Spec:
 
 
 def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
-    """One named point per row."""
+    """One named point per row; a line joins those that are on the frontier, where the section says which."""
     columns = [section.role("x"), section.role("y")]
     names = [row[section.role("label")] for row in rows]
     hover = [
@@ -226,7 +226,26 @@ def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
         number_axis(section, each) | {"title": {"text": title or column_name(section, each)}}
         for each, title in zip(columns, titles, strict=True)
     )
-    return {"data": [trace], "layout": frame(420, x_axis, y_axis, showlegend=False)}
+    traces = [*_frontier(section, rows, columns), trace]
+    return {"data": traces, "layout": frame(420, x_axis, y_axis, showlegend=False)}
+
+
+def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> list[Spec]:
+    """The line through the points whose `frontier` is true, in steps: beyond a point it is the best until the next."""
+    if "frontier" not in section.roles:
+        return []
+    places = sorted((*(as_number(row[each]) for each in columns),) for row in rows if row[section.role("frontier")])
+    line = {"color": series_colour(0), "width": 1, "dash": "dot", "shape": "hv"}
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": [x for x, _ in places],
+            "y": [y for _, y in places],
+            "line": line,
+            "hoverinfo": "skip",
+        }
+    ]
 
 
 def _dots(section: Section, rows: Sequence[Row]) -> Spec:

@@ -28,7 +28,7 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "bars": (("label", "values"), ()),
     "heatmap": (("x", "y", "value"), ("shade", "count")),
     "line": (("x", "y", "series"), ()),
-    "scatter": (("x", "y", "label"), ()),
+    "scatter": (("x", "y", "label"), ("frontier",)),
     "dots": (("label", "value"), ("low", "high")),
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
 }
@@ -118,11 +118,12 @@ class Page:
     """A page, or one for each run, or one for each debate; `path` and `title` say `{run_tag}` and `{debate_id}`.
 
     Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the most pages
-    of debates for each run.
+    of debates for each run. A site with fewer than `least_runs` runs goes without the page.
 
-    A query sees `$run_tag` (of a page of the whole site: the run that was asked for, or the newest) and
-    `$linked_debates`, the number of debates of the run that have a page. Queries of pages for each debate run once for
-    all of them: they see `$debate_ids` and must give `debate_id`.
+    A query sees `$run_tag` (of a page of the whole site: the run that was asked for, or the newest),
+    `$previous_run_tag`, the run of the site that was made before it, or null, and `$linked_debates`, the number of
+    debates of the run that have a page. Queries of pages for each debate run once for all of them: they see
+    `$debate_ids` and must give `debate_id`.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Page:
     sections: tuple[Section, ...]
     limit: int
     position: int
+    least_runs: int = 0
 
 
 def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
@@ -149,7 +151,7 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 
 
 def _page(name: str, file: Setting) -> Page:
-    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position"))
+    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs"))
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
     sections = tuple(_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
@@ -167,6 +169,7 @@ def _page(name: str, file: Setting) -> Page:
         sections=sections,
         limit=file.at_key("limit").whole(200, least=0),
         position=file.at_key("position").whole(100, least=0),
+        least_runs=file.at_key("least_runs").whole(0, least=0),
     )
 
 

@@ -65,11 +65,12 @@ class Site:
 
 
 class _Place(NamedTuple):
-    """Which page of the site it is: the run and the debate that it is about."""
+    """Which page of the site it is: the run and the debate that it is about, and the run that was made before."""
 
     page: Page
     run: Run | None
     debate_id: str | None
+    previous: Run | None = None
 
 
 class _Result(NamedTuple):
@@ -101,23 +102,35 @@ def _slug(name: str, safe: re.Pattern[str]) -> str:
 
 def render_pages(site: Site) -> Iterator[tuple[str, str]]:
     """Every page of the site: its path and its HTML."""
-    for page in site.pages:
+    for page in _shown_pages(site):
         if page.for_each == "site":
             # The newest run that has something to rate.
             newest = next((run for run in site.runs if run.count_decided), site.runs[0] if site.runs else None)
-            yield _single(site, _Place(page, newest, None))
+            yield _single(site, _Place(page, newest, None, _previous(site, newest)))
         elif page.for_each == "run":
             for run in site.runs:
-                yield _single(site, _Place(page, run, None))
+                yield _single(site, _Place(page, run, None, _previous(site, run)))
         else:
             for run in site.runs:
                 yield from _debates(site, page, run)
+
+
+def _previous(site: Site, run: Run | None) -> Run | None:
+    """The run that was made before another, of those that have something to rate."""
+    older = site.runs[site.runs.index(run) + 1 :] if run else []
+    return next((each for each in older if each.count_decided), None)
+
+
+def _shown_pages(site: Site) -> list[Page]:
+    """The pages that the site has runs enough for."""
+    return [page for page in site.pages if len(site.runs) >= page.least_runs]
 
 
 def _single(site: Site, place: _Place) -> tuple[str, str]:
     """A page whose queries are its own."""
     params = {
         "run_tag": place.run.tag if place.run else None,
+        "previous_run_tag": place.previous.tag if place.previous else None,
         "linked_debates": len(place.run.debates) if place.run else 0,
     }
     return _page(site, place, [_ask(site, section, params, section.limit) for section in place.page.sections])
@@ -213,7 +226,10 @@ def _path(page: Page, run: Run | None, debate_id: str | None) -> str:
 
 def _words(place: _Place) -> dict[str, str]:
     """What the placeholders of titles and texts stand for."""
-    words = {"run_tag": place.run.tag if place.run else ""}
+    words = {
+        "run_tag": place.run.tag if place.run else "",
+        "previous_run_tag": place.previous.tag if place.previous else "",
+    }
     if place.run and place.debate_id is not None:
         words |= {"debate_id": place.debate_id, "motion": place.run.debates[place.debate_id]}
     return words
@@ -227,6 +243,8 @@ def _fill(text: str, words: Mapping[str, str]) -> str:
 def _params(place: _Place) -> list[tuple[str, str]]:
     """The values of a page's parameters, in words."""
     params = [("run_tag", f"'{place.run.tag}'")] if place.run else []
+    if place.previous and any("$previous_run_tag" in section.query for section in place.page.sections):
+        params.append(("previous_run_tag", f"'{place.previous.tag}'"))
     if place.page.for_each == "debate":
         params.append(("debate_ids", "the list of the debates that have a page"))
     return params
@@ -288,7 +306,7 @@ def _crumbs(site: Site, place: _Place, root: str) -> list[tuple[str, str]]:
 def _tabs(site: Site, place: _Place, root: str) -> list[tuple[str, str, bool]]:
     """The pages about the same run, and which of them this one is."""
     kind = "site" if place.page.for_each == "site" else "run"
-    pages = [page for page in site.pages if page.for_each == kind and page.nav]
+    pages = [page for page in _shown_pages(site) if page.for_each == kind and page.nav]
     if len(pages) < 2:
         return []
     return [(page.nav or "", root + _path(page, place.run, None), page is place.page) for page in pages]

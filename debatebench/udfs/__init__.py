@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from debatebench.udfs import ratings
+from debatebench.udfs import agreement, bradley_terry, ratings, significance
 from debatebench.udfs.sql_function import SqlFunction
 
 if TYPE_CHECKING:
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "SqlFunction", "fingerprint", "named_in", "register"]
 
-FUNCTIONS: Mapping[str, SqlFunction] = {**ratings.FUNCTIONS}
+FUNCTIONS: Mapping[str, SqlFunction] = {
+    **agreement.FUNCTIONS,
+    **bradley_terry.FUNCTIONS,
+    **ratings.FUNCTIONS,
+    **significance.FUNCTIONS,
+}
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -40,11 +46,36 @@ def register(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = None)
     wanted = sorted(FUNCTIONS if names is None else names)
     if not wanted:
         return
+    from duckdb.func import SPECIAL
+
     known = {name for (name,) in con.execute("select function_name from duckdb_functions()").fetchall()}
     for name in wanted:
         if name not in known:
             function = FUNCTIONS[name]
-            con.create_function(name, function.call, list(function.parameters), function.returns)
+            con.create_function(
+                name, _callable(name), list(function.parameters), function.returns, null_handling=SPECIAL
+            )
+
+
+@cache
+def _callable(name: str) -> Callable[..., Any]:
+    """A function that gives null for a null argument, and its name with whatever it refuses.
+
+    DuckDB's own way with nulls forbids a function to find that there is no result.
+
+    Kept for the life of the process: DuckDB shares functions among the connections to a file, but forgets the Python
+    object with the connection that brought it, and the others crash.
+    """
+    call = FUNCTIONS[name].call
+
+    @wraps(call)
+    def called(*arguments: Any) -> Any:
+        try:
+            return None if None in arguments else call(*arguments)
+        except (ValueError, ArithmeticError) as error:
+            raise ValueError(f"{name}: {error}") from error
+
+    return called
 
 
 def fingerprint(name: str) -> str:

@@ -33,6 +33,7 @@ turn_expenses as (
         total_tokens,
         cost_usd,
         cost_source,
+        cast(null as decimal(18, 10)) as possible_cost_usd,
         cost_usd is null as is_unpriced
 
     from turns
@@ -53,6 +54,7 @@ verdict_expenses as (
         total_tokens,
         cost_usd,
         cost_source,
+        cast(null as decimal(18, 10)) as possible_cost_usd,
         cost_usd is null as is_unpriced
 
     from verdicts
@@ -103,9 +105,13 @@ unused_expenses as (
         total_tokens,
         cost_usd,
         cost_source,
+        possible_cost_usd,
         -- Where the provider declined or never saw the request, nothing was billed.
         cost_usd is null
-        and status in ('answered', 'empty', 'refused', 'oversize', 'ambiguous') as is_unpriced
+        and (
+            status in ('answered', 'empty', 'refused', 'oversize', 'ambiguous')
+            or possible_cost_usd is not null
+        ) as is_unpriced
 
     from unused_calls
 

@@ -47,6 +47,7 @@ final as (
         debates.repetition,
         debates.status,
         debates.status_reason,
+        debates.refused_by,
         panel_winners.winner,
         panel_winners.count_pro,
         panel_winners.count_con,

@@ -1,4 +1,4 @@
--- One row per debater of a run, ranked by Elo; a debater without a rated debate has no rating and no rank.
+-- One row per debater of a run, ranked by Bradley–Terry; a debater without a rated debate has no rating and no rank.
 with
 
 debaters as (
@@ -10,6 +10,12 @@ debaters as (
 runs as (
 
     select * from staging.stg_runs
+
+),
+
+bradley_terry as (
+
+    select * from ratings.bradley_terry
 
 ),
 
@@ -43,7 +49,7 @@ debater_costs as (
 
 ),
 
-ranks as (
+elo_ranks as (
 
     select
         run_tag,
@@ -139,9 +145,15 @@ final as (
 
     select
         debaters.run_tag,
-        ranks.rank,
+        bradley_terry.rank,
+        bradley_terry.rank_low,
+        bradley_terry.rank_high,
         debaters.model_id,
-        elo.rating,
+        bradley_terry.rating,
+        bradley_terry.ci_low,
+        bradley_terry.ci_high,
+        elo_ranks.rank as elo_rank,
+        elo.rating as elo_rating,
         coalesce(elo.games, 0) as games,
         coalesce(elo.wins, 0) as wins,
         coalesce(elo.losses, 0) as losses,
@@ -161,13 +173,17 @@ final as (
     inner join runs
         on debaters.run_tag = runs.run_tag
 
+    left join bradley_terry
+        on debaters.run_tag = bradley_terry.run_tag
+        and debaters.model_id = bradley_terry.model_id
+
     left join elo
         on debaters.run_tag = elo.run_tag
         and debaters.model_id = elo.model_id
 
-    left join ranks
-        on debaters.run_tag = ranks.run_tag
-        and debaters.model_id = ranks.model_id
+    left join elo_ranks
+        on debaters.run_tag = elo_ranks.run_tag
+        and debaters.model_id = elo_ranks.model_id
 
     left join side_win_rates
         on debaters.run_tag = side_win_rates.run_tag

@@ -171,7 +171,8 @@ expense_totals as (
         sum(case when cost_source = 'estimated' then cost_usd end) as estimated_cost_usd,
         count(case when purpose = 'turn' and is_unpriced then 1 end) as count_unpriced_turns,
         count(case when purpose = 'verdict' and is_unpriced then 1 end) as count_unpriced_verdicts,
-        count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls
+        count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls,
+        sum(possible_cost_usd) as possible_cost_usd
 
     from expenses
 
@@ -215,6 +216,7 @@ final as (
         coalesce(expense_totals.count_unpriced_turns, 0) as count_unpriced_turns,
         coalesce(expense_totals.count_unpriced_verdicts, 0) as count_unpriced_verdicts,
         coalesce(expense_totals.count_unpriced_calls, 0) as count_unpriced_calls,
+        expense_totals.possible_cost_usd,
         runs.elo_initial_rating,
         runs.elo_k_factor,
         runs.min_games_for_display

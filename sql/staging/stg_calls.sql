@@ -30,6 +30,7 @@ final as (
         coalesce(total_tokens, prompt_tokens + completion_tokens) as total_tokens,
         cost as cost_usd,
         cost_source,
+        possible_cost as possible_cost_usd,
         finish_reason,
         served_model,
         serving_provider,

@@ -22,6 +22,7 @@ final as (
         debate_seed,
         status,
         status_reason,
+        refused_by,
         created_at,
         judges_expected,
         judges_actual,

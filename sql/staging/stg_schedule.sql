@@ -18,7 +18,8 @@ final as (
         con_model_id,
         repetition,
         debate_seed,
-        panel
+        panel,
+        con_first
 
     from source
 

@@ -14,6 +14,7 @@ final as (
         debate_id,
         judge_id,
         panel_position,
+        presented_first,
         is_valid,
         invalid_reason,
         declared_winner,

@@ -1,0 +1,291 @@
+"""Commands that set two runs, or two benchmark versions, side by side: compare, gate."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
+from debatebench.errors import RegressionError
+
+if TYPE_CHECKING:
+    from debatebench.comparison import Comparison
+    from debatebench.gate import GateResult
+
+__all__ = ["compare", "gate"]
+
+Rows = Sequence[Mapping[str, Any]]
+
+_NAME = "A run tag or benchmark version; run:NAME or version:NAME where a name is both."
+_CHANGES = ("baseline_value", "candidate_value", "difference", "ci_low", "ci_high")
+_DECIMALS = {"rating": 1, "rank": 0, "win_rate": 3, "mean_score": 2, "dimension_score": 2, "cost_usd": 6}
+_CAPTIONS = {
+    "rating": "Bradley–Terry ratings",
+    "win_rate": "Win rates",
+    "mean_score": "Mean scores",
+    "cost_usd": "Cost of a debater's own turns in a debate, USD",
+    "agreement": "Agreement of the judges: share of pairs of a panel that named the same winner",
+}
+_MOST_FLIPPED = 10
+_LONGEST = 60
+
+
+def compare(
+    context: typer.Context,
+    baseline: Annotated[str, typer.Argument(help=f"What to compare with. {_NAME}")],
+    candidate: Annotated[str, typer.Argument(help="What to compare.")],
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Print settings that are the same, every dimension and flipped debate, too.")
+    ] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Compare two runs or benchmark versions: are they like for like, and what changed, with intervals."""
+    comparison = _comparison(context, baseline, candidate)
+    if output is Format.JSON:
+        _print_json(_as_data(comparison))
+    elif output is Format.CSV:
+        _print_rows(comparison.debaters, output)
+    else:
+        _print_comparison(comparison, show_all, output)
+    _note_unfinished(comparison)
+
+
+def gate(
+    context: typer.Context,
+    baseline: Annotated[str, typer.Option("--baseline", help=f"What to compare with. {_NAME}")],
+    candidate: Annotated[str, typer.Option("--candidate", help="What to let through, or not.")],
+    max_drop: Annotated[float, typer.Option("--max-drop", min=0, help="Most points that a rating may fall.")] = 25.0,
+    max_win_rate_drop: Annotated[
+        float | None, typer.Option("--max-win-rate-drop", min=0, max=1, help="Most that a win rate may fall: 0.05.")
+    ] = None,
+    max_score_drop: Annotated[
+        float | None, typer.Option("--max-score-drop", min=0, help="Most points that a mean score may fall.")
+    ] = None,
+    max_cost_increase: Annotated[
+        float | None, typer.Option("--max-cost-increase", min=0, help="Most that a debate may cost more: 0.2 is 20 %.")
+    ] = None,
+    max_agreement_drop: Annotated[
+        float | None,
+        typer.Option("--max-agreement-drop", min=0, max=1, help="Most that the agreement of judges may fall: 0.1."),
+    ] = None,
+    debater: Annotated[
+        list[str] | None, typer.Option("--debater", help="Look at this debater only; may come several times.")
+    ] = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Let debaters that the candidate lacks pass.")
+    ] = False,
+    require_comparable: Annotated[
+        bool, typer.Option("--require-comparable", help="Fail when the two are not known to be like for like.")
+    ] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Fail with exit code 6 when the candidate is worse than the baseline, beyond a limit and beyond chance."""
+    from debatebench.gate import Limits
+    from debatebench.gate import gate as hold_against
+
+    comparison = _comparison(context, baseline, candidate)
+    limits = Limits(max_drop, max_win_rate_drop, max_score_drop, max_cost_increase, max_agreement_drop)
+    result = hold_against(
+        comparison,
+        limits,
+        debaters=debater or (),
+        allow_missing=allow_missing,
+        require_comparable=require_comparable,
+    )
+    summary = _summary(comparison, result)
+    if output is Format.JSON:
+        _print_json(_gate_data(comparison, result, summary))
+    elif output is Format.CSV:
+        _print_rows(_gate_data(comparison, result, summary)["checks"], output)
+    else:
+        _print_checks(result, output)
+    for warning in result.warnings:
+        note(f"Warning: {warning}.")
+    if not result.is_passed:
+        raise RegressionError(summary)
+    note(summary)
+
+
+def _comparison(context: typer.Context, baseline: str, candidate: str) -> Comparison:
+    from debatebench.comparison import compare as compare_subjects
+    from debatebench.comparison import find_subject
+    from debatebench.query import open_for_reading
+
+    with open_for_reading(workspace_of(context).database) as con:
+        return compare_subjects(con, find_subject(con, baseline), find_subject(con, candidate))
+
+
+def _note_unfinished(comparison: Comparison) -> None:
+    for run in comparison.unfinished:
+        note(
+            f"Warning: run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} "
+            "debates are complete."
+        )
+
+
+# --- data -------------------------------------------------------------------------------------------------------------
+
+
+def _print_json(value: Any) -> None:
+    from debatebench.tables import json_text
+
+    sys.stdout.write(json_text(value, indent=2) + "\n")
+
+
+def _as_data(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as one object; its rows are those of the SQL models."""
+    from dataclasses import asdict
+
+    return {
+        "baseline": asdict(comparison.baseline),
+        "candidate": asdict(comparison.candidate),
+        "comparability": {**comparison.verdict, "items": comparison.items},
+        "debaters": comparison.debaters,
+        "judges": comparison.judges,
+        "panels": comparison.panels,
+        "debates": {**comparison.debates, "flipped_debates": comparison.flipped},
+        "sql_models": comparison.sql_models,
+        "unfinished": comparison.unfinished,
+    }
+
+
+def _gate_data(comparison: Comparison, result: GateResult, summary: str) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "is_passed": result.is_passed,
+        "summary": summary,
+        "baseline": asdict(comparison.baseline),
+        "candidate": asdict(comparison.candidate),
+        "comparability": comparison.verdict,
+        "checks": [{**asdict(check), "is_too_small": check.is_too_small} for check in result.checks],
+        "failures": result.failures,
+        "warnings": result.warnings,
+    }
+
+
+def _summary(comparison: Comparison, result: GateResult) -> str:
+    """The outcome on one line."""
+    if result.is_passed:
+        return f"Passed: {comparison.candidate} against {comparison.baseline}, {len(result.checks)} checks."
+    return f"{comparison.candidate} fails against {comparison.baseline}: {'; '.join(result.failures)}."
+
+
+# --- for people -------------------------------------------------------------------------------------------------------
+
+
+def _print_comparison(comparison: Comparison, show_all: bool, output: Format) -> None:
+    """The tables that a person reads, one under the other."""
+    typer.echo(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.")
+    typer.echo(comparison.verdict["explanation"])
+    typer.echo(f"Winners of both: {', '.join(comparison.sql_models.values())}.")
+    items = [item for item in comparison.items if show_all or item["state"] != "same"]
+    if items:
+        _caption("Settings" if show_all else "Settings that are not the same", output)
+        _print_rows([_item_row(item) for item in items], output)
+    for measure in ("rating", "win_rate", "mean_score"):
+        _print_measure(comparison, measure, output)
+    _print_dimensions(comparison, show_all, output)
+    _print_measure(comparison, "cost_usd", output)
+    for row in comparison.panels:
+        if row["measure"] == "agreement":
+            _caption(_CAPTIONS["agreement"], output)
+            _print_rows([_picked(row, (*_CHANGES, "method"))], output)
+    if comparison.judges:
+        _caption("Judges: agreement with the rest of the panel, lean to pro (-1 to 1), leniency", output)
+        names = ("judge_id", "measure", *_CHANGES, "method")
+        _print_rows([_picked(row, names) for row in comparison.judges], output)
+    _print_flipped(comparison, show_all, output)
+
+
+def _print_measure(comparison: Comparison, measure: str, output: Format) -> None:
+    rows = [row for row in comparison.debaters if row["measure"] == measure]
+    if not rows:
+        return
+    ranks = {row["model_id"]: row for row in comparison.debaters if row["measure"] == "rank"}
+    _caption(_CAPTIONS[measure], output)
+    table = []
+    for row in rows:
+        shown = _picked(row, ("model_id", *_CHANGES, "method"))
+        if measure == "rating":
+            rank = ranks[row["model_id"]]
+            shown |= {"rank": f"{_place(rank['baseline_value'])} → {_place(rank['candidate_value'])}"}
+        table.append(shown)
+    _print_rows(table, output)
+
+
+def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) -> None:
+    """All scores by dimension, or those that changed for certain."""
+    rows = [row for row in comparison.debaters if row["measure"] == "dimension_score"]
+    changed = [row for row in rows if row["ci_low"] is not None and (row["ci_low"] > 0 or row["ci_high"] < 0)]
+    shown = rows if show_all else changed
+    if shown:
+        caption = "Scores by dimension"
+        _caption(caption if show_all else f"{caption}: {len(changed)} of {len(rows)} whose interval excludes 0", output)
+        _print_rows([_picked(row, ("model_id", "dimension", *_CHANGES, "method")) for row in shown], output)
+
+
+def _print_flipped(comparison: Comparison, show_all: bool, output: Format) -> None:
+    debates = comparison.debates
+    if not debates["matched"]:
+        _caption("They have no debate in common: no topic with the same debaters on the same sides.", output)
+        return
+    rate = f" ({debates['flip_rate']:.1%})" if debates["flip_rate"] is not None else ""
+    _caption(
+        f"Of {debates['decided']} debates that both decided, {debates['flipped']}{rate} have another winner", output
+    )
+    rows = comparison.flipped if show_all else comparison.flipped[:_MOST_FLIPPED]
+    names = ("topic_id", "pro_model_id", "con_model_id", "repetition", "baseline_winner", "candidate_winner")
+    if rows:
+        _print_rows([{name: row[name] for name in names} for row in rows], output)
+    if len(rows) < len(comparison.flipped):
+        note(f"{len(rows)} of {len(comparison.flipped)} flipped debates are shown; --all shows all.")
+
+
+def _caption(text: str, output: Format) -> None:
+    """What the next table shows; in Markdown a table begins after an empty line."""
+    typer.echo(f"\n{text}\n" if output is Format.MARKDOWN else f"\n{text}")
+
+
+def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "item": item["item"],
+        "state": item["state"],
+        "baseline": _short(item["baseline_value"]),
+        "candidate": _short(item["candidate_value"]),
+    }
+
+
+def _print_checks(result: GateResult, output: Format) -> None:
+    """One table for each measure."""
+    names = ("outcome", "model_id", *_CHANGES, "allowed", "detectable")
+    for measure in dict.fromkeys(check.measure for check in result.checks):
+        own = [check for check in result.checks if check.measure == measure]
+        _caption(_CAPTIONS[measure], output)
+        rows = [{name: _rounded(measure, getattr(check, name)) for name in names} for check in own]
+        _print_rows(rows, output)
+
+
+def _picked(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: _rounded(row["measure"], row[name]) for name in names}
+
+
+def _rounded(measure: str, value: Any) -> Any:
+    """No more digits than mean something."""
+    return round(value, _DECIMALS.get(measure, 3)) if isinstance(value, float) else value
+
+
+def _place(rank: float | None) -> str:
+    return "–" if rank is None else f"{rank:.0f}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _print_rows(rows: Rows, output: Format) -> None:
+    """Rows that all have the same columns."""
+    print_rows(list(rows[0]) if rows else [], [list(row.values()) for row in rows], output)

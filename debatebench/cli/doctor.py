@@ -1,0 +1,54 @@
+"""`debatebench doctor`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
+from debatebench.errors import DamagedDataError
+
+__all__ = ["doctor"]
+
+
+def doctor(
+    context: typer.Context,
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Look at this run only; default: all.")] = None,
+    salvage: Annotated[
+        bool, typer.Option("--salvage", help="Copy what is sound of damaged journals to new files beside them.")
+    ] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Say what is damaged, missing, ambiguous or not landed; exit code 3 when data is damaged."""
+    from debatebench.doctor import Finding, examine
+
+    workspace = workspace_of(context)
+    found = examine(workspace, run_tag)
+    if found or output is not Format.TABLE:
+        print_rows(Finding.columns(), [finding.row() for finding in found], output)
+    counts = Counter(finding.finding for finding in found)
+    note(", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "Everything is sound.")
+    damaged = [finding for finding in found if finding.is_damage]
+    if salvage:
+        broken = {finding.run_tag for finding in damaged if finding.finding == "damaged_line"}
+        _salvage([workspace.journal / f"{tag}.jsonl" for tag in sorted(broken)])
+    if damaged:
+        raise DamagedDataError(f"{len(damaged):,} findings are damage, the first: {damaged[0].place}.")
+
+
+def _salvage(journals: list[Path]) -> None:
+    """Save what can be saved, and say what to do with it."""
+    from debatebench.doctor import salvage
+
+    for journal in journals:
+        saved = salvage(journal)
+        if saved is None:
+            continue
+        note(f"{saved.events:,} events of {journal} are in {saved.target}, {saved.lost:,} are lost. To go on:")
+        note(f"  mv '{journal}' '{journal}.damaged' && mv '{saved.target}' '{journal}'")
+        note(f"  debatebench run --run-tag {journal.stem} …   (the same arguments as before; it asks what is missing)")
+    if not journals:
+        note("No journal has a damaged line, so there is nothing to salvage.")

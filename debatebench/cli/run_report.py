@@ -1,0 +1,81 @@
+"""How a session of a run ended, printed: what is there, what is missing and why, and what it cost against the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from debatebench.cli.common import Format, note, print_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from debatebench.budget import Spending
+    from debatebench.estimate import Estimate
+    from debatebench.progress import Progress
+    from debatebench.runner import RunReport
+
+__all__ = ["note_costs", "note_costs_so_far", "note_missing", "print_report"]
+
+_MOST_REASONS = 20
+
+
+def print_report(report: RunReport, output: Format) -> None:
+    """Print how the run ended, and what is missing. Counts are of this session, sums of money of the whole run."""
+    progress = report.progress
+    spent = progress.ledger.total
+    row: dict[str, Any] = {
+        "run_tag": report.run_tag,
+        "planned": report.planned,
+        "complete": report.complete,
+        "missing": len(report.missing),
+        "answered_calls": progress.calls_answered,
+        "failed_attempts": progress.calls_failed,
+        "billed_usd": spent.billed,
+        "estimated_usd": spent.estimated,
+        "unknown_attempts": spent.unknown,
+        "possible_usd": _possible(spent),
+        "planned_usd": report.estimate.cost_usd,
+    }
+    print_rows(list(row), [list(row.values())], output)
+    note_costs(progress, report.estimate)
+    if report.ambiguous_calls:
+        note(f"{report.ambiguous_calls} calls were in flight when a session ended; they may have been billed twice.")
+    note_missing(progress)
+
+
+def _possible(spent: Spending) -> Any:
+    """What the unknown attempts cost at most; unknown as soon as nothing bounds one of them."""
+    return None if spent.unbounded else spent.possible
+
+
+def note_costs(progress: Progress, expected: Estimate | None) -> None:
+    """Say what the whole run has cost so far, and how that compares with what was expected of it."""
+    spent = progress.ledger.total
+    note(f"Cost so far: {spent.summary()}")
+    if expected is None or expected.cost_usd is None:
+        return
+    share = f" ({spent.known / expected.cost_usd:.0%} of it)" if expected.cost_usd else ""
+    part = f"; {', '.join(expected.unpriced)} not included" if expected.unpriced else ""
+    note(f"The whole plan was expected to cost about {expected.cost_usd:.4f} USD{share}{part}.")
+
+
+def note_costs_so_far(journal: Path) -> None:
+    """Say what a run that has begun has cost, for comparing it with the plan; nothing where none has."""
+    from debatebench.journal import has_begun, read_journal
+    from debatebench.resume import Resume
+
+    if not journal.exists() or not has_begun(journal):
+        return
+    resume = Resume()
+    for event in read_journal(journal):
+        resume.see(event)
+    note(f"This run has begun: {len(resume.complete_debates):,} debates are complete.")
+    note(f"Cost so far: {resume.ledger.total.summary()}")
+
+
+def note_missing(progress: Progress) -> None:
+    """Say which debates are missing and why; only the first of many."""
+    for debate_id, reason in progress.missing[:_MOST_REASONS]:
+        note(f"missing {debate_id}: {reason}")
+    if len(progress.missing) > _MOST_REASONS:
+        note(f"… and {len(progress.missing) - _MOST_REASONS} more; `debatebench doctor` lists them all.")

@@ -1,0 +1,206 @@
+"""How many games does it take? Power of the tests of difference, and what it means in debates.
+
+Power is the chance that a test finds a difference that is there. 0.8 is customary, at a threshold (`alpha`) of 0.05.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect
+from functools import lru_cache
+
+from debatebench.stats.distributions import (
+    binomial_cdf,
+    binomial_pmf,
+    noncentral_t_rejects,
+    normal_quantile,
+    t_quantile,
+)
+
+__all__ = [
+    "debates_needed",
+    "design_effect",
+    "detectable_effect",
+    "detectable_win_rate",
+    "elo_gap",
+    "games_needed",
+    "sign_test_power",
+]
+
+# Beyond this many games the approximation is off by less than 2 %, and trying each number of games takes long.
+_MOST_TRIED = 1_000
+_MOST = 10**9
+
+
+def sign_test_power(games: int, win_rate: float, alpha: float = 0.05) -> float:
+    """The chance that the exact two-sided sign test finds that a debater who wins at `win_rate` is no equal.
+
+        P(X <= c) + P(X >= n - c),   X ~ Binomial(n, win_rate),
+        c the largest with 2 P(Y <= c) <= alpha,   Y ~ Binomial(n, ½),   n decisive games
+
+    0 where no outcome of so few games would be significant (below 6 games at 0.05).
+    """
+    _check(alpha)
+    _check_rate(win_rate)
+    critical = _critical_wins(games, alpha)
+    return _two_tails(critical, games, win_rate) if critical >= 0 else 0.0
+
+
+@lru_cache(maxsize=4096)
+def games_needed(win_rate: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
+    """Decisive games from which on the exact sign test finds with `power` that `win_rate` is not ½.
+
+    Power climbs in a zigzag, because numbers of games are whole; this is the smallest number from which it never falls
+    below `power` again. Above 1,000 games it is the normal approximation with its correction for continuity,
+
+        n (1 + sqrt(1 + 2 / (n d)))² / 4,  n = ((z(1-α/2) / 2 + z(power) sqrt(w (1-w))) / d)²,  d = |win_rate - ½|
+
+    (J. Fleiss, B. Levin and M. Paik, Statistical Methods for Rates and Proportions, 2003). `None` for equals, whom no
+    number of games tells apart.
+    """
+    _check(alpha, power)
+    _check_rate(win_rate)
+    distance = abs(win_rate - 0.5)
+    if distance == 0:
+        return None
+    z_alpha, z_power = normal_quantile(1 - alpha / 2), normal_quantile(power)
+    spread = math.sqrt(win_rate * (1 - win_rate))
+    plain = max((0.5 * z_alpha + z_power * spread) / distance, 0.0) ** 2
+    smooth = plain / 4 * (1 + math.sqrt(1 + 2 / (plain * distance))) ** 2 if plain else 0.0
+    if smooth > _MOST_TRIED:
+        return math.ceil(smooth)
+    # Power falls while the number of games grows and that of critical wins does not, so it is least before each step.
+    steps = _steps(alpha)
+    for critical in reversed(range(min(bisect(steps, 1.1 * smooth) + 20, len(steps) - 1))):
+        if _two_tails(critical, steps[critical + 1] - 1, win_rate) < power:
+            return steps[critical + 1]
+    return steps[0]
+
+
+@lru_cache(maxsize=4096)
+def detectable_win_rate(games: int, power: float = 0.8, alpha: float = 0.05) -> float | None:
+    """The smallest win rate above ½ that the exact sign test tells from ½ with `power` in so many decisive games.
+
+    By halving, to 1e-10. `None` where no outcome of so few games would be significant.
+    """
+    _check(alpha, power)
+    critical = _critical_wins(games, alpha)
+    if critical < 0:
+        return None
+    low, high = 0.5, 1.0
+    while high - low > 1e-10:
+        middle = 0.5 * (low + high)
+        if _two_tails(critical, games, middle) < power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@lru_cache(maxsize=4096)
+def detectable_effect(pairs: int, power: float = 0.8, alpha: float = 0.05) -> float | None:
+    """The smallest mean difference that a paired t test finds with `power`, in standard deviations of the differences.
+
+    This is Cohen's dz, from the noncentral t distribution with `pairs` - 1 degrees of freedom and noncentrality
+    dz · sqrt(pairs) (J. Cohen, Statistical Power Analysis, 1988). By halving, to 1e-10. `None` below two pairs.
+    """
+    _check(alpha, power)
+    if not 0 <= pairs <= _MOST:
+        raise ValueError(f"pairs are counted from 0 to a billion, not {pairs}")
+    if pairs < 2:
+        return None
+    df, root = pairs - 1, math.sqrt(pairs)
+    critical = t_quantile(1 - alpha, df)
+    if power <= alpha:
+        return 0.0
+    low, high = 0.0, 1.0
+    while noncentral_t_rejects(high * root, df, critical) < power:
+        low, high = high, 2 * high
+    while high - low > 1e-10 * max(1.0, high):
+        middle = 0.5 * (low + high)
+        if noncentral_t_rejects(middle * root, df, critical) < power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def debates_needed(games: int, tie_rate: float, effect: float = 1.0) -> int | None:
+    """Debates that yield the information of `games` independent decisive games: ⌈games · effect / (1 - tie_rate)⌉.
+
+    `effect` is the `design_effect`. `None` when every debate is tied, or no number of games is enough.
+    """
+    if not 0 <= tie_rate <= 1:
+        raise ValueError(f"a rate of ties lies between 0 and 1, not at {tie_rate:g}")
+    if effect <= 0:
+        raise ValueError(f"a design effect is above 0, not {effect:g}")
+    # Rounded first, so that 10 / (1 - 0.9) is 100 and not 101.
+    return None if tie_rate == 1 else math.ceil(round(games * effect / (1 - tie_rate), 6))
+
+
+def design_effect(debates_per_topic: float, correlation: float) -> float:
+    """How many debates carry the information of one independent debate: 1 + (m - 1) · correlation.
+
+    L. Kish, Survey Sampling, 1965. `correlation` is that of two debates on one topic (the intraclass correlation); m
+    debates are held on each.
+    """
+    if debates_per_topic < 1:
+        raise ValueError(f"there is at least one debate per topic, not {debates_per_topic:g}")
+    if not -1 <= correlation <= 1:
+        raise ValueError(f"a correlation lies between -1 and 1, not at {correlation:g}")
+    return 1 + (debates_per_topic - 1) * correlation
+
+
+def elo_gap(win_rate: float) -> float | None:
+    """The difference in Elo ratings that predicts this win rate: 400 log10(w / (1 - w)). `None` at 0 and 1."""
+    _check_rate(win_rate)
+    return 400 * math.log10(win_rate / (1 - win_rate)) if 0 < win_rate < 1 else None
+
+
+def _critical_wins(games: int, alpha: float) -> int:
+    """The most wins, on the losing side, that are still significant; -1 where none is."""
+    if not 0 <= games <= _MOST:
+        raise ValueError(f"games are counted from 0 to a billion, not {games}")
+    low, high = -1, games // 2
+    while low < high:
+        middle = (low + high + 1) // 2
+        if 2 * binomial_cdf(middle, games, 0.5) <= alpha:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@lru_cache(maxsize=16)
+def _steps(alpha: float) -> tuple[int, ...]:
+    """Element c is the number of games from which c wins are critical: the smallest n with 2 P(Y <= c) <= alpha.
+
+    Counts games up one at a time, by which P(Y <= c) falls by P(Y = c) / 2.
+    """
+    steps: list[int] = []
+    tail, games = 0.0, 0
+    while not steps or steps[-1] <= 1.1 * _MOST_TRIED + 100:
+        if steps:
+            tail -= 0.5 * binomial_pmf(len(steps) - 1, games, 0.5)
+        games += 1
+        following = binomial_pmf(len(steps), games, 0.5)
+        if 2 * (tail + following) <= alpha:
+            steps.append(games)
+            tail += following
+    return tuple(steps)
+
+
+def _two_tails(critical: int, games: int, win_rate: float) -> float:
+    """P(X <= critical) + P(X >= games - critical)."""
+    return binomial_cdf(critical, games, win_rate) + binomial_cdf(critical, games, 1 - win_rate)
+
+
+def _check(*probabilities: float) -> None:
+    for p in probabilities:
+        if not 0 < p < 1:
+            raise ValueError(f"a threshold and a power lie between 0 and 1, not at {p:g}")
+
+
+def _check_rate(win_rate: float) -> None:
+    if not 0 <= win_rate <= 1:
+        raise ValueError(f"a win rate lies between 0 and 1, not at {win_rate:g}")

@@ -1,0 +1,75 @@
+-- One row per subject of comparisons and debate: what makes it the same debate as one of another run.
+with
+
+runs as (
+
+    select * from staging.stg_runs
+
+),
+
+debates as (
+
+    select * from staging.stg_debates
+
+),
+
+topics as (
+
+    select * from staging.stg_topics
+
+),
+
+debates_of_runs as (
+
+    select
+        debates.run_tag,
+        debates.debate_id,
+        debates.topic_id,
+        topics.motion,
+        debates.pro_model_id,
+        debates.con_model_id,
+        -- Imports do not number the repetitions of a debate; there the order in the source does.
+        coalesce(
+            debates.repetition,
+            row_number() over (
+                partition by debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id
+                order by debates.source_position, debates.debate_id
+            ) - 1
+        ) as repetition
+
+    from debates
+
+    left join topics
+        on debates.run_tag = topics.run_tag
+        and debates.topic_id = topics.topic_id
+
+    where debates.pro_model_id is not null and debates.con_model_id is not null
+
+),
+
+final as (
+
+    select
+        'run' as kind,
+        run_tag as subject,
+        *
+
+    from debates_of_runs
+
+    union all
+
+    select
+        'version' as kind,
+        runs.benchmark_version as subject,
+        debates_of_runs.*
+
+    from debates_of_runs
+
+    inner join runs
+        on debates_of_runs.run_tag = runs.run_tag
+
+    where runs.benchmark_version is not null
+
+)
+
+select * from final

@@ -1,0 +1,78 @@
+-- One row per judge and debater of one family: the same maker, or the same line of models.
+with
+
+judges as (
+
+    select * from staging.stg_judges
+
+),
+
+debaters as (
+
+    select * from staging.stg_debaters
+
+),
+
+configured as (
+
+    select
+        run_tag,
+        'judge' as role,
+        judge_id as id,
+        lower(coalesce(model_name, judge_id)) as name,
+        lower(provider) as provider,
+        is_simulated
+
+    from judges
+
+    union all
+
+    select
+        run_tag,
+        'debater' as role,
+        model_id as id,
+        lower(coalesce(model_name, model_id)) as name,
+        lower(provider) as provider,
+        is_simulated
+
+    from debaters
+
+),
+
+-- A name may say its maker (openai/gpt-5); a provider is one only if it serves nobody else's models.
+families as materialized (
+
+    select
+        run_tag,
+        role,
+        id,
+        case
+            when name like '%/%' then split_part(name, '/', 1)
+            when provider not in ('openrouter', 'http', 'simulated') then provider
+        end as maker,
+        nullif(regexp_extract(name, '(^|/)([a-z]{3,})[^/]*$', 2), '') as line
+
+    from configured
+
+    where not is_simulated
+
+),
+
+final as (
+
+    select
+        judges.run_tag,
+        judges.id as judge_id,
+        debaters.id as model_id
+
+    from families as judges
+
+    inner join families as debaters
+        on judges.run_tag = debaters.run_tag
+        and (judges.maker = debaters.maker or judges.line = debaters.line)
+
+    where judges.role = 'judge' and debaters.role = 'debater'
+
+)
+
+select * from final

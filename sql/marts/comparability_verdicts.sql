@@ -1,0 +1,72 @@
+-- One row per pair of subjects: whether they are like for like, and what to distrust where they are not.
+with
+
+run_comparability as (
+
+    select * from marts.run_comparability
+
+),
+
+counts as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        count(case when state = 'different' and affects = 'everything' then 1 end) as count_spoiling,
+        count(case when state = 'unknown' and affects = 'everything' then 1 end) as count_doubtful,
+        list_sort(list({'position': position, 'item': item, 'state': state, 'effect': effect})) as items
+
+    from run_comparability
+
+    group by baseline_kind, baseline, candidate_kind, candidate
+
+),
+
+named as (
+
+    select
+        *,
+        list_transform(list_filter(items, lambda each: each.state = 'different'), lambda each: each.item)
+            as differing_items,
+        list_transform(list_filter(items, lambda each: each.state = 'unknown'), lambda each: each.item)
+            as unknown_items,
+        list_transform(list_filter(items, lambda each: each.state = 'different'), lambda each: each.effect)
+            as effects
+
+    from counts
+
+),
+
+final as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        case
+            when count_spoiling > 0 then 'not_like_for_like'
+            when count_doubtful > 0 then 'unknown'
+            else 'like_for_like'
+        end as verdict,
+        differing_items,
+        unknown_items,
+        concat_ws(
+            ' ',
+            case
+                when count_spoiling > 0 then 'Not like for like.'
+                when count_doubtful > 0 then 'Nobody can tell whether they are like for like.'
+                else 'Like for like.'
+            end,
+            'Different: ' || nullif(array_to_string(differing_items, ', '), '') || '.',
+            nullif(array_to_string(effects, ' '), ''),
+            'Unknown: ' || nullif(array_to_string(unknown_items, ', '), '') || '.'
+        ) as explanation
+
+    from named
+
+)
+
+select * from final

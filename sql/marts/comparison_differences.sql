@@ -1,0 +1,279 @@
+-- One row per pair of subjects, debater or judge, and measure: both values and their difference with a 95 % interval.
+with
+
+sides as (
+
+    select * from intermediate.int_comparison_sides
+
+),
+
+measured_cells as (
+
+    select * from marts.measured_cells
+
+),
+
+topics as (
+
+    select * from staging.stg_topics
+
+),
+
+t_quantiles as (
+
+    select * from intermediate.int_t_quantiles
+
+),
+
+-- A topic that says something else is another topic, whatever its id.
+cells as (
+
+    select
+        sides.baseline_kind,
+        sides.baseline,
+        sides.candidate_kind,
+        sides.candidate,
+        measured_cells.role,
+        measured_cells.member_id,
+        measured_cells.measure,
+        measured_cells.dimension,
+        measured_cells.topic_id,
+        topics.motion,
+        cast(sum(case when sides.side = 'baseline' then measured_cells.count_debates end) as bigint)
+            as baseline_debates,
+        cast(sum(case when sides.side = 'candidate' then measured_cells.count_debates end) as bigint)
+            as candidate_debates,
+        sum(case when sides.side = 'baseline' then measured_cells.total end) as baseline_total,
+        sum(case when sides.side = 'candidate' then measured_cells.total end) as candidate_total
+
+    from sides
+
+    inner join measured_cells
+        on sides.run_tag = measured_cells.run_tag
+
+    left join topics
+        on measured_cells.run_tag = topics.run_tag
+        and measured_cells.topic_id = topics.topic_id
+
+    group by
+        sides.baseline_kind,
+        sides.baseline,
+        sides.candidate_kind,
+        sides.candidate,
+        measured_cells.role,
+        measured_cells.member_id,
+        measured_cells.measure,
+        measured_cells.dimension,
+        measured_cells.topic_id,
+        topics.motion,
+        measured_cells.pro_model_id,
+        measured_cells.con_model_id
+
+),
+
+-- What repetitions of one debate give is averaged, so that a pair is a pair however often either side held it.
+topics_of_pairs as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        role,
+        member_id,
+        measure,
+        dimension,
+        cast(sum(baseline_debates) as bigint) as baseline_debates,
+        cast(sum(candidate_debates) as bigint) as candidate_debates,
+        sum(baseline_total) as baseline_total,
+        sum(candidate_total) as candidate_total,
+        count(baseline_total + candidate_total) as count_pairs,
+        sum(
+            case when candidate_total is not null then
+                cast(cast(baseline_total as double) / baseline_debates as decimal(38, 12))
+            end
+        ) as paired_baseline_total,
+        sum(
+            case when baseline_total is not null then
+                cast(cast(candidate_total as double) / candidate_debates as decimal(38, 12))
+            end
+        ) as paired_candidate_total
+
+    from cells
+
+    group by
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        role,
+        member_id,
+        measure,
+        dimension,
+        topic_id,
+        motion
+
+),
+
+means as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        role,
+        member_id,
+        measure,
+        dimension,
+        count(baseline_total) as baseline_topics,
+        count(candidate_total) as candidate_topics,
+        count(case when count_pairs > 0 then 1 end) as paired_topics,
+        coalesce(cast(sum(baseline_debates) as bigint), 0) as baseline_debates,
+        coalesce(cast(sum(candidate_debates) as bigint), 0) as candidate_debates,
+        cast(sum(count_pairs) as bigint) as count_pairs,
+        cast(sum(baseline_total) as double) / sum(baseline_debates) as baseline_mean,
+        cast(sum(candidate_total) as double) / sum(candidate_debates) as candidate_mean,
+        cast(sum(paired_baseline_total) as double) / nullif(sum(count_pairs), 0) as paired_baseline_mean,
+        cast(sum(paired_candidate_total) as double) / nullif(sum(count_pairs), 0) as paired_candidate_mean,
+        cast(sum(paired_candidate_total - paired_baseline_total) as double) / nullif(sum(count_pairs), 0)
+            as paired_difference,
+        list(
+            {
+                'baseline_debates': baseline_debates,
+                'baseline_total': cast(baseline_total as double),
+                'candidate_debates': candidate_debates,
+                'candidate_total': cast(candidate_total as double),
+                'count_pairs': count_pairs,
+                'paired_difference': cast(paired_candidate_total - paired_baseline_total as double)
+            }
+        ) as topics
+
+    from topics_of_pairs
+
+    group by baseline_kind, baseline, candidate_kind, candidate, role, member_id, measure, dimension
+
+),
+
+-- How far the total of each topic is from what it would be at the mean, squared. Summed as decimals, so that the order
+-- of the topics does not matter; a topic that has no part in a sum is null there.
+squares as (
+
+    select
+        *,
+        cast(
+            list_sum(
+                list_transform(
+                    topics,
+                    lambda topic: cast(
+                        power(topic.baseline_total - topic.baseline_debates * baseline_mean, 2) as decimal(38, 15)
+                    )
+                )
+            ) as double
+        ) as baseline_squares,
+        cast(
+            list_sum(
+                list_transform(
+                    topics,
+                    lambda topic: cast(
+                        power(topic.candidate_total - topic.candidate_debates * candidate_mean, 2) as decimal(38, 15)
+                    )
+                )
+            ) as double
+        ) as candidate_squares,
+        cast(
+            list_sum(
+                list_transform(
+                    topics,
+                    lambda topic: cast(
+                        power(topic.paired_difference - topic.count_pairs * paired_difference, 2) as decimal(38, 15)
+                    )
+                )
+            ) as double
+        ) as paired_squares
+
+    from means
+
+),
+
+-- The error of a mean over debates that are alike within their topic: with G topics and n debates,
+-- sqrt(G / (G - 1) * sum of squares) / n.
+errors as (
+
+    select
+        *,
+        case when baseline_topics > 1 then
+            sqrt(baseline_squares * baseline_topics / (baseline_topics - 1)) / baseline_debates
+        end as baseline_error,
+        case when candidate_topics > 1 then
+            sqrt(candidate_squares * candidate_topics / (candidate_topics - 1)) / candidate_debates
+        end as candidate_error,
+        case when paired_topics > 1 then
+            sqrt(paired_squares * paired_topics / (paired_topics - 1)) / count_pairs
+        end as paired_error
+
+    from squares
+
+),
+
+-- One topic says nothing about others, so that pairs on one topic are not worth more than what is unpaired.
+chosen as (
+
+    select
+        *,
+        case
+            when baseline_debates = 0 then 'only in the candidate'
+            when candidate_debates = 0 then 'only in the baseline'
+            when paired_topics > 1 then 'paired'
+            else 'unpaired'
+        end as method,
+        case when paired_topics > 1 then paired_baseline_mean else baseline_mean end as baseline_value,
+        case when paired_topics > 1 then paired_candidate_mean else candidate_mean end as candidate_value,
+        case when paired_topics > 1 then paired_difference else candidate_mean - baseline_mean end as difference,
+        case
+            when paired_topics > 1 then paired_error
+            else sqrt(power(baseline_error, 2) + power(candidate_error, 2))
+        end as error,
+        case when paired_topics > 1 then paired_topics else least(baseline_topics, candidate_topics) end
+            as count_topics
+
+    from errors
+
+),
+
+final as (
+
+    select
+        chosen.baseline_kind,
+        chosen.baseline,
+        chosen.candidate_kind,
+        chosen.candidate,
+        chosen.role,
+        chosen.member_id,
+        chosen.measure,
+        chosen.dimension,
+        chosen.method,
+        -- The sums are exact to twelve decimals.
+        round(chosen.baseline_value, 12) as baseline_value,
+        round(chosen.candidate_value, 12) as candidate_value,
+        round(chosen.difference, 12) as difference,
+        round(chosen.difference - t_quantiles.t_95 * chosen.error, 12) as ci_low,
+        round(chosen.difference + t_quantiles.t_95 * chosen.error, 12) as ci_high,
+        round(case when t_quantiles.t_95 is not null then chosen.error end, 12) as standard_error,
+        t_quantiles.df as degrees_of_freedom,
+        chosen.baseline_debates,
+        chosen.candidate_debates,
+        case when chosen.method = 'paired' then chosen.count_pairs else 0 end as count_pairs,
+        chosen.count_topics
+
+    from chosen
+
+    -- Without any spread over fewer than six topics there is no interval: not even a sign test could tell.
+    left join t_quantiles
+        on least(chosen.count_topics - 1, 1000) = t_quantiles.df
+        and chosen.difference is not null
+        and (chosen.error > 0 or chosen.count_topics > 5)
+
+)
+
+select * from final

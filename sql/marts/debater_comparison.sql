@@ -1,0 +1,233 @@
+-- One row per pair of subjects, debater and measure: rating, rank, win rate, scores, cost per debate.
+with
+
+pairs as (
+
+    select * from intermediate.int_comparison_pairs
+
+),
+
+baseline_ratings as (
+
+    select * from marts.comparison_ratings
+
+),
+
+candidate_ratings as (
+
+    select * from marts.comparison_ratings
+
+),
+
+differences as (
+
+    select * from marts.comparison_differences
+
+),
+
+rated_sides as (
+
+    select
+        pairs.*,
+        baseline_ratings.model_id,
+        'baseline' as side,
+        baseline_ratings.rating,
+        baseline_ratings.ci_low,
+        baseline_ratings.ci_high,
+        baseline_ratings.rank,
+        baseline_ratings.games
+
+    from pairs
+
+    inner join baseline_ratings
+        on pairs.baseline_kind = baseline_ratings.kind
+        and pairs.baseline = baseline_ratings.subject
+
+    union all
+
+    select
+        pairs.*,
+        candidate_ratings.model_id,
+        'candidate' as side,
+        candidate_ratings.rating,
+        candidate_ratings.ci_low,
+        candidate_ratings.ci_high,
+        candidate_ratings.rank,
+        candidate_ratings.games
+
+    from pairs
+
+    inner join candidate_ratings
+        on pairs.candidate_kind = candidate_ratings.kind
+        and pairs.candidate = candidate_ratings.subject
+
+),
+
+ratings as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        model_id,
+        max(case when side = 'baseline' then rating end) as baseline_rating,
+        max(case when side = 'baseline' then ci_low end) as baseline_low,
+        max(case when side = 'baseline' then ci_high end) as baseline_high,
+        max(case when side = 'baseline' then rank end) as baseline_rank,
+        max(case when side = 'baseline' then games end) as baseline_games,
+        max(case when side = 'candidate' then rating end) as candidate_rating,
+        max(case when side = 'candidate' then ci_low end) as candidate_low,
+        max(case when side = 'candidate' then ci_high end) as candidate_high,
+        max(case when side = 'candidate' then rank end) as candidate_rank,
+        max(case when side = 'candidate' then games end) as candidate_games
+
+    from rated_sides
+
+    group by baseline_kind, baseline, candidate_kind, candidate, model_id
+
+),
+
+-- The interval of a difference from those of its terms (Zou and Donner 2008), which need not be symmetric.
+rating_rows as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        model_id,
+        'rating' as measure,
+        baseline_rating as baseline_value,
+        candidate_rating as candidate_value,
+        candidate_rating - baseline_rating as difference,
+        candidate_rating - baseline_rating
+        - sqrt(power(candidate_rating - candidate_low, 2) + power(baseline_high - baseline_rating, 2)) as ci_low,
+        candidate_rating - baseline_rating
+        + sqrt(power(candidate_high - candidate_rating, 2) + power(baseline_rating - baseline_low, 2)) as ci_high,
+        baseline_games as baseline_debates,
+        candidate_games as candidate_debates
+
+    from ratings
+
+),
+
+rank_rows as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        model_id,
+        'rank' as measure,
+        cast(baseline_rank as double) as baseline_value,
+        cast(candidate_rank as double) as candidate_value,
+        cast(candidate_rank - baseline_rank as double) as difference,
+        null as ci_low,
+        null as ci_high,
+        baseline_games as baseline_debates,
+        candidate_games as candidate_debates
+
+    from ratings
+
+),
+
+rated_rows as (
+
+    select * from rating_rows
+
+    union all
+
+    select * from rank_rows
+
+),
+
+unioned as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        model_id,
+        measure,
+        cast(null as varchar) as dimension,
+        case
+            when baseline_value is null then 'only in the candidate'
+            when candidate_value is null then 'only in the baseline'
+            else 'ratings'
+        end as method,
+        baseline_value,
+        candidate_value,
+        difference,
+        ci_low,
+        ci_high,
+        (ci_high - ci_low) / (2 * 1.959964) as standard_error,
+        cast(null as bigint) as degrees_of_freedom,
+        coalesce(baseline_debates, 0) as baseline_debates,
+        coalesce(candidate_debates, 0) as candidate_debates,
+        0 as count_pairs,
+        cast(null as bigint) as count_topics
+
+    from rated_rows
+
+    union all
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        member_id as model_id,
+        measure,
+        nullif(dimension, '') as dimension,
+        method,
+        baseline_value,
+        candidate_value,
+        difference,
+        ci_low,
+        ci_high,
+        standard_error,
+        degrees_of_freedom,
+        baseline_debates,
+        candidate_debates,
+        count_pairs,
+        count_topics
+
+    from differences
+
+    where role = 'debater'
+
+),
+
+-- What is found in four comparisons of five at the 95 % level: half an interval, and 0.84 standard errors more.
+final as (
+
+    select
+        baseline_kind,
+        baseline,
+        candidate_kind,
+        candidate,
+        model_id,
+        measure,
+        dimension,
+        method,
+        baseline_value,
+        candidate_value,
+        difference,
+        ci_low,
+        ci_high,
+        standard_error,
+        degrees_of_freedom,
+        (ci_high - ci_low) / 2 + 0.841621 * standard_error as detectable_difference,
+        baseline_debates,
+        candidate_debates,
+        count_pairs,
+        count_topics
+
+    from unioned
+
+)
+
+select * from final

@@ -1,0 +1,167 @@
+-- One row per debater of a run: what it cost, what that bought, and whether anybody was both cheaper and better.
+with
+
+debater_costs as (
+
+    select * from marts.debater_costs
+
+),
+
+debates as (
+
+    select * from staging.stg_debates
+
+),
+
+bradley_terry as (
+
+    select * from ratings.bradley_terry
+
+),
+
+debater_statistics as (
+
+    select * from marts.debater_statistics
+
+),
+
+appearances as (
+
+    select
+        run_tag,
+        pro_model_id as model_id
+
+    from debates
+
+    union all
+
+    select
+        run_tag,
+        con_model_id as model_id
+
+    from debates
+
+),
+
+debates_held as (
+
+    select
+        run_tag,
+        model_id,
+        count(*) as count_debates
+
+    from appearances
+
+    group by run_tag, model_id
+
+),
+
+mean_ratings as (
+
+    select
+        run_tag,
+        -- Summed as decimals, because a sum of floats depends on the order of the rows.
+        cast(sum(cast(rating as decimal(18, 9))) as double) / count(*) as mean_rating
+
+    from bradley_terry
+
+    group by run_tag
+
+),
+
+-- A cost of which a part is not known is not known.
+known as (
+
+    select
+        debater_costs.run_tag,
+        debater_costs.model_id,
+        bradley_terry.rating,
+        bradley_terry.rating - mean_ratings.mean_rating as rating_above_mean,
+        coalesce(debater_statistics.games, 0) as games,
+        coalesce(debater_statistics.wins, 0) as wins,
+        coalesce(debates_held.count_debates, 0) as count_debates,
+        case
+            when debater_costs.count_unpriced_turns + debater_costs.count_unpriced_calls = 0
+                then
+                    coalesce(debater_costs.cost_usd, 0) + coalesce(debater_costs.unused_cost_usd, 0)
+        end as spent_usd
+
+    from debater_costs
+
+    left join bradley_terry
+        on debater_costs.run_tag = bradley_terry.run_tag
+        and debater_costs.model_id = bradley_terry.model_id
+
+    left join mean_ratings
+        on debater_costs.run_tag = mean_ratings.run_tag
+
+    left join debater_statistics
+        on debater_costs.run_tag = debater_statistics.run_tag
+        and debater_costs.model_id = debater_statistics.model_id
+
+    left join debates_held
+        on debater_costs.run_tag = debates_held.run_tag
+        and debater_costs.model_id = debates_held.model_id
+
+),
+
+prices as (
+
+    select
+        run_tag,
+        model_id,
+        rating,
+        rating_above_mean,
+        games,
+        wins,
+        count_debates,
+        spent_usd,
+        cast(spent_usd as double) / nullif(count_debates, 0) as usd_per_debate,
+        cast(spent_usd as double) / nullif(wins, 0) as usd_per_win
+
+    from known
+
+),
+
+beaten as (
+
+    select distinct
+        prices.run_tag,
+        prices.model_id
+
+    from prices
+
+    inner join prices as rivals
+        on prices.run_tag = rivals.run_tag
+        and rivals.usd_per_debate <= prices.usd_per_debate
+        and rivals.rating >= prices.rating
+        and (rivals.usd_per_debate < prices.usd_per_debate or rivals.rating > prices.rating)
+
+),
+
+final as (
+
+    select
+        prices.run_tag,
+        prices.model_id,
+        prices.rating,
+        prices.games,
+        prices.wins,
+        prices.count_debates,
+        prices.spent_usd,
+        prices.usd_per_debate,
+        prices.usd_per_win,
+        prices.rating_above_mean / nullif(prices.usd_per_debate, 0) as rating_per_usd,
+        case
+            when prices.rating is not null and prices.usd_per_debate is not null then beaten.model_id is null
+        end as is_on_frontier
+
+    from prices
+
+    left join beaten
+        on prices.run_tag = beaten.run_tag
+        and prices.model_id = beaten.model_id
+
+)
+
+select * from final

@@ -1,0 +1,162 @@
+-- One row per judge of a run with a valid verdict on a rated debate.
+with
+
+decided_debates as (
+
+    select * from marts.decided_debates
+
+),
+
+panel_winners as (
+
+    select * from marts.panel_winners
+
+),
+
+judge_verdicts as (
+
+    select * from marts.judge_verdicts
+
+),
+
+without_judge as (
+
+    select * from ratings.bradley_terry_without_judge
+
+),
+
+bradley_terry as (
+
+    select * from ratings.bradley_terry
+
+),
+
+votes as (
+
+    select
+        judge_verdicts.run_tag,
+        judge_verdicts.judge_id,
+        decided_debates.winner,
+        panel_winners.count_verdicts,
+        sign(
+            panel_winners.count_pro
+            - panel_winners.count_con
+            - case judge_verdicts.winner when 'pro' then 1 when 'con' then -1 else 0 end
+        ) as lead_without
+
+    from judge_verdicts
+
+    inner join decided_debates
+        on judge_verdicts.run_tag = decided_debates.run_tag
+        and judge_verdicts.debate_id = decided_debates.debate_id
+
+    inner join panel_winners
+        on judge_verdicts.run_tag = panel_winners.run_tag
+        and judge_verdicts.debate_id = panel_winners.debate_id
+
+    where judge_verdicts.is_valid and decided_debates.is_rated
+
+),
+
+flips as (
+
+    select
+        run_tag,
+        judge_id,
+        count(*) as count_debates,
+        count(case when count_verdicts = 1 then 1 end) as count_undecided_without,
+        count(
+            case
+                when count_verdicts > 1
+                and winner <> case when lead_without > 0 then 'pro' when lead_without < 0 then 'con' else 'tie' end
+                    then 1
+            end
+        ) as count_changed
+
+    from votes
+
+    group by run_tag, judge_id
+
+),
+
+moves as (
+
+    select
+        without_judge.run_tag,
+        without_judge.judge_id,
+        without_judge.model_id,
+        without_judge.rating_change,
+        without_judge.places_gained,
+        without_judge.is_separated,
+        without_judge.rank = 1 and without_judge.places_gained <> 0 as is_new_leader,
+        without_judge.rating < bradley_terry.ci_low or without_judge.rating > bradley_terry.ci_high as is_beyond,
+        row_number() over (
+            partition by without_judge.run_tag, without_judge.judge_id
+            order by without_judge.rating_change, without_judge.model_id
+        ) as place_from_below,
+        row_number() over (
+            partition by without_judge.run_tag, without_judge.judge_id
+            order by without_judge.rating_change desc, without_judge.model_id
+        ) as place_from_above
+
+    from without_judge
+
+    inner join bradley_terry
+        on without_judge.run_tag = bradley_terry.run_tag
+        and without_judge.model_id = bradley_terry.model_id
+
+),
+
+influence as (
+
+    select
+        run_tag,
+        judge_id,
+        count(*) as count_debaters,
+        count(case when places_gained <> 0 then 1 end) as count_moved,
+        max(abs(places_gained)) as most_places,
+        max(abs(rating_change)) as largest_rating_change,
+        count(case when is_beyond then 1 end) as count_beyond_interval,
+        count(case when is_new_leader then 1 end) > 0 as changes_leader,
+        -- Whom the judge lifts is who falls without it.
+        min(case when place_from_below = 1 then model_id end) as most_lifted,
+        min(rating_change) as least_change,
+        min(case when place_from_above = 1 then model_id end) as most_lowered,
+        max(rating_change) as greatest_change
+
+    from moves
+
+    group by run_tag, judge_id
+
+),
+
+final as (
+
+    select
+        flips.run_tag,
+        flips.judge_id,
+        flips.count_debates,
+        flips.count_changed,
+        flips.count_undecided_without,
+        cast(flips.count_changed as double)
+        / nullif(flips.count_debates - flips.count_undecided_without, 0) as change_rate,
+        influence.count_debaters,
+        influence.count_moved,
+        influence.most_places,
+        influence.largest_rating_change,
+        influence.count_beyond_interval,
+        influence.changes_leader,
+        case when influence.least_change < 0 then influence.most_lifted end as most_lifted_model_id,
+        case when influence.least_change < 0 then -influence.least_change end as most_lifted_by,
+        case when influence.greatest_change > 0 then influence.most_lowered end as most_lowered_model_id,
+        case when influence.greatest_change > 0 then influence.greatest_change end as most_lowered_by
+
+    from flips
+
+    left join influence
+        on flips.run_tag = influence.run_tag
+        and flips.judge_id = influence.judge_id
+
+)
+
+select * from final

@@ -1,0 +1,93 @@
+-- One row per judge that heard a pair of debates which differ in nothing but who stood on which side.
+with
+
+counted_verdicts as (
+
+    select * from marts.counted_verdicts
+
+),
+
+decided_debates as (
+
+    select * from marts.decided_debates
+
+),
+
+-- The nth debate one way round goes with the nth the other way round.
+verdicts as (
+
+    select
+        counted_verdicts.run_tag,
+        counted_verdicts.judge_id,
+        counted_verdicts.winner,
+        decided_debates.topic_id,
+        decided_debates.pro_model_id,
+        decided_debates.con_model_id,
+        row_number() over (
+            partition by
+                counted_verdicts.run_tag,
+                counted_verdicts.judge_id,
+                decided_debates.topic_id,
+                decided_debates.pro_model_id,
+                decided_debates.con_model_id
+            order by decided_debates.schedule_position nulls last, decided_debates.debate_id
+        ) as meeting
+
+    from counted_verdicts
+
+    inner join decided_debates
+        on counted_verdicts.run_tag = decided_debates.run_tag
+        and counted_verdicts.debate_id = decided_debates.debate_id
+
+    where decided_debates.is_rated
+
+),
+
+counts as (
+
+    select
+        verdicts.run_tag,
+        verdicts.judge_id,
+        count(*) as count_pairs,
+        count(case when verdicts.winner = 'pro' and swapped.winner = 'pro' then 1 end) as pro_both,
+        count(case when verdicts.winner = 'con' and swapped.winner = 'con' then 1 end) as con_both,
+        count(
+            case
+                when verdicts.winner = 'pro' and swapped.winner = 'con' then 1
+                when verdicts.winner = 'con' and swapped.winner = 'pro' then 1
+                when verdicts.winner = 'tie' and swapped.winner = 'tie' then 1
+            end
+        ) as consistent
+
+    from verdicts
+
+    inner join verdicts as swapped
+        on verdicts.run_tag = swapped.run_tag
+        and verdicts.judge_id = swapped.judge_id
+        and verdicts.topic_id = swapped.topic_id
+        and verdicts.pro_model_id = swapped.con_model_id
+        and verdicts.con_model_id = swapped.pro_model_id
+        and verdicts.meeting = swapped.meeting
+
+    where verdicts.pro_model_id < verdicts.con_model_id
+
+    group by verdicts.run_tag, verdicts.judge_id
+
+),
+
+final as (
+
+    select
+        run_tag,
+        judge_id,
+        count_pairs,
+        pro_both,
+        con_both,
+        consistent,
+        cast(consistent as double) / count_pairs as consistency_rate
+
+    from counts
+
+)
+
+select * from final

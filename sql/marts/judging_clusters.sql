@@ -1,0 +1,40 @@
+-- One row per decided debate: the group with which it is left out when intervals about judges are computed.
+with
+
+decided_debates as (
+
+    select * from marts.decided_debates
+
+),
+
+topic_counts as (
+
+    select
+        run_tag,
+        count(distinct topic_id) as count_topics
+
+    from decided_debates
+
+    group by run_tag
+
+),
+
+final as (
+
+    select
+        decided_debates.run_tag,
+        decided_debates.debate_id,
+        -- How topics differ cannot be seen from two of them.
+        case
+            when topic_counts.count_topics >= 3 then decided_debates.topic_id
+            else decided_debates.debate_id
+        end as cluster_id
+
+    from decided_debates
+
+    inner join topic_counts
+        on decided_debates.run_tag = topic_counts.run_tag
+
+)
+
+select * from final

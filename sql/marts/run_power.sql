@@ -1,0 +1,115 @@
+-- One row per run with a rated debate: what differences between debaters it can find, and which it has found.
+with
+
+differences as (
+
+    select * from marts.debater_differences
+
+),
+
+bradley_terry as (
+
+    select * from ratings.bradley_terry
+
+),
+
+places as (
+
+    select
+        run_tag,
+        model_id,
+        row_number() over (partition by run_tag order by rating desc, model_id) as place
+
+    from bradley_terry
+
+),
+
+neighbours as (
+
+    select
+        upper.run_tag,
+        count(*) as count_neighbours,
+        count(case when differences.is_told_apart then 1 end) as count_neighbours_apart,
+        coalesce(bool_or(upper.place = 1 and differences.is_told_apart), false) as is_leader_apart
+
+    from places as upper
+
+    inner join places as lower
+        on upper.run_tag = lower.run_tag
+        and upper.place + 1 = lower.place
+
+    inner join differences
+        on upper.run_tag = differences.run_tag
+        and least(upper.model_id, lower.model_id) = differences.model_a
+        and greatest(upper.model_id, lower.model_id) = differences.model_b
+
+    group by upper.run_tag
+
+),
+
+pairs as (
+
+    select
+        run_tag,
+        count(*) as count_pairs,
+        count(case when games > 0 then 1 end) as count_pairs_met,
+        count(case when is_told_apart then 1 end) as count_pairs_apart,
+        cast(sum(games) as double) / count(*) as mean_pair_games,
+        cast(floor(sum(a_wins + b_wins) / count(*)) as bigint) as pair_decisive_games,
+        cast(floor(sum(common_topics) / count(*)) as bigint) as pair_topics,
+        -- The spread by topic, pooled over pairs. Decimals, because a sum of floats depends on the order of the rows.
+        sqrt(
+            cast(sum(cast(win_rate_gap_se * win_rate_gap_se * common_topics as decimal(38, 12))) as double)
+            / nullif(count(win_rate_gap_se), 0)
+        ) as topic_spread
+
+    from differences
+
+    group by run_tag
+
+),
+
+detectable as (
+
+    select
+        *,
+        detectable_win_rate(pair_decisive_games, 0.8, 0.05) as direct_win_rate,
+        detectable_effect(pair_topics, 0.8, 0.05) * topic_spread as gap
+
+    from pairs
+
+),
+
+final as (
+
+    select
+        detectable.run_tag,
+        neighbours.count_neighbours + 1 as count_debaters,
+        detectable.count_pairs,
+        detectable.count_pairs_met,
+        detectable.count_pairs_apart,
+        neighbours.count_neighbours,
+        neighbours.count_neighbours_apart,
+        neighbours.is_leader_apart,
+        detectable.mean_pair_games,
+        detectable.direct_win_rate as detectable_direct_win_rate,
+        elo_gap(detectable.direct_win_rate) as detectable_direct_rating_gap,
+        case when detectable.gap < 1 then detectable.gap end as detectable_win_rate_gap,
+        case when detectable.gap < 1 then 2 * elo_gap(0.5 + detectable.gap / 2) end as detectable_rating_gap,
+        case
+            when detectable.count_pairs_apart = 0
+                then 'No two debaters are told apart: every difference in this run may be chance.'
+            when neighbours.count_neighbours_apart = 0
+                then 'No debater is told apart from the next in the ranking: only distant places mean something.'
+            when not neighbours.is_leader_apart
+                then 'The first place is not told apart from the second.'
+        end as warning
+
+    from detectable
+
+    inner join neighbours
+        on detectable.run_tag = neighbours.run_tag
+
+)
+
+select * from final

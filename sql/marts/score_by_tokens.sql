@@ -1,0 +1,133 @@
+-- One row per debater with a scored, metered debate: do its longer speeches score better?
+with
+
+turns as (
+
+    select * from staging.stg_turns
+
+),
+
+debate_means as (
+
+    select * from intermediate.int_debate_means
+
+),
+
+side_tokens as (
+
+    select
+        run_tag,
+        debate_id,
+        cast(sum(case when side = 'pro' then completion_tokens end) as double) as pro_tokens,
+        cast(sum(case when side = 'con' then completion_tokens end) as double) as con_tokens,
+        count(case when side = 'pro' and completion_tokens is null then 1 end) as pro_unmetered,
+        count(case when side = 'con' and completion_tokens is null then 1 end) as con_unmetered
+
+    from turns
+
+    group by run_tag, debate_id
+
+),
+
+debates as (
+
+    select
+        debate_means.run_tag,
+        debate_means.pro_model_id,
+        debate_means.con_model_id,
+        side_tokens.pro_tokens,
+        side_tokens.con_tokens,
+        debate_means.mean_pro,
+        debate_means.mean_con
+
+    from debate_means
+
+    inner join side_tokens
+        on debate_means.run_tag = side_tokens.run_tag
+        and debate_means.debate_id = side_tokens.debate_id
+
+    where
+        side_tokens.pro_unmetered + side_tokens.con_unmetered = 0
+        and side_tokens.pro_tokens is not null
+        and side_tokens.con_tokens is not null
+
+),
+
+sides as (
+
+    select
+        run_tag,
+        pro_model_id as model_id,
+        pro_tokens as tokens,
+        mean_pro as score,
+        pro_tokens - con_tokens as token_gap,
+        mean_pro - mean_con as score_gap
+
+    from debates
+
+    where pro_model_id <> con_model_id
+
+    union all
+
+    select
+        run_tag,
+        con_model_id as model_id,
+        con_tokens as tokens,
+        mean_con as score,
+        con_tokens - pro_tokens as token_gap,
+        mean_con - mean_pro as score_gap
+
+    from debates
+
+    where pro_model_id <> con_model_id
+
+),
+
+-- Rounded, because floats depend on the order of the rows in their last digits.
+correlations as (
+
+    select
+        run_tag,
+        model_id,
+        count(*) as count_debates,
+        cast(sum(tokens) as double) / count(*) as mean_tokens,
+        case when stddev_pop(tokens) > 0 and stddev_pop(score) > 1e-9 then round(corr(score, tokens), 9) end as correlation,
+        case
+            when stddev_pop(token_gap) > 0 and stddev_pop(score_gap) > 1e-9
+                then round(corr(score_gap, token_gap), 9)
+        end as gap_correlation,
+        case
+            when stddev_pop(token_gap) > 0 then round(regr_slope(score_gap, token_gap) * 100, 9)
+        end as gap_per_100_tokens
+
+    from sides
+
+    group by run_tag, model_id
+
+),
+
+final as (
+
+    select
+        run_tag,
+        model_id,
+        count_debates,
+        mean_tokens,
+        correlation,
+        gap_correlation,
+        -- Fisher's z: atanh of a correlation is nearly normal with variance 1 / (n - 3).
+        case
+            when count_debates > 3 and abs(gap_correlation) < 1
+                then tanh(atanh(gap_correlation) - 1.959963984540054 / sqrt(count_debates - 3))
+        end as gap_correlation_low,
+        case
+            when count_debates > 3 and abs(gap_correlation) < 1
+                then tanh(atanh(gap_correlation) + 1.959963984540054 / sqrt(count_debates - 3))
+        end as gap_correlation_high,
+        gap_per_100_tokens
+
+    from correlations
+
+)
+
+select * from final

@@ -1,0 +1,95 @@
+-- One row per debater of a run with a rated debate: its rating where ties have a chance of their own.
+with
+
+matchups as (
+
+    select * from ratings.matchups
+
+),
+
+runs as (
+
+    select * from staging.stg_runs
+
+),
+
+pair_counts as (
+
+    select
+        run_tag,
+        pro_code,
+        con_code,
+        cast(sum(pro_wins) as integer) as pro_wins,
+        cast(sum(ties) as integer) as ties,
+        cast(sum(con_wins) as integer) as con_wins
+
+    from matchups
+
+    group by run_tag, pro_code, con_code
+
+),
+
+debaters as (
+
+    select
+        run_tag,
+        pro_model_id as model_id,
+        pro_code as code
+
+    from matchups
+
+    union
+
+    select
+        run_tag,
+        con_model_id as model_id,
+        con_code as code
+
+    from matchups
+
+),
+
+fits as materialized (
+
+    select
+        pair_counts.run_tag,
+        davidson_ratings(
+            list(pair_counts.pro_code),
+            list(pair_counts.con_code),
+            list(pair_counts.pro_wins),
+            list(pair_counts.ties),
+            list(pair_counts.con_wins),
+            any_value(runs.elo_initial_rating)
+        ) as fit
+
+    from pair_counts
+
+    inner join runs
+        on pair_counts.run_tag = runs.run_tag
+
+    group by pair_counts.run_tag
+
+),
+
+final as (
+
+    select
+        debaters.run_tag,
+        debaters.model_id,
+        fits.fit.rating[debaters.code] as rating,
+        row_number() over (
+            partition by debaters.run_tag
+            order by fits.fit.rating[debaters.code] desc, debaters.model_id
+        ) as rank,
+        fits.fit.nu as nu,
+        fits.fit.tie_rate as tie_rate,
+        fits.fit.is_separated as is_separated
+
+    from debaters
+
+    inner join fits
+        on debaters.run_tag = fits.run_tag
+
+)
+
+select * from final

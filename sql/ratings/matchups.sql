@@ -1,0 +1,58 @@
+-- One row per run, topic and ordered pair of debaters with a rated debate.
+with
+
+elo_games as (
+
+    select * from ratings.elo_games
+
+),
+
+debates as (
+
+    select * from staging.stg_debates
+
+),
+
+counted as (
+
+    select
+        elo_games.run_tag,
+        debates.topic_id,
+        elo_games.pro_code,
+        elo_games.con_code,
+        any_value(elo_games.pro_model_id) as pro_model_id,
+        any_value(elo_games.con_model_id) as con_model_id,
+        count(case when elo_games.pro_score = 1 then 1 end) as pro_wins,
+        count(case when elo_games.pro_score = 0.5 then 1 end) as ties,
+        count(case when elo_games.pro_score = 0 then 1 end) as con_wins
+
+    from elo_games
+
+    inner join debates
+        on elo_games.run_tag = debates.run_tag
+        and elo_games.debate_id = debates.debate_id
+
+    group by elo_games.run_tag, debates.topic_id, elo_games.pro_code, elo_games.con_code
+
+),
+
+final as (
+
+    select
+        run_tag,
+        topic_id,
+        pro_model_id,
+        con_model_id,
+        -- Rating functions know topics, as they do debaters, by numbers from 1.
+        cast(dense_rank() over (partition by run_tag order by topic_id) as integer) as topic_code,
+        pro_code,
+        con_code,
+        cast(pro_wins as integer) as pro_wins,
+        cast(ties as integer) as ties,
+        cast(con_wins as integer) as con_wins
+
+    from counted
+
+)
+
+select * from final

@@ -1,0 +1,307 @@
+"""SQL models about debaters, over a tournament with planted differences, beside the pure functions."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import combinations, permutations
+from statistics import fmean
+from typing import Any
+
+import duckdb
+import pytest
+from scipy import stats as oracle
+
+from debatebench.landing import create_raw_tables, land_records
+from debatebench.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
+from debatebench.stats import power, significance
+from debatebench.transform.build import build
+from debatebench.transform.project import load_models
+from debatebench.workspace import packaged
+
+MODELS = (
+    "debater_topics",
+    "debater_statistics",
+    "debater_categories",
+    "debater_differences",
+    "debater_value",
+    "score_by_tokens",
+    "run_power",
+)
+STRENGTH = {"ace": 3.0, "even-1": 0.0, "even-2": 0.0, "prosecutor": 0.0, "wordy": 0.0}
+CATEGORIES = ("law", "health", None)
+Row = dict[str, Any]
+
+
+def planted(tag: str, topics: int, *, seed: int) -> list[Record]:
+    """Every ordered pair debates on every topic. `ace` is better; `prosecutor` is good as pro and bad as con;
+    `wordy` gains what it writes beyond its opponent."""
+    rng = random.Random(seed)
+    records: list[Record] = [Run(run_tag=tag, source="run", format="tournament")]
+    records += [
+        Topic(run_tag=tag, topic_id=f"t{n}", source_position=n, motion=f"Motion {n}.", category=CATEGORIES[n % 3])
+        for n in range(topics)
+    ]
+    records += [Debater(run_tag=tag, model_id=name) for name in STRENGTH]
+    records += [Judge(run_tag=tag, judge_id=name) for name in ("j1", "j2", "j3")]
+    records.append(Dimension(run_tag=tag, dimension="logic", source_position=0))
+    fixtures = [(n, *pair) for n in range(topics) for pair in permutations(STRENGTH, 2)]
+    for position, (topic, pro, con) in enumerate(fixtures):
+        debate_id = f"d{position:04}"
+        records.append(
+            Debate(
+                run_tag=tag,
+                debate_id=debate_id,
+                source_position=position,
+                schedule_position=position,
+                topic_id=f"t{topic}",
+                pro_model_id=pro,
+                con_model_id=con,
+            )
+        )
+        tokens = {side: rng.randrange(100, 900) for side in ("pro", "con")}
+        for index, (side, name) in enumerate((("pro", pro), ("con", con))):
+            turn = {"turn_index": index, "position": side, "side": side, "content": "text", "model_id": name}
+            metered = {
+                "completion_tokens": tokens[side],
+                "cost": Decimal(tokens[side]) / 1000,
+                "cost_source": "billed",
+            }
+            records.append(Turn.model_validate({"run_tag": tag, "debate_id": debate_id, **turn, **metered}))
+        lead = STRENGTH[pro] - STRENGTH[con] + 2.5 * ((pro == "prosecutor") + (con == "prosecutor"))
+        lead += 4 * ("wordy" in (pro, con)) * (tokens["pro"] - tokens["con"]) / 800
+        for seat in range(3):
+            seen = round(2 * (lead + rng.gauss(0, 1.5))) / 2
+            score = Score(dimension="logic", pro=Decimal(str(10 + seen / 2)), con=Decimal(str(10 - seen / 2)))
+            records.append(
+                Verdict(
+                    run_tag=tag,
+                    debate_id=debate_id,
+                    judge_id=f"j{seat + 1}",
+                    panel_position=seat,
+                    is_valid=True,
+                    scores=(score,),
+                )
+            )
+    return records
+
+
+def built(*runs: list[Record], threads: int = 2) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect(config={"threads": threads})
+    create_raw_tables(con)
+    for records in runs:
+        land_records(con, records[0].run_tag, records)
+    folder = packaged("sql")
+    project = load_models({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    build(con, project, select=[f"+{name}" for name in MODELS])
+    return con
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    connection = built(planted("planted", 12, seed=5), planted("one topic", 1, seed=6))
+    yield connection
+    connection.close()
+
+
+def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[Row]:
+    result = con.execute(sql)
+    names = [column[0] for column in result.description or []]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+@pytest.fixture(scope="module")
+def debates(con: duckdb.DuckDBPyConnection) -> list[Row]:
+    """Decided debates of the run with twelve topics, with points and scores of pro."""
+    return rows(
+        con,
+        """
+        select d.topic_id, t.category, d.pro_model_id as pro, d.con_model_id as con, m.mean_pro - m.mean_con as gap,
+            cast(case d.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as double) as points
+        from marts.decided_debates as d
+        join intermediate.int_debate_means as m using (run_tag, debate_id)
+        join staging.stg_topics as t using (run_tag, topic_id)
+        where run_tag = 'planted'
+        order by d.debate_id
+        """,
+    )
+
+
+def points_of(debates: list[Row], name: str, side: str | None = None) -> list[tuple[Row, float]]:
+    """The debates of a debater with its points in each."""
+    found = [(d, d["points"]) for d in debates if d["pro"] == name and side != "con"]
+    return found + [(d, 1 - d["points"]) for d in debates if d["con"] == name and side != "pro"]
+
+
+def fisher(one: list[float], two: list[float]) -> float | None:
+    """Of decisive debates."""
+    return significance.fisher_exact(one.count(1), one.count(0), two.count(1), two.count(0))
+
+
+def test_win_rates_and_intervals_are_those_of_the_functions(con: duckdb.DuckDBPyConnection, debates: list[Row]) -> None:
+    found = {row["model_id"]: row for row in rows(con, "from marts.debater_statistics where run_tag = 'planted'")}
+    assert found.keys() == STRENGTH.keys()
+    side_p = []
+    for name, row in found.items():
+        points = [p for _, p in points_of(debates, name)]
+        wilson = significance.wilson_interval(sum(points), len(points))
+        clustered = significance.cluster_mean(points, [d["topic_id"] for d, _ in points_of(debates, name)])
+        assert clustered is not None
+        assert row["win_rate"] == pytest.approx(fmean(points))
+        assert (row["win_rate_low"], row["win_rate_high"]) == pytest.approx(wilson)
+        assert row["topic_low"] == pytest.approx(max(clustered.ci_low or 0, 0))
+        assert row["topic_high"] == pytest.approx(min(clustered.ci_high or 1, 1))
+        pro, con_ = ([p for _, p in points_of(debates, name, side)] for side in ("pro", "con"))
+        assert (row["pro_low"], row["pro_high"]) == pytest.approx(significance.wilson_interval(sum(pro), len(pro)))
+        assert row["side_gap"] == pytest.approx(fmean(pro) - fmean(con_))
+        assert row["side_gap_p"] == pytest.approx(fisher(pro, con_))
+        side_p.append(row["side_gap_p"])
+    assert [r["side_gap_p_holm"] for r in found.values()] == pytest.approx(significance.holm(side_p))
+    assert [r["side_gap_p_bh"] for r in found.values()] == pytest.approx(significance.benjamini_hochberg(side_p))
+
+
+def test_a_debater_that_is_good_as_pro_only_stands_out(con: duckdb.DuckDBPyConnection) -> None:
+    found = rows(con, "from marts.debater_statistics where run_tag = 'planted' order by side_gap_p")
+    assert found[0]["model_id"] == "prosecutor"
+    assert found[0]["side_gap_p_holm"] < 1e-6
+    # Whoever meets it wins as pro and loses as con, so the others have something of a gap as well.
+    assert found[0]["side_gap"] > 2 * max(row["side_gap"] for row in found[1:])
+
+
+def test_the_schedule_of_the_best_is_the_weakest(con: duckdb.DuckDBPyConnection) -> None:
+    """In a full tournament everybody meets everybody but itself."""
+    ratings = dict(
+        con.execute("select model_id, rating from ratings.bradley_terry where run_tag = 'planted'").fetchall()
+    )
+    for row in rows(con, "from marts.debater_statistics where run_tag = 'planted'"):
+        others = [rating for name, rating in ratings.items() if name != row["model_id"]]
+        assert row["count_opponents"] == 4
+        assert row["mean_opponent_rating"] == pytest.approx(fmean(others))
+
+
+def test_categories_are_compared_with_all_others(con: duckdb.DuckDBPyConnection, debates: list[Row]) -> None:
+    found = rows(con, "from marts.debater_categories where run_tag = 'planted' order by model_id, category")
+    assert len(found) == len(STRENGTH) * 3
+    for row in found:
+        inside, outside = [], []
+        for debate, points in points_of(debates, row["model_id"]):
+            (inside if (debate["category"] or "uncategorized") == row["category"] else outside).append(points)
+        assert row["difference"] == pytest.approx(fmean(inside) - fmean(outside))
+        assert row["p"] == pytest.approx(fisher(inside, outside))
+    p_values = [row["p"] for row in found]
+    assert [row["p_holm"] for row in found] == pytest.approx(significance.holm(p_values))
+    assert [row["p_bh"] for row in found] == pytest.approx(significance.benjamini_hochberg(p_values))
+
+
+def test_differences_are_those_of_the_functions(con: duckdb.DuckDBPyConnection, debates: list[Row]) -> None:
+    found = rows(con, "from marts.debater_differences where run_tag = 'planted' order by model_a, model_b")
+    assert [(r["model_a"], r["model_b"]) for r in found] == list(combinations(sorted(STRENGTH), 2))
+    for row in found:
+        a, b = row["model_a"], row["model_b"]
+        met = [(d, 1 if d["pro"] == a else -1) for d in debates if {d["pro"], d["con"]} == {a, b}]
+        wins = [d["points"] if sign > 0 else 1 - d["points"] for d, sign in met]
+        assert row["wins_p"] == pytest.approx(significance.sign_test(wins.count(1), wins.count(0)))
+        if row["games_needed"] is not None:
+            rate = wins.count(1) / (wins.count(1) + wins.count(0))
+            assert row["games_needed"] == power.games_needed(rate)
+            assert row["debates_needed"] == power.debates_needed(row["games_needed"], wins.count(0.5) / len(wins))
+        scores = significance.cluster_mean([sign * d["gap"] for d, sign in met], [d["topic_id"] for d, _ in met])
+        assert scores is not None
+        expected = (scores.mean, scores.ci_low, scores.ci_high, scores.p)
+        assert (row["score_gap"], row["score_gap_low"], row["score_gap_high"], row["score_p"]) == pytest.approx(
+            expected, abs=1e-7
+        )
+        # Points per debate of either, on every topic, as the mean of both sides.
+        rates: dict[str, list[float]] = {}
+        for name in (a, b):
+            sides: dict[tuple[str, str], list[float]] = defaultdict(list)
+            for debate, points in points_of(debates, name):
+                sides[debate["topic_id"], "pro" if debate["pro"] == name else "con"].append(points)
+            topics = sorted({topic for topic, _ in sides})
+            rates[name] = [fmean([fmean(sides[topic, side]) for side in ("pro", "con")]) for topic in topics]
+        test = significance.paired_t(rates[a], rates[b])
+        assert test is not None
+        gap = (row["win_rate_gap"], row["win_rate_gap_low"], row["win_rate_gap_high"], row["win_rate_p"])
+        assert gap == pytest.approx((test.mean_diff, test.ci_low, test.ci_high, test.p), abs=1e-7)
+    for kind in ("wins", "score", "win_rate"):
+        adjusted = significance.holm([row[f"{kind}_p"] for row in found])
+        assert [row[f"{kind}_p_holm"] for row in found] == pytest.approx(adjusted)
+
+
+def test_the_better_one_is_told_apart_and_equals_are_not(con: duckdb.DuckDBPyConnection) -> None:
+    found = {
+        (row["model_a"], row["model_b"]): row
+        for row in rows(con, "from marts.debater_differences where run_tag = 'planted'")
+    }
+    assert all(row["is_told_apart"] and row["net_wins"] > 0 for (a, _), row in found.items() if a == "ace")
+    assert not found["even-1", "even-2"]["is_told_apart"]
+
+
+def test_one_topic_tells_nobody_apart_and_says_so(con: duckdb.DuckDBPyConnection) -> None:
+    (run,) = rows(con, "from marts.run_power where run_tag = 'one topic'")
+    assert run["warning"] == "No two debaters are told apart: every difference in this run may be chance."
+    assert (run["count_pairs"], run["count_pairs_apart"], run["detectable_win_rate_gap"]) == (10, 0, None)
+    for row in rows(con, "from marts.debater_differences where run_tag = 'one topic'"):
+        assert (row["win_rate_p"], row["score_p"], row["is_told_apart"]) == (None, None, False)
+        assert (row["scored_topics"], row["win_rate_gap_low"]) == (1, None)
+
+
+def test_power_of_a_run_is_that_of_the_functions(con: duckdb.DuckDBPyConnection) -> None:
+    (run,) = rows(con, "from marts.run_power where run_tag = 'planted'")
+    pairs = rows(con, "from marts.debater_differences where run_tag = 'planted'")
+    spread = fmean(row["win_rate_gap_se"] ** 2 * 12 for row in pairs) ** 0.5
+    effect = power.detectable_effect(12)
+    assert effect is not None
+    assert run["detectable_win_rate_gap"] == pytest.approx(effect * spread)
+    decisive = int(sum(row["a_wins"] + row["b_wins"] for row in pairs) / 10)
+    assert run["detectable_direct_win_rate"] == pytest.approx(power.detectable_win_rate(decisive))
+    assert run["count_pairs_apart"] == sum(row["is_told_apart"] for row in pairs)
+    assert run["is_leader_apart"] is True
+    assert run["warning"] is None
+
+
+def test_length_pays_for_the_one_that_it_was_planted_for(con: duckdb.DuckDBPyConnection) -> None:
+    found = {row["model_id"]: row for row in rows(con, "from marts.score_by_tokens where run_tag = 'planted'")}
+    assert found["wordy"]["gap_correlation_low"] > 0.3
+    assert found["even-1"]["gap_correlation"] < found["wordy"]["gap_correlation"]
+    sides = con.execute(
+        """
+        select sum(case when t.side = 'pro' then t.completion_tokens else -t.completion_tokens end)
+            * case when any_value(d.pro_model_id) = 'wordy' then 1 else -1 end,
+            any_value(m.mean_pro - m.mean_con) * case when any_value(d.pro_model_id) = 'wordy' then 1 else -1 end
+        from staging.stg_turns as t
+        join staging.stg_debates as d using (run_tag, debate_id)
+        join intermediate.int_debate_means as m using (run_tag, debate_id)
+        where run_tag = 'planted' and 'wordy' in (d.pro_model_id, d.con_model_id)
+        group by debate_id
+        """
+    ).fetchall()
+    expected = oracle.pearsonr([float(x) for x, _ in sides], [float(y) for _, y in sides])
+    interval = expected.confidence_interval(0.95)
+    ends = (found["wordy"]["gap_correlation_low"], found["wordy"]["gap_correlation_high"])
+    assert found["wordy"]["gap_correlation"] == pytest.approx(expected.statistic, abs=1e-8)
+    assert ends == pytest.approx((interval.low, interval.high), abs=1e-8)
+
+
+def test_cost_is_per_debate_and_per_win(con: duckdb.DuckDBPyConnection) -> None:
+    (row,) = rows(con, "from marts.debater_value where run_tag = 'planted' and model_id = 'ace'")
+    (spent,) = con.execute("select sum(cost) from raw.turns where run_tag = 'planted' and model_id = 'ace'").fetchall()[
+        0
+    ]
+    assert row["spent_usd"] == spent
+    assert row["usd_per_debate"] == pytest.approx(float(spent) / 96)
+    assert row["usd_per_win"] == pytest.approx(float(spent) / row["wins"])
+    assert row["is_on_frontier"] is True
+
+
+def test_results_do_not_depend_on_threads_or_on_the_order_of_rows() -> None:
+    records = planted("planted", 3, seed=7)
+    shuffled = records[:1] + random.Random(1).sample(records[1:], len(records) - 1)
+    one, other = built(records, threads=1), built(shuffled, threads=4)
+    for name in MODELS:
+        sql = f"select * from marts.{name} order by all"
+        assert one.execute(sql).fetchall() == other.execute(sql).fetchall(), name
+    one.close()
+    other.close()

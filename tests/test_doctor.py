@@ -1,0 +1,299 @@
+"""`debatebench doctor` names what is wrong, and saves what is sound of a damaged journal; stored answers read anew."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from command_line import debatebench
+from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, status
+from imported import ORIGINAL
+from test_runner import start, wait_until_asked
+from tournament import good_answers, is_judge, play, verdict_text, write_workspace
+
+from debatebench.doctor import examine, salvage
+from debatebench.importers.store import add_import
+from debatebench.journal import all_lines, read_journal
+from debatebench.reparsing import reparse_run
+from debatebench.workspace import Workspace
+
+
+def journal_of(root: Path) -> Path:
+    return root / "warehouse" / "journal" / "tiny.jsonl"
+
+
+def findings(root: Path) -> dict[str, int]:
+    """How many findings of each kind there are."""
+    counts: dict[str, int] = {}
+    for finding in examine(Workspace(root)):
+        counts[finding.finding] = counts.get(finding.finding, 0) + 1
+    return counts
+
+
+def last_outcomes(path: Path) -> dict[str, object]:
+    """Debate → the rows that it ended with, apart from times."""
+    timed = ("created_at", "duration_ms", "latency_ms", "panel_latency_ms")
+    found = {}
+    for event in read_journal(path):
+        if event.data.get("of") == "debate":
+            found[event.data["debate_id"]] = {
+                table: [{name: value for name, value in row.items() if name not in timed} for row in rows]
+                for table, rows in event.data["records"].items()
+            }
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run that was landed. Tests only read it."""
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path_factory.mktemp("whole"), server)
+        assert play(root, "--no-build").code == 0
+    return root
+
+
+@pytest.fixture
+def mine(whole: Path, tmp_path: Path) -> Path:
+    """A copy, to be damaged."""
+    return Path(shutil.copytree(whole, tmp_path / "mine"))
+
+
+def damage(path: Path, number: int) -> bytes:
+    """Change one byte in the JSON of a line, and return the damaged content."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    line = bytearray(lines[number - 1])
+    line[-3] ^= 1
+    lines[number - 1] = bytes(line)
+    content = b"".join(lines)
+    path.write_bytes(content)
+    return content
+
+
+def test_a_sound_workspace_has_nothing_to_tell(whole: Path):
+    done = debatebench(whole, "doctor")
+    assert (done.code, done.out, done.err.strip()) == (0, "", "Everything is sound.")
+
+
+def test_a_workspace_without_anything_is_sound(tmp_path: Path):
+    assert examine(Workspace(tmp_path)) == []
+
+
+def test_a_damaged_line_is_named_and_the_exit_code_says_so(mine: Path):
+    damage(journal_of(mine), 40)
+    offset = sum(len(line) for line in journal_of(mine).read_bytes().splitlines(keepends=True)[:39])
+    done = debatebench(mine, "doctor", "--format", "json")
+    assert done.code == 3
+    (found,) = (row for row in json.loads(done.out) if row["is_damage"])
+    assert (found["finding"], found["run_tag"]) == ("damaged_line", "tiny")
+    assert found["place"] == f"{journal_of(mine)}, line 40, byte {offset}"
+
+
+def test_a_torn_last_line_is_told_and_is_no_damage(mine: Path):
+    path = journal_of(mine)
+    path.write_bytes(path.read_bytes()[:-5])
+    assert findings(mine) == {"torn_line": 1, "not_landed": 1, "missing_debate": 1}
+    assert debatebench(mine, "doctor").code == 0
+
+
+def test_a_process_that_died_leaves_ambiguous_calls_and_missing_debates(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(0.2, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        process = start(root, "--concurrency", "3", "--no-build")
+        assert wait_until_asked(server, process, 3)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    found = findings(root)
+    assert found["ambiguous_call"] == 3
+    assert found["missing_debate"] == 12
+    assert found["not_landed"] == 1
+
+
+def test_failed_and_ambiguous_calls_are_listed_with_their_reasons(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        if received.json["model"] == "debater-0":
+            return status(404, "No such model.")
+        return cut() if received.number == 1 else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--no-build", "--concurrency", "1").code == 5
+    found = examine(Workspace(root), "tiny")
+    failed = [row for row in found if row.finding == "failed_call"]
+    assert len(failed) == 8
+    assert all("No such model." in row.detail for row in failed)
+    assert [row.is_damage for row in found] == [False] * len(found)
+    assert sum(row.finding == "missing_debate" for row in found) == 8
+
+
+def test_what_is_landed_without_a_source_or_kept_without_a_landing_is_told(mine: Path):
+    journal_of(mine).rename(mine / "elsewhere.jsonl")
+    assert findings(mine) == {"lost_source": 1}
+    assert debatebench(mine, "doctor").code == 3
+    (mine / "elsewhere.jsonl").rename(journal_of(mine))
+    (mine / "warehouse" / "debatebench.duckdb").unlink()
+    assert findings(mine) == {"not_landed": 1}
+
+
+def test_a_kept_import_that_was_changed_is_damage(tmp_path: Path):
+    workspace = Workspace(tmp_path)
+    part = add_import(workspace, "old", "debatebench", ORIGINAL).part
+    assert [finding.finding for finding in examine(workspace)] == ["not_landed"]
+    with (part / "debates.jsonl").open("ab") as file:
+        file.write(b"\n")
+    (found,) = (finding for finding in examine(workspace) if finding.is_damage)
+    assert (found.run_tag, found.finding) == ("old", "changed_import")
+    assert "debates.jsonl is not what was imported" in found.detail
+
+
+def test_an_unknown_tag_is_a_usage_error(whole: Path):
+    done = debatebench(whole, "doctor", "--run-tag", "other")
+    assert done.code == 2
+    assert "Known: tiny" in done.error_line
+
+
+# --- salvage ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [2, 40, 41, 60, 120])
+def test_salvage_keeps_the_answers_on_both_sides_of_the_damage(mine: Path, whole: Path, number: int):
+    path = journal_of(mine)
+    content = damage(path, number)
+    saved = salvage(path)
+    assert saved is not None
+    assert path.read_bytes() == content, "the original is only read"
+    lost = {e.data["call_id"] for e in read_journal(journal_of(whole)) if e.data["type"] == "response"} - {
+        e.data["call_id"] for e in read_journal(saved.target) if e.data["type"] == "response"
+    }
+    assert len(lost) <= 1, "no answer is lost but the one that was damaged"
+    assert saved.events + saved.lost == len(list(all_lines(path)))
+
+
+def test_a_salvaged_run_goes_on_and_ends_as_it_would_have(mine: Path, whole: Path):
+    path = journal_of(mine)
+    responses = [n for n, e in enumerate(read_journal(path), 1) if e.data["type"] == "response"]
+    damage(path, responses[20])
+    done = debatebench(mine, "doctor", "--salvage")
+    assert done.code == 3
+    assert f"mv '{path}' '{path}.damaged' && mv '{path}.salvaged' '{path}'" in done.err
+    path.rename(path.with_name("tiny.jsonl.damaged"))
+    path.with_name("tiny.jsonl.salvaged").rename(path)
+    port = int(re.findall(r"127\.0\.0\.1:(\d+)", (mine / "configs" / "models.yaml").read_text())[0])
+    with FakeProvider(good_answers, port) as server:
+        done = play(mine, "--no-build")
+        assert done.code == 0, done.err
+        assert len(server.requests) == 1, "only the answer that was damaged is bought again"
+    assert last_outcomes(path) == last_outcomes(journal_of(whole))
+
+
+def test_without_its_header_a_journal_cannot_be_saved(mine: Path):
+    damage(journal_of(mine), 1)
+    done = debatebench(mine, "doctor", "--salvage")
+    assert done.code == 3
+    assert "only a copy of the file" in done.error_line
+    assert not list(journal_of(mine).parent.glob("*.salvaged*"))
+
+
+def test_a_second_salvage_leaves_the_first_alone(mine: Path):
+    damage(journal_of(mine), 30)
+    first, second = salvage(journal_of(mine)), salvage(journal_of(mine))
+    assert first is not None
+    assert second is not None
+    assert first.target != second.target
+    assert first.target.read_bytes() == second.target.read_bytes()
+
+
+def test_a_sound_journal_is_not_salvaged(whole: Path):
+    assert salvage(journal_of(whole)) is None
+    assert [path.name for path in journal_of(whole).parent.iterdir()] == ["tiny.jsonl"]
+
+
+# --- stored answers, read again ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def strict_then_lenient(monkeypatch: pytest.MonkeyPatch):
+    """A parser of tomorrow that accepts scores in words, which that of today refuses."""
+    from debatebench import reparsing
+    from debatebench.judges.parsing import parse_verdict
+
+    def lenient(text: str, dimensions: object, declares_winner: bool):
+        return parse_verdict(text.replace('"seven"', "7"), dimensions, declares_winner)
+
+    def use() -> None:
+        monkeypatch.setattr(reparsing, "parse_verdict", lenient)
+
+    return use
+
+
+def worded(received: Received) -> Behaviour:
+    """Judge 0 writes one score in words, whatever it is told."""
+    text = verdict_text(received) if is_judge(received) else "Speech."
+    if received.json["model"] == "judge-0":
+        data = json.loads(text)
+        data["scores"]["pro"]["logic"] = "seven"
+        text = json.dumps(data)
+    return answer(text, usage={"cost": 0.001})
+
+
+def test_reading_again_with_the_same_parser_changes_nothing(mine: Path):
+    before = journal_of(mine).read_bytes()
+    done = debatebench(mine, "land", "--reparse", "--no-build")
+    assert done.code == 0, done.err
+    assert "0 verdicts of 1 runs read in another way now." in done.err
+    assert journal_of(mine).read_bytes() == before
+
+
+def test_answers_that_a_better_parser_understands_complete_their_debates(tmp_path: Path, strict_then_lenient):
+    with FakeProvider(worded) as server:
+        root = write_workspace(tmp_path, server, judges=2)
+        assert play(root, "--no-build").code == 5
+        asked = len(server.requests)
+        assert reparse_run(journal_of(root)) == []
+        strict_then_lenient()
+        changed = reparse_run(journal_of(root))
+        assert len(changed) == 12
+        assert {(row.judge_id, row.debate_status) for row in changed} == {("judge-0", "complete")}
+        assert all(row.before.startswith("invalid: ") and "logic 7:" in row.after for row in changed)
+        assert reparse_run(journal_of(root)) == []
+        assert play(root, "--no-build").code == 0
+        assert len(server.requests) == asked, "nothing is paid for reading"
+    assert findings(root) == {}
+
+
+def test_a_seat_that_was_filled_again_keeps_its_judge(tmp_path: Path, strict_then_lenient):
+    with FakeProvider(worded) as server:
+        root = write_workspace(tmp_path, server, judges=3)
+        assert play(root, "--no-build").code == 0
+    strict_then_lenient()
+    assert reparse_run(journal_of(root)) == [], "every seat has a vote, and no seat gets two"
+
+
+def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from debatebench import reparsing
+    from debatebench.judges.parsing import InvalidVerdictError
+
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path, server, judges=4)
+        assert play(root, "--no-build").code == 0
+        asked = len(server.requests)
+        first = next(iter(last_outcomes(journal_of(root)).values()))
+        target = first["verdicts"][0]["raw_response"]  # type: ignore[index]
+
+        def stricter(text: str, dimensions: object, declares_winner: bool):
+            if text == target:
+                raise InvalidVerdictError("the parser of tomorrow does not like it")
+            return original(text, dimensions, declares_winner)
+
+        original = reparsing.parse_verdict
+        monkeypatch.setattr(reparsing, "parse_verdict", stricter)
+        changed = reparse_run(journal_of(root))
+        assert [(row.debate_status, row.after) for row in changed] == [
+            ("incomplete", "invalid: the parser of tomorrow does not like it")
+        ]
+        # The runner reads with the parser of today, in a process of its own, and so fills the seat from the journal.
+        assert play(root, "--no-build").code == 0
+        assert len(server.requests) == asked
