@@ -234,7 +234,7 @@ def _interrupt_until(done: threading.Event, connections: Iterable[duckdb.DuckDBP
 def one_select(
     con: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any], *, asking_for: str = ASKING_FOR
 ) -> tuple[duckdb.Statement, dict[str, Any] | None]:
-    """The query as DuckDB's own parser reads it, and the values that it asks for; functions it names can be called.
+    """The query as DuckDB's own parser reads it, and the values that it asks for; functions that it names are ready.
 
     `asking_for` is how a caller gives a value, for the message when one is missing.
 

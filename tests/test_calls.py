@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from decimal import Decimal
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from fake_provider import (
     FakeProvider,
+    Received,
     Script,
     answer,
     cut,
@@ -179,7 +181,15 @@ def test_a_wait_that_the_provider_asks_for_is_kept(tmp_path: Path):
     [(status(429), 5), (status(503), 5), (error_in_200(529), 5), (status(500), 8), (answer(""), 8)],
 )
 def test_a_provider_that_gets_too_much_gets_fewer_at_a_time(tmp_path: Path, trouble: Any, limit: int):
-    with FakeProvider(lambda received: trouble if received.number < 8 else "Hello.") as server:
+    everybody = threading.Barrier(8, timeout=10)
+
+    def script(received: Received) -> Any:
+        if received.number >= 8:
+            return "Hello."
+        everybody.wait()
+        return trouble
+
+    with FakeProvider(script) as server:
         session = Session(tmp_path, server)
 
         async def many(calls: DurableCalls) -> None:

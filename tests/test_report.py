@@ -117,6 +117,7 @@ def test_site_has_a_page_for_the_whole_for_each_run_and_for_each_debate(site: Pa
         folder = site / "runs" / tag
         assert sorted(p.name for p in folder.glob("*.html")) == [
             "costs.html",
+            "debaters.html",
             "debates.html",
             "index.html",
             "judges.html",
@@ -656,7 +657,16 @@ def test_debate_pages_must_say_which_debate(database: Path, tmp_path: Path) -> N
 
 def test_packaged_pages_describe_themselves() -> None:
     pages = load_pages(report_files())
-    assert [page.name for page in pages] == ["index", "results", "judges", "costs", "debates", "comparison", "debate"]
+    assert [page.name for page in pages] == [
+        "index",
+        "results",
+        "debaters",
+        "judges",
+        "costs",
+        "debates",
+        "comparison",
+        "debate",
+    ]
     for page in pages:
         for section in page.sections:
             assert section.show != "text" or section.text
@@ -671,6 +681,18 @@ def test_packaged_pages_describe_themselves() -> None:
 def section_of(show: str, options: Options | None = None, **roles: str | tuple[str, ...]) -> Section:
     named = {role: (columns,) if isinstance(columns, str) else columns for role, columns in roles.items()}
     return Section("s", "S", "select 1", show, roles=named, options=options or Options())
+
+
+def test_a_line_joins_the_frontier_from_cheap_to_dear() -> None:
+    rows: list[dict[str, Any]] = [
+        {"name": "dear", "usd": 3, "rating": 500, "best": True},
+        {"name": "waste", "usd": 2, "rating": 300, "best": False},
+        {"name": "cheap", "usd": 1, "rating": 400, "best": True},
+        {"name": "unknown", "usd": None, "rating": 450, "best": None},
+    ]
+    line, points = chart(section_of("scatter", x="usd", y="rating", label="name", frontier="best"), rows)["data"]
+    assert (line["mode"], line["x"], line["y"]) == ("lines", [1, 3], [400, 500])
+    assert points["text"] == ["dear", "waste", "cheap", "unknown"]
 
 
 @pytest.mark.parametrize("show", ["bars", "heatmap", "dots", "boxes"])

@@ -90,9 +90,9 @@ def controlled(
 
     `length_difference` is `(pro - con) / (pro + con)`; it is divided by its standard deviation here, and not centred,
     so that zero stays equal length. Intervals are the sandwich's around topics (around games where topics are fewer
-    than `LEAST_TOPICS`). Without games the answer is None. Where the likelihood has no maximum, each debater and each
-    effect is given `PRIOR_GAMES` tied games as in `bradley_terry`. Raises `ValueError` for lists of different lengths,
-    scores outside [0, 1], and debaters that meet themselves.
+    than `LEAST_TOPICS`), and at least the model's. Without games the answer is None. Where the likelihood has no
+    maximum, each debater and each effect is given `PRIOR_GAMES` tied games as in `bradley_terry`. Raises `ValueError`
+    for lists of different lengths, scores outside [0, 1], and debaters that meet themselves.
     """
     import numpy as np
 
@@ -242,7 +242,7 @@ class _Design:
         return centring.T @ (PRIOR_GAMES * (0.5 - p)), centring.T @ np.diag(PRIOR_GAMES * p * (1 - p)) @ centring
 
     def sandwich_errors(self, points: Array, values: Array, clusters: Array, has_prior: bool) -> Array:
-        """Standard errors of log-strengths and effects, at least the model's, and without a correction for small samples."""
+        """Standard errors of log-strengths and effects, at least the model's, uncorrected for small samples."""
         import numpy as np
 
         p = _expit(self.predictor(values))

@@ -30,12 +30,13 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
     **significance.FUNCTIONS,
 }
 
-_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+# A name in front of a bracket, with whatever SQL lets stand between the two.
+_CALL = re.compile(r"([a-z_][a-z0-9_]*)\"?(?:\s|--[^\n]*\n|/\*.*?\*/)*\(", re.DOTALL)
 
 
 def named_in(sql: str) -> list[str]:
-    """The functions that a text mentions, wherever it does; a text that calls one mentions it."""
-    return sorted(set(_WORD.findall(sql.lower())) & FUNCTIONS.keys())
+    """The functions that a text seems to call; every one that it calls is among them."""
+    return sorted(set(_CALL.findall(sql.lower())) & FUNCTIONS.keys())
 
 
 def register(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = None) -> None:

@@ -149,8 +149,12 @@ score_errors as (
                 then
                     sqrt(
                         cast(
-                            sum(cast(power(topic_gaps.gap - topic_gaps.debates * mean_gaps.mean_gap, 2) as decimal(38, 18)))
-                            as double
+                            sum(
+                                cast(
+                                    power(topic_gaps.gap - topic_gaps.debates * mean_gaps.mean_gap, 2)
+                                    as decimal(38, 18)
+                                )
+                            ) as double
                         )
                         * mean_gaps.topics / (mean_gaps.topics - 1)
                     ) / mean_gaps.debates
@@ -222,7 +226,8 @@ rate_gaps as (
                     sqrt(
                         -- Rounded, because equal gaps have no spread, and floats leave a little.
                         round(
-                            cast(sum(rate_gap * rate_gap) as double) - power(cast(sum(rate_gap) as double), 2) / count(*),
+                            cast(sum(rate_gap * rate_gap) as double)
+                            - power(cast(sum(rate_gap) as double), 2) / count(*),
                             12
                         ) / (count(*) - 1) / count(*)
                     )

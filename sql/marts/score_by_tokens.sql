@@ -91,7 +91,10 @@ correlations as (
         model_id,
         count(*) as count_debates,
         cast(sum(tokens) as double) / count(*) as mean_tokens,
-        case when stddev_pop(tokens) > 0 and stddev_pop(score) > 1e-9 then round(corr(score, tokens), 9) end as correlation,
+        case
+            when stddev_pop(tokens) > 0 and stddev_pop(score) > 1e-9
+                then round(corr(score, tokens), 9)
+        end as correlation,
         case
             when stddev_pop(token_gap) > 0 and stddev_pop(score_gap) > 1e-9
                 then round(corr(score_gap, token_gap), 9)
