@@ -40,7 +40,7 @@ COMMANDS = [
     "export",
 ]
 # typer itself loads pydantic to read the options of a command; the overview has none.
-HEAVY = {"duckdb", "sqlglot", "httpx", "plotly", "jinja2", "numpy", "yaml", "rich"}
+HEAVY = {"aiohttp", "duckdb", "sqlglot", "httpx", "plotly", "jinja2", "numpy", "yaml", "rich"}
 
 
 def first_debate(root: Path) -> str:

@@ -89,6 +89,21 @@ def test_what_a_function_refuses_is_one_line(root: Path) -> None:
     assert done.error_line == "Error: SQL: wilson_interval: 3 wins of 2 games are not possible."
 
 
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("select holm([0.1])", ["holm"]),
+        ('select "HOLM" ([0.1])', ["holm"]),
+        ("select holm -- why (\n /* so ) ( */ ([0.1])", ["holm"]),
+        ("select holm.x, holm from holm where x in (select holm)", []),
+        ("select my_holm(1), holms(2)", []),
+        ("select " + "holm/*" * 20_000, []),
+    ],
+)
+def test_a_call_is_a_name_in_front_of_a_bracket(sql: str, names: list[str]) -> None:
+    assert udfs.named_in(sql) == names
+
+
 def test_only_what_a_query_names_is_registered(con: duckdb.DuckDBPyConnection) -> None:
     run_query(con, "select elo_gap(0.6)")
     known = {name for (name,) in con.execute("select function_name from duckdb_functions()").fetchall()}

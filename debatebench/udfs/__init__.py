@@ -31,7 +31,7 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
 }
 
 # A name in front of a bracket, with whatever SQL lets stand between the two.
-_CALL = re.compile(r"([a-z_][a-z0-9_]*)\"?(?:\s|--[^\n]*\n|/\*.*?\*/)*\(", re.DOTALL)
+_CALL = re.compile(r"(?<![a-z0-9_])([a-z_][a-z0-9_]*+)\"?(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*+\*/)*+\(")
 
 
 def named_in(sql: str) -> list[str]:
