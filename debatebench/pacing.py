@@ -73,7 +73,7 @@ class Pacing:
         `calls_after` is how many calls must follow this one, one after another; `tokens` about how many it will use.
         """
         model = self._model_of(member)
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), model, tokens)
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), tokens)
         heapq.heappush(model.waiting, (-calls_after, next(self._order), waiter))
         self._waited_for[model] = None
         self._dispatch()
@@ -266,7 +266,6 @@ class _Model:
 @dataclass(slots=True, eq=False)
 class _Waiter:
     admitted: asyncio.Future[Admission]
-    model: _Model
     tokens: int
 
 
