@@ -131,8 +131,8 @@ def davidson_ratings(
     found = davidson(games)
     return {
         "rating": _by_code(codes, (mean + ELO_PER_LOG_STRENGTH * found.strengths).round(9)),
-        "nu": found.nu,
-        "tie_rate": found.tie_rate,
+        "nu": round(found.nu, 9),
+        "tie_rate": round(found.tie_rate, 9),
         "is_separated": found.is_separated,
     }
 

@@ -16,7 +16,10 @@ members as (
 final as (
 
     select
-        pairs.*,
+        pairs.baseline_kind,
+        pairs.baseline,
+        pairs.candidate_kind,
+        pairs.candidate,
         'baseline' as side,
         members.run_tag
 
@@ -29,7 +32,10 @@ final as (
     union all
 
     select
-        pairs.*,
+        pairs.baseline_kind,
+        pairs.baseline,
+        pairs.candidate_kind,
+        pairs.candidate,
         'candidate' as side,
         members.run_tag
 
