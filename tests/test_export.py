@@ -255,8 +255,10 @@ def own_model(workspace: Workspace, name: str, sql: str, *, build: bool = True) 
 
 
 def read_parquet(out: Path, relation: str) -> str:
-    pattern = str(out / relation.replace(".", "/") / "**" / "data.parquet")
-    return f"read_parquet('{pattern}', hive_partitioning = true, hive_types = {{'run_tag': varchar}})"
+    folder = out / relation.replace(".", "/")
+    if (folder / "data.parquet").exists():
+        return f"read_parquet('{folder / 'data.parquet'}')"
+    return f"read_parquet('{folder}/*/data.parquet', hive_partitioning = true, hive_types = {{'run_tag': varchar}})"
 
 
 def test_parquet_files_hold_every_row_of_marts_and_ratings(workspace: Workspace, tmp_path: Path):

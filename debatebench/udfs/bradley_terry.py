@@ -131,7 +131,7 @@ def davidson_ratings(
     found = davidson(games)
     return {
         "rating": _by_code(codes, (mean + ELO_PER_LOG_STRENGTH * found.strengths).round(9)),
-        "nu": round(found.nu, 9),
+        "nu": None if found.nu is None else round(found.nu, 9),
         "tie_rate": round(found.tie_rate, 9),
         "is_separated": found.is_separated,
     }
