@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Sequence
 from decimal import Decimal
@@ -38,6 +37,8 @@ group by all
 
 def probe_models(inputs: Inputs, output: Format) -> None:
     """Ask every hosted debater and judge one tiny request. Raises `DebatebenchError` when one does not answer."""
+    import asyncio
+
     from debatebench.probe import hosted, probe_members
 
     members = hosted([*inputs.debaters, *inputs.judges])
@@ -54,6 +55,8 @@ def probe_models(inputs: Inputs, output: Format) -> None:
 
 def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, output: Format) -> None:
     """Have every judge judge a tiny fixed debate. Raises `DebatebenchError` when one returns no verdict."""
+    import asyncio
+
     from debatebench.probe import check_judges
     from debatebench.prompts import load_prompts
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note
 from debatebench.errors import UsageError
-from debatebench.journal import has_begun
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
@@ -52,6 +51,7 @@ def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanO
     Nobody is asked in a script, for a run that has begun, for a preset, or when an option selects already.
     """
     from debatebench.cli.selecting import at_terminal, is_at_terminal, select
+    from debatebench.journal import has_begun
 
     journal = workspace.journal / f"{run_tag}.jsonl"
     selecting = (options.selected_topics, options.selected_debaters, options.selected_judges)
