@@ -196,7 +196,7 @@ class DurableCalls:
         call_id = call_id_of(self._run_tag, step, request)
         past = self._resume.attempts(call_id)
         failures: list[FailureKind] = []
-        jitter = random.Random(call_id)  # noqa: S311
+        jitter: random.Random | None = None
         for attempt in count(1):
             call = _CallPlace(call_id, attempt, step, member, request)
             try:
@@ -212,6 +212,7 @@ class DurableCalls:
                 failures.append(failure.kind)
                 if self._may_retry(failures):
                     if not replays:
+                        jitter = jitter or random.Random(call_id)  # noqa: S311
                         await self._wait(self._policy.wait_s(len(failures), failure.retry_after_s, jitter))
                     continue
                 if replays and self._goes_on_after(attempt, past, failure.kind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
@@ -37,7 +38,7 @@ class DimensionConfig(_Frozen):
     description: str | None = None
     integer: bool | None = None
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         """Whether scores must be whole numbers: as configured, else when both ends of the scale are."""
         ends_are_whole = self.min == self.min.to_integral_value() and self.max == self.max.to_integral_value()

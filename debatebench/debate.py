@@ -49,7 +49,8 @@ def clean_speech(text: str) -> str:
 
     Thinking goes first, because a debater may think about the marker.
     """
-    return _END_OF_TURN.split(strip_thinking(text), maxsplit=1)[0].strip()
+    said = strip_thinking(text)
+    return _END_OF_TURN.split(said, maxsplit=1)[0].strip() if "<" in said else said.strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import json
 import os
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any, Self
 
 from debatebench.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.files import make_folder
+from debatebench.json_bytes import from_json, to_json
 
 __all__ = [
     "JOURNAL_FORMAT",
@@ -30,6 +30,7 @@ __all__ = [
     "Journal",
     "Line",
     "all_lines",
+    "events_at",
     "events_of",
     "has_begun",
     "is_played_now",
@@ -63,15 +64,16 @@ class _Tail:
     crc: int = 0
 
 
-_AS_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
-
-
 def _encode(seq: int, crc_before: int, data: dict[str, Any]) -> tuple[bytes, int]:
     """One line and its CRC."""
-    payload = _AS_JSON(data).encode("ascii")
+    payload = to_json(data)
     number = str(seq).encode("ascii")
-    crc = zlib.crc32(number + b" " + payload, crc_before)
+    crc = _crc(number, payload, crc_before)
     return b"%b %08x %b\n" % (number, crc, payload), crc
+
+
+def _crc(number: bytes, payload: bytes, crc_before: int) -> int:
+    return zlib.crc32(payload, zlib.crc32(number + b" ", crc_before))
 
 
 def _decode(line: bytes, tail: _Tail) -> dict[str, Any] | None:
@@ -79,11 +81,11 @@ def _decode(line: bytes, tail: _Tail) -> dict[str, Any] | None:
     number, _, rest = line.rstrip(b"\n").partition(b" ")
     crc_text, _, payload = rest.partition(b" ")
     expected = str(tail.seq + 1).encode("ascii")
-    crc = zlib.crc32(expected + b" " + payload, tail.crc)
+    crc = _crc(expected, payload, tail.crc)
     if number != expected or crc_text != b"%08x" % crc or not line.endswith(b"\n"):
         return None
     try:
-        data = json.loads(payload)
+        data = from_json(payload)
     except ValueError:
         return None
     if not isinstance(data, dict):
@@ -140,6 +142,24 @@ def read_journal(path: Path) -> Iterator[Event]:
         raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
 
 
+def events_at(path: Path, places: Iterable[tuple[int, int]]) -> Iterator[Event]:
+    """Yield the events at these places (`seq` and `offset`), which a reading of the journal has found sound before."""
+    try:
+        with open(path, "rb") as file:
+            for seq, offset in places:
+                file.seek(offset)
+                line = file.readline()
+                yield Event(seq, offset, len(line), _data_of(line))
+    except OSError as error:
+        raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
+
+
+def _data_of(line: bytes) -> dict[str, Any]:
+    """The data of a line that is known to be sound."""
+    data: dict[str, Any] = from_json(line.split(b" ", 2)[2])
+    return data
+
+
 def events_of(path: Path, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield the data of whole events of a few rare kinds, in order, at the speed of the disk.
 
@@ -152,7 +172,7 @@ def events_of(path: Path, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
                 payload = line[line.find(b" ", line.find(b" ") + 1) + 1 :] if line.endswith(b"\n") else b""
                 if payload.startswith(starts):
                     with suppress(ValueError):
-                        yield json.loads(payload)
+                        yield from_json(payload)
     except OSError as error:
         raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
 
@@ -305,7 +325,8 @@ class Journal:
                     os.ftruncate(self._descriptor, self._tail.offset)
                 raise DebatebenchError(self._failure) from error
             self._tail.seq, self._tail.crc, self._tail.offset = self._tail.seq + 1, crc, self._tail.offset + len(line)
-            self._written.set()
+            if not self._written.is_set():
+                self._written.set()
             return self._tail.seq
 
     def _write(self, line: bytes) -> None:
@@ -328,9 +349,7 @@ class Journal:
 
     def read_at(self, offset: int, length: int) -> dict[str, Any]:
         """The data of the event at this place, as `Event.offset` and `Event.length` gave it."""
-        line = os.pread(self._descriptor, length, offset)
-        data: dict[str, Any] = json.loads(line.split(b" ", 2)[2])
-        return data
+        return _data_of(os.pread(self._descriptor, length, offset))
 
     def _sync_for_all(self) -> None:
         """The thread that syncs: one `fdatasync` serves everybody who waited when it began."""

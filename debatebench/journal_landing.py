@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from debatebench.errors import DamagedDataError
-from debatebench.journal import Event, read_journal
+from debatebench.journal import Event, events_at, read_journal
 from debatebench.records import TABLES, Call, Record
 
 __all__ = ["journal_header", "journal_records"]
@@ -35,29 +34,31 @@ def journal_records(path: Path) -> Iterator[Record]:
     """Yield the records of a run as its journal has them now: the plan's, every ended debate's, every call's.
 
     A debate that was given up and played again later counts as it ended last. An attempt that no session saw the end of
-    is listed as ambiguous. The file is read twice, so that memory holds only what is open and one number per debate.
+    is listed as ambiguous. Memory holds only what is open, and of each debate the place of its last outcome, which is
+    read again in the end.
     """
     journal_header(path)
-    last_outcome: dict[str, int] = {}
-    is_answered: dict[tuple[str, int], bool] = {}
+    last_outcomes: dict[str, tuple[int, int]] = {}
+    intents: dict[tuple[str, int], dict[str, Any]] = {}
+    answered: set[tuple[str, int]] = set()
     for event in read_journal(path):
         data = event.data
-        if data["type"] in ("intent", "response"):
-            is_answered[data["call_id"], data["attempt"]] = data["type"] == "response"
-        elif data["type"] == "outcome" and data["of"] == "debate":
-            last_outcome[data["debate_id"]] = event.seq
-        elif data["type"] == "outcome":
-            for row in data["records"]["calls"]:
-                is_answered.pop((row["call_id"], row["attempt"]), None)
-    run_tag, end = path.stem, event.seq
-    # The run may go on meanwhile; what came after the first reading is for the next landing.
-    for event in itertools.takewhile(lambda e: e.seq <= end, read_journal(path)):
-        data = event.data
-        if data["type"] == "intent" and (key := (data["call_id"], data["attempt"])) in is_answered:
-            yield _unsettled_call(run_tag, data, is_answered=is_answered[key])
-        if data.get("of") == "debate" and last_outcome[data["debate_id"]] != event.seq:
-            continue
+        if data["type"] == "intent":
+            intents[data["call_id"], data["attempt"]] = data
+        elif data["type"] == "response":
+            answered.add((data["call_id"], data["attempt"]))
+        elif data.get("of") == "debate":
+            last_outcomes[data["debate_id"]] = event.seq, event.offset
+        else:
+            yield from _records(event, path)
+            for row in data["records"]["calls"] if data.get("of") == "call" else ():
+                key = row["call_id"], row["attempt"]
+                intents.pop(key, None)
+                answered.discard(key)
+    for event in events_at(path, sorted(last_outcomes.values())):
         yield from _records(event, path)
+    for key, intent in intents.items():
+        yield _unsettled_call(path.stem, intent, is_answered=key in answered)
 
 
 def _records(event: Event, path: Path) -> Iterator[Record]:

@@ -129,12 +129,12 @@ class Pacing:
             first = model.waiting[0]
             if self._stopped or first[2].admitted.done():
                 return model, None
-            if not model.has_room or not model.lane.has_room:
+            if not model.has_room or not model.lane.has_room or (best is not None and best.waiting[0] < first):
                 continue
             opens = max(model.opens_at(now, first[2].tokens), model.lane.quota.opens_at(now, first[2].tokens))
             if opens > now:
                 opens_at = opens if opens_at is None else min(opens, opens_at)
-            elif best is None or first < best.waiting[0]:
+            else:
                 best = model
         return best, opens_at
 
@@ -188,8 +188,8 @@ class Admission:
             for per_minute, use in self._spent:
                 if per_minute.counts_tokens:
                     per_minute.correct(use, tokens)
-        self._model.lane.grow(self._number)
-        self._pacing._dispatch()
+        if self._model.lane.grow(self._number) or self._spent:
+            self._pacing._dispatch()
 
     def declined(self, retry_after_s: float | None) -> None:
         """The provider gets too much, and perhaps told for how long it wants nothing more for this model."""
@@ -238,11 +238,16 @@ class _Lane:
         self._gave_way_after = self.sent
         self._peak = self.in_flight
 
-    def grow(self, number: int) -> None:
-        """Raise the limit by an answer's share of a round trip, if it was reached since the request left."""
-        if self._gave_way_after < number <= self._full_at:
+    def grow(self, number: int) -> bool:
+        """Raise the limit by an answer's share of a round trip, if it was reached since the request left.
+
+        Returns whether it rose.
+        """
+        is_short = self.limit < self._most and self._gave_way_after < number <= self._full_at
+        if is_short:
             step = max(1.0, self._most * _INCREASE)
             self.limit = min(float(self._most), self.limit + step / self.limit)
+        return is_short
 
 
 class _Model:

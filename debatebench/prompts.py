@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -240,12 +241,19 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     A name that is not in `values` raises `ConfigError`.
     """
 
-    def value_of(match: re.Match[str]) -> str:
-        if match[1] not in values:
-            raise ConfigError(f"No value for the placeholder '{match[0]}'. Known: {', '.join(sorted(values))}.")
-        return values[match[1]]
+    parts = list(_parts(template))
+    try:
+        parts[1::2] = [values[name] for name in parts[1::2]]
+    except KeyError as missing:
+        placeholder, known = f"{{{{ {missing.args[0]} }}}}", ", ".join(sorted(values))
+        raise ConfigError(f"No value for the placeholder '{placeholder}'. Known: {known}.") from None
+    return "".join(parts)
 
-    return _PLACEHOLDER.sub(value_of, template)
+
+@cache
+def _parts(template: str) -> tuple[str, ...]:
+    """A template cut at its placeholders: text, name, text, name, …, text."""
+    return tuple(_PLACEHOLDER.split(template))
 
 
 def debater_values(

@@ -17,7 +17,7 @@ from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 __all__ = [
     "TABLES",
@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_FINEST_MONEY = Decimal("1e-10")
 
 
 def clean_text(text: str) -> str:
@@ -86,7 +87,7 @@ def _to_money(value: Any) -> Any:
         value = Decimal(repr(value))
     # What is too large to be rounded is too large for the column as well, and is refused there.
     if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < 17:
-        return value.quantize(Decimal("1e-10"), ROUND_HALF_UP)
+        return value.quantize(_FINEST_MONEY, ROUND_HALF_UP)
     return value
 
 
@@ -97,7 +98,7 @@ def _to_exact(value: Any) -> Any:
     return value
 
 
-Text = Annotated[str, BeforeValidator(_clean)]
+Text = Annotated[str, AfterValidator(clean_text)]
 Json = Annotated[Any, BeforeValidator(_clean)]
 UtcTime = Annotated[datetime, BeforeValidator(_to_naive_utc)]
 # A bound stands before its validator, where pydantic checks it inside the compiled schema: twice as fast as behind it.
@@ -115,7 +116,7 @@ CostSource = Literal["billed", "estimated"]
 class Record(BaseModel):
     """A row of one landed table. `table` and `key` belong to the class, not to the row."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null", defer_build=True)
 
     run_tag: Text
 
@@ -130,7 +131,7 @@ class Record(BaseModel):
 class Score(BaseModel):
     """What one judge gave both sides on one dimension, exact."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     dimension: Text
     pro: ScoreValue
@@ -235,6 +236,13 @@ class ScheduledDebate(Record):
     debate_seed: int
     panel: tuple[Text, ...]
     con_first: tuple[Text, ...] = Field((), description="the judges of the panel to whom con is presented first")
+
+    def model_post_init(self, _context: Any, /) -> None:
+        """Share what pydantic keeps of each object: the names of its fields are half of it, and plans may be long."""
+        object.__setattr__(self, "__pydantic_fields_set__", _SCHEDULE_FIELDS)
+
+
+_SCHEDULE_FIELDS = set(ScheduledDebate.model_fields)
 
 
 class Debate(Record):

@@ -153,7 +153,7 @@ class Resume:
 
     def is_kept(self, debate_id: str, records: dict[str, Any]) -> bool:
         """Whether the journal holds exactly this outcome of a debate already; a replay would write it again."""
-        return self._kept.get(debate_id) == _checksum(records)
+        return debate_id in self._kept and self._kept[debate_id] == _checksum(records)
 
 
 def _checksum(records: dict[str, Any]) -> int:

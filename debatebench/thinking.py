@@ -16,6 +16,9 @@ def strip_thinking(text: str) -> str:
     before any opening one ends a block that began with the text, because some chat templates write the opening tag
     themselves.
     """
+    # Looking for tags takes long, and hardly an answer holds any.
+    if "<" not in text:
+        return text
     kept: list[str] = []
     is_thinking = False
     position = 0

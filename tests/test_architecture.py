@@ -9,7 +9,18 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "debatebench"
 
-SHARED = {"config", "config_files", "config_types", "errors", "files", "journal", "records", "versions", "workspace"}
+SHARED = {
+    "config",
+    "config_files",
+    "config_types",
+    "errors",
+    "files",
+    "journal",
+    "json_bytes",
+    "records",
+    "versions",
+    "workspace",
+}
 PLAY = {
     "asking",
     "bans",

@@ -1037,7 +1037,8 @@ def test_environment_proxies_are_used_when_asked() -> None:
         assert [received.path for received in proxy.requests] == ["http://gpu.invalid/v1/chat/completions"]
 
 
-def test_a_proxy_that_refuses_is_no_request_and_sees_no_key_and_shows_no_password() -> None:
+@pytest.mark.parametrize("login", ["me:pass%40word@", ""])
+def test_a_proxy_that_refuses_is_no_request_and_sees_no_key_and_shows_no_password(login: str) -> None:
     said: list[bytes] = []
 
     def refuse(listening: socket.socket) -> None:
@@ -1049,7 +1050,7 @@ def test_a_proxy_that_refuses_is_no_request_and_sees_no_key_and_shows_no_passwor
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=refuse, args=(listening,))
         thread.start()
-        proxy = f"http://me:pass%40word@127.0.0.1:{listening.getsockname()[1]}"
+        proxy = f"http://{login}127.0.0.1:{listening.getsockname()[1]}"
         asked = member("openai", endpoint=HOSTED, environment_proxies=True)
         provider = make_provider(asked, {"HTTPS_PROXY": proxy, "OPENAI_API_KEY": CANARY})
         assert isinstance(provider, OpenAICompatible)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from debatebench.json_bytes import to_json
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, FailureKind, ProviderFailure, Reply, Request
 from debatebench.providers.endpoints import (
     PROFILES,
@@ -100,7 +100,7 @@ class OpenAICompatible:
         from debatebench.providers.transport import Arrived
 
         started = time.monotonic()
-        content = json.dumps(request_body(request, self._profile)).encode("ascii")
+        content = to_json(request_body(request, self._profile))
         arrived = Arrived(self._largest_body)
         broken = await self._open().post(content, arrived)
         headers = self._safe_headers(arrived.headers)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+import msgspec
+
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
 from debatebench.providers.redaction import REDACTED, excerpt
 from debatebench.providers.retry_after import retry_after_s
@@ -226,6 +228,14 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
 def _load(body: bytes) -> Any:
     """The JSON value of a body, numbers exact; `None` when it is not JSON in UTF-8 without a byte order mark."""
     try:
+        return _DECODE(body)
+    except (ValueError, RecursionError):
+        return _load_slowly(body)
+
+
+def _load_slowly(body: bytes) -> Any:
+    """The same with what only the standard library takes: lone surrogates, `NaN`."""
+    try:
         return json.loads(body.decode("utf-8"), parse_float=_exact, parse_constant=Decimal)
     except (ValueError, RecursionError):
         return None
@@ -237,6 +247,9 @@ def _exact(text: str) -> Decimal:
         return Decimal(text)
     except ArithmeticError:
         return Decimal("NaN")
+
+
+_DECODE = msgspec.json.Decoder(float_hook=_exact).decode
 
 
 def _first_choice(data: dict[str, Any]) -> dict[str, Any]:
