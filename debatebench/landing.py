@@ -148,8 +148,8 @@ def _load_rows(con: duckdb.DuckDBPyConnection, folder: Path, run_tag: str, writt
     for name, count in written.items():
         columns = ", ".join(f"{column}: '{sql_type}'" for column, sql_type in column_types(TABLES[name]).items())
         con.execute(
-            f"insert into raw.{name} select * from read_json(?, format = 'newline_delimited', columns = {{{columns}}}, "
-            f"maximum_object_size = {_LARGEST_ROW})",
+            f"insert into raw.{name} select * from read_json(?, format = 'newline_delimited', records = true, "
+            f"columns = {{{columns}}}, maximum_object_size = {_LARGEST_ROW})",
             [str(folder / f"{name}.ndjson")],
         )
         check_rows(con, name, run_tag, count)

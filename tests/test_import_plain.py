@@ -129,6 +129,7 @@ BAD = {
     "the 25th hour": changed("created_at", to="2026-02-03T25:00:00Z"),
     "a time with a line end": changed("created_at", to="2026-02-03T00:00:00Z\n"),
     "an empty time": changed("created_at", to=""),
+    "two times in one": changed("created_at", to="2026-02-03T00:00:00Z\n2026-02-03T00:00:00Z"),
     "a blank name": changed("transcript", "pro_model_id", to=" \u2003"),
     "a blank judge": changed("judges", 0, "judge_id", to="\t"),
     "a blank dimension": changed(

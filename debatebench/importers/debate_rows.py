@@ -24,20 +24,21 @@ __all__ = [
     "verdicts",
 ]
 
-_DETAILS = "MAP(VARCHAR, JSON)"
+# Objects whose keys nobody knows are read as JSON: making maps of them takes three times as long as all the rest.
+_SCORES = "STRUCT(scores JSON)"
 # A number that is read as text is the shortest text of its float, as in Python; only text becomes an exact decimal.
-_SCORES = "STRUCT(scores MAP(VARCHAR, VARCHAR))"
 _USAGE = (
     "prompt_tokens BIGINT, completion_tokens BIGINT, total_tokens BIGINT, cost VARCHAR, currency VARCHAR, "
-    f"cost_details {_DETAILS}, metadata {_DETAILS}"
+    "cost_details JSON, metadata JSON"
 )
 
 
 def _lines(options: str = "", **columns: str) -> str:
     """The lines of the files, and some of what they hold, as a table."""
     held = ", ".join(f"{name}: '{sql_type}'" for name, sql_type in columns.items())
+    # Unless it is told that lines hold records, DuckDB reads twenty thousand of them, on one core, to find that out.
     return (
-        f"read_json($paths, format = 'newline_delimited', compression = 'none', columns = {{{held}}}, "
+        f"read_json($paths, format = 'newline_delimited', records = true, compression = 'none', columns = {{{held}}}, "
         f"maximum_object_size = {LARGEST_PLAIN_LINE}{options})"
     )
 
@@ -58,7 +59,7 @@ select
     transcript.seed as seed,
     len(judges) as count_verdicts,
     aggregate.winner as recorded_winner,
-    nullif(map_keys(aggregate.mean_pro), []) as dimension_order,
+    nullif(json_keys(aggregate.mean_pro), []) as dimension_order,
     * exclude (transcript, judges, aggregate, filename)
 from {
     _lines(
@@ -67,7 +68,7 @@ from {
         "topic STRUCT(id VARCHAR, motion VARCHAR, category VARCHAR), pro_model_id VARCHAR, con_model_id VARCHAR, "
         'turns STRUCT("index" BIGINT)[], seed BIGINT)',
         judges="STRUCT(judge_id VARCHAR)[]",
-        aggregate="STRUCT(winner VARCHAR, mean_pro MAP(VARCHAR, DOUBLE))",
+        aggregate="STRUCT(winner VARCHAR, mean_pro JSON)",
         created_at="TIMESTAMP",
         judges_expected="BIGINT",
         judges_actual="BIGINT",
@@ -124,10 +125,13 @@ def _member(key: str, value: str) -> str:
     return f"""'"{key}":' || to_json({value})::varchar"""
 
 
-def _members(details: str, condition: str = "true", value: str = "e.value::varchar") -> str:
-    """The members of some details that are not null."""
-    entries = f"list_filter(map_entries({details}), lambda e: e.value is not null and {condition})"
-    return f"coalesce(list_transform({entries}, lambda e: to_json(e.key)::varchar || ':' || {value}), [])"
+def _members(details: str, condition: str = "true", value: str = "e[2]") -> str:
+    """The members of some details that are not null; `e` is a pair of a key and the JSON text of its value."""
+    entries = f"list_zip(json_keys({details}), json_extract({details}, '$.*')::varchar[])"
+    return (
+        f"list_transform(list_filter({entries}, lambda e: e[2] != 'null' and {condition}), "
+        f"lambda e: to_json(e[1])::varchar || ':' || {value})"
+    )
 
 
 def _object(members: str) -> str:
@@ -135,26 +139,27 @@ def _object(members: str) -> str:
     return f"nullif('{{' || array_to_string({members}, ',') || '}}', '{{}}')"
 
 
-def _text(value: str, path: str) -> str:
-    """What is at a path of a JSON value, if it is text."""
-    return f"case when json_type({value}, '{path}') = 'VARCHAR' then {value} ->> '{path}' end"
+def _text(value: str) -> str:
+    """A JSON value, if it is text."""
+    return f"case when {value} like '\"%' then {value} ->> '$' end"
 
 
 def _metadata(condition: str = "true") -> str:
     """An item's metadata, with its cost details as one more member, in the place of one that has the same name."""
     # `costs` is the text of the cost details as an object; see `_items`.
-    value = "if(e.key = 'cost_details', coalesce(costs, e.value::varchar), e.value::varchar)"
-    more = """if(costs is null or item.metadata['cost_details'] is not null, [], ['"cost_details":' || costs])"""
+    value = "if(e[1] = 'cost_details', coalesce(costs, e[2]), e[2])"
+    stated = "json_extract(item.metadata, '$.cost_details')"
+    more = f"""if(costs is null or {stated} != 'null', [], ['"cost_details":' || costs])"""
     return _object(f"list_concat({_members('item.metadata', condition, value)}, {more})")
 
 
-def _items(kind: str, columns: str, lines: str, only_new: bool) -> str:
-    """Turns or verdicts, one by one, of all lines or only of the new ones."""
+def _items(kind: str, columns: str, found: str, lines: str, only_new: bool) -> str:
+    """Turns or verdicts, one by one, of all lines or only of the new ones: `columns` of a line, `found` in an item."""
     if only_new:
         numbered = f"select row_number() over () - 1 as line, * from {lines}"
         lines = f"({numbered}) where line in (select line from temp.new_lines)"
     return f"""(
-    select *, {_object(_members("item.cost_details"))} as costs
+    select *, {_object(_members("item.cost_details"))} as costs, {found}
     from (select transcript.debate_id as debate_id, {columns}, unnest({kind}) as item from {lines})
 )"""
 
@@ -208,8 +213,11 @@ _CALL = {
     "cost": "item.cost",
     "currency": "item.currency",
 }
-_RESPONSE = "item.metadata['raw_response']"
-_FINISH_REASON = _text(_RESPONSE, "$.choices[0].finish_reason")
+# All at once, because each look parses the metadata anew.
+_TOLD = """json_extract(item.metadata, [
+    '$.reasoning', '$.raw_response.choices[0].finish_reason', '$.raw_response.provider', '$.raw_response.id'
+]) as told"""
+_REASONING, _FINISH_REASON, _PROVIDER, _ID = (_text(f"told[{place}]") for place in (1, 2, 3, 4))
 
 
 def turns(only_new: bool) -> str:
@@ -230,16 +238,16 @@ def turns(only_new: bool) -> str:
             "model_id": "if(item.speaker = 'pro', pro_model_id, con_model_id)",
             "stage": "item.stage",
             "content": "item.content",
-            "reasoning": _text("item.metadata['reasoning']", "$"),
+            "reasoning": _REASONING,
             "duration_ms": "item.duration_ms",
             **_CALL,
             "finish_reason": _FINISH_REASON,
             "is_truncated": f"coalesce({_FINISH_REASON} = 'length', false)",
-            "serving_provider": _text(_RESPONSE, "$.provider"),
-            "generation_id": _text(_RESPONSE, "$.id"),
-            "metadata": _metadata("not (e.key = 'reasoning' and json_type(e.value) = 'VARCHAR')"),
+            "serving_provider": _PROVIDER,
+            "generation_id": _ID,
+            "metadata": _metadata("not (e[1] = 'reasoning' and e[2] like '\"%')"),
         },
-        _items("transcript.turns", models, lines, only_new),
+        _items("transcript.turns", models, _TOLD, lines, only_new),
     )
 
 
@@ -247,7 +255,16 @@ def verdicts(only_new: bool) -> str:
     """The verdicts of all lines, or only of the new ones, which costs more."""
     verdict = f"judge_id VARCHAR, pro {_SCORES}, con {_SCORES}, winner VARCHAR, raw_response VARCHAR, latency_ms DOUBLE"
     lines = _lines(transcript="STRUCT(debate_id VARCHAR)", judges=f"STRUCT({verdict}, {_USAGE})[]")
-    has_scores = "cardinality(item.pro.scores) > 0"
+    # Both sides have the same dimensions, nearly always in the same order.
+    found = """
+        json_keys(item.pro.scores) as dimensions,
+        json_extract_string(item.pro.scores, '$.*') as pros,
+        json_keys(item.con.scores) as con_dimensions,
+        json_extract_string(item.con.scores, '$.*') as cons"""
+    ordered = (
+        "if(dimensions = con_dimensions, cons, list_transform(dimensions, lambda d: map(con_dimensions, cons)[d]))"
+    )
+    has_scores = "len(dimensions) > 0"
     return _rows(
         "verdicts",
         {
@@ -257,14 +274,13 @@ def verdicts(only_new: bool) -> str:
             "is_valid": has_scores,
             "invalid_reason": f"if({has_scores}, null, 'no scores')",
             "declared_winner": "item.winner",
-            "scores": f"if({has_scores}, list_transform(map_entries(item.pro.scores), lambda e: "
-            "struct_pack(dimension := e.key, pro := e.value, con := item.con.scores[e.key])), null)",
+            "scores": f"if({has_scores}, list_zip(dimensions, pros, {ordered}), null)",
             "raw_response": "item.raw_response",
             "latency_ms": "item.latency_ms",
             **{name: value for name, value in _CALL.items() if name != "created_at"},
             "metadata": _metadata(),
         },
-        _items("judges", "generate_subscripts(judges, 1) as place", lines, only_new),
+        _items("judges", "generate_subscripts(judges, 1) as place", found, lines, only_new),
     )
 
 
