@@ -53,8 +53,6 @@ def publishing(
 
 def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield the connection to the copy, then publish it."""
-    import duckdb
-
     copy = database.with_name(f".{database.name}.publishing")
     _remove(copy)
     try:
@@ -62,7 +60,7 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
             before = _state(database)
             if before is not None and not from_scratch:
                 shutil.copyfile(database, copy)
-        with closing(duckdb.connect(str(copy), config={"storage_compatibility_version": STORAGE_VERSION})) as con:
+        with _unlogged(copy) as con:
             yield con
             con.execute("checkpoint")
         _sync(copy)
@@ -77,6 +75,23 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
         _sync(database.parent)
     finally:
         _remove(copy)
+
+
+@contextmanager
+def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the private copy. It may be lost until it is published, so it needs no log, and reaches the disk once."""
+    import duckdb
+
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "storage_compatibility_version": STORAGE_VERSION,
+        "fsync_mode": "NONE",
+        "checkpoint_threshold": "1TB",
+        "auto_checkpoint_skip_wal_threshold": 2**62,
+    }
+    with closing(duckdb.connect(config=settings)) as con:
+        path = str(copy).replace("'", "''")
+        con.execute(f"attach '{path}' as warehouse (recovery_mode 'no_wal_writes'); use warehouse")
+        yield con
 
 
 @contextmanager

@@ -177,7 +177,10 @@ def test_sql_functions_put_games_in_order_themselves(con: duckdb.DuckDBPyConnect
 def test_the_sql_path_unnests_to_one_row_per_game_in_game_order(con: duckdb.DuckDBPyConnection) -> None:
     con.execute(
         """
-        with played as (select elo_path([9, 4], [1, 2], [2, 1], [0.0, 0.0], 400, 32) as path)
+        with played as (
+            select elo_path([9, 4], [1, 2], [2, 1], [0.0, 0.0], 400, 32)
+                ::struct(pro_before double[], con_before double[], pro_gain double[]) as path
+        )
         select
             generate_subscripts(path.pro_before, 1) as game_number,
             unnest(path.pro_before), unnest(path.con_before), unnest(path.pro_gain)
@@ -201,6 +204,9 @@ def test_sql_functions_give_null_where_there_are_no_games(con: duckdb.DuckDBPyCo
         ("[1, null], [1, 2], [2, 1], [1, 0]", "`order` holds a null"),
         ("[1, 2], [1, 2], [2, 1], [1, null]", "`score` holds a null"),
         ("[1, 2], [1, 2], [2], [1, 0]", "`con` has 1 elements"),
+        ("[1, 2], [1, 2.5], [2, 1], [1, 0]", "elo_ratings: a list of INTEGER holds something else"),
+        ("[1, 2], [1, 2], [2, 1], ['x', 'y']", "elo_ratings: a list of DOUBLE holds something else"),
+        ("[1, 2], [1, 2], [2, 1], [1, 'nan'::double]", "scores lie between 0"),
     ],
 )
 def test_sql_functions_refuse_games_they_cannot_order(con: duckdb.DuckDBPyConnection, lists: str, message: str) -> None:

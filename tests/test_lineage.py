@@ -106,7 +106,7 @@ def test_a_rating_comes_through_the_python_function(packaged: Project):
     nodes = {each.name: each for each in column_lineage(packaged, "ratings.elo.rating").nodes()}
     path = nodes["paths.path"]
     assert path.expression is not None
-    assert path.expression.startswith("elo_path(game_lists.game_numbers,")
+    assert path.expression.startswith("cast(elo_path(game_lists.game_numbers,")
     assert {"raw.runs.elo_k_factor", "raw.verdicts.scores"} <= set(nodes)
 
 

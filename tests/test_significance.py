@@ -393,6 +393,13 @@ def test_no_result_is_null_in_sql(con: duckdb.DuckDBPyConnection) -> None:
     assert value(con, "holm([0.01, null, 0.04])") == [0.02, None, 0.04]
 
 
+def test_lists_travel_to_the_last_bit(con: duckdb.DuckDBPyConnection) -> None:
+    rng = random.Random(0)
+    p_values = [*(rng.random() ** rng.randint(1, 60) for _ in range(5_000)), 5e-324, 0.1 + 0.2, 1 / 3, 1.0, 0.0]
+    con.execute("select benjamini_hochberg(?::double[]), holm([nullif(p, 0)]) from (select ? as p)", [p_values, 5e-324])
+    assert con.fetchall() == [(significance.benjamini_hochberg(p_values), [5e-324])]
+
+
 def test_what_cannot_be_names_the_function(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.InvalidInputException, match=r"sign_test: wins is a whole number .* not 0\.5"):
         value(con, "sign_test(0.5, 2)")

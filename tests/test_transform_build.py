@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from sql_project import STAGING, add_debates, raw_database, read_project, write_project
 
 from debatebench.errors import SqlModelError, UsageError
+from debatebench.publish import publishing
 from debatebench.transform.build import BuildResult, build
 from debatebench.transform.state import is_current, read_builds
 
@@ -233,20 +235,57 @@ def test_something_that_was_dropped_behind_our_back_is_built_again(
         ("select error(winner || ' won') as n from staging.stg_debates", None, "pro won"),
     ],
 )
-def test_a_failing_model_is_named_with_file_and_reason_and_nothing_changes(
+def test_a_failing_model_is_named_with_file_and_reason(
     con: duckdb.DuckDBPyConnection, tmp_path: Path, sql: str, line: int | None, message: str
 ) -> None:
     build(con, write_project(tmp_path, FILES))
-    add_debates(con, "r2", [("d1", "a", "b", "con")])
-    before = rows(con, "select * from meta.builds order by name")
     where = "other.sql" + (f":{line}" if line else "")
     with pytest.raises(SqlModelError, match=rf"^SQL model marts\.other \(.*{where}\) failed: .*{message}") as caught:
         build(con, write_project(tmp_path, {"marts/other.sql": sql}))
     assert "\n" not in str(caught.value)
-    assert rows(con, "select * from meta.builds order by name") == before
-    assert rows(con, "select count(*) from marts.winners_v1") == [(3,)]
+    assert rows(con, "select x from marts.other") == [(1,)]
     # The connection is usable, and a repaired project builds.
     assert "marts.other" in names(build(con, write_project(tmp_path, {"marts/other.sql": "select 3 as x"})))
+
+
+def test_a_build_in_a_copy_is_all_or_nothing(tmp_path: Path) -> None:
+    folder, database = tmp_path / "warehouse", tmp_path / "warehouse" / "file.duckdb"
+    folder.mkdir()
+    with closing(raw_database(str(database))) as con:
+        build(con, write_project(tmp_path / "sql", FILES))
+    before = database.read_bytes()
+    broken = {"marts/other.sql": "select 2 as x", "ratings/elo.sql": "select error('no') as x"}
+    with pytest.raises(SqlModelError, match="no"), publishing(database) as con:
+        build(con, write_project(tmp_path / "sql", broken))
+    assert database.read_bytes() == before
+    assert [path.name for path in folder.iterdir() if path.suffix != ".lock"] == [database.name]
+
+
+def test_the_next_build_goes_on_where_one_failed(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    described = "{name: late, description: L}, {name: last, description: L, config: {materialized: table}}"
+    files = FILES | {
+        "marts/late.yml": f"models: [{described}]",
+        "marts/late.sql": "select * from marts.last",
+        "marts/last.sql": "select error('no') as x from staging.stg_debates",
+    }
+    with pytest.raises(SqlModelError, match=r"marts\.last"):
+        build(con, write_project(tmp_path, files))
+    assert not is_current(con, read_project(tmp_path))
+    mended = build(con, write_project(tmp_path, {"marts/last.sql": "select 1 as x"}))
+    assert {"marts.late", "marts.last"} <= names(mended)
+    assert set(names(mended)) | set(mended.unchanged) == set(read_builds(con))
+    assert is_current(con, read_project(tmp_path))
+    assert rows(con, "select x from marts.late") == [(1,)]
+
+
+def test_old_sql_after_a_failed_build_is_built_again(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    """What stands was made by SQL that is gone, so that the old SQL was built once is no reason to leave it out."""
+    build(con, write_project(tmp_path, FILES))
+    broken = {"marts/other.sql": "select 2 as x", "ratings/elo.sql": "select error('no') as x"}
+    with pytest.raises(SqlModelError, match="no"):
+        build(con, write_project(tmp_path, broken))
+    build(con, write_project(tmp_path, {name: FILES[name] for name in ("marts/other.sql", "ratings/elo.sql")}))
+    assert rows(con, "select x from marts.other") == [(1,)]
 
 
 def test_an_error_in_a_python_function_fails_the_model(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
@@ -292,7 +331,9 @@ def test_a_broken_contract_fails_the_build(
 ) -> None:
     with pytest.raises(SqlModelError, match=message):
         build(con, write_project(tmp_path, FILES | files))
-    assert rows(con, "select count(*) from information_schema.tables where table_schema = 'marts'") == [(0,)]
+    # What stands is not taken for good by the next build.
+    with pytest.raises(SqlModelError, match=message):
+        build(con, read_project(tmp_path))
 
 
 def test_only_what_is_selected_is_built(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Build the SQL models in the warehouse: in dependency order, in one transaction, only what changed."""
+"""Build the SQL models in the warehouse: in dependency order, and only what changed."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from debatebench.transform.state import (
     write_builds,
 )
 from debatebench.transform.versions import reading_warnings
+from debatebench.transform.workers import create_all
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,14 +54,16 @@ def build(
     full_refresh: bool = False,
     now: datetime | None = None,
 ) -> BuildResult:
-    """Bring the warehouse behind `con` up to date with `project`, all or nothing.
+    """Bring the warehouse behind `con` up to date with `project`.
 
     A SQL model is built again when its SQL, its configuration, anything upstream, the landed data or a Python function
     that it calls changed; `full_refresh` builds all. `select` limits the build (see `graph.select_models`). SQL models
     that left the project are dropped by a build without `select`. `now` (naive UTC) is written to `meta.builds`.
 
-    `con` must be writable, without an open transaction or a half-read result. Raises `SqlModelError` naming the SQL
-    model, its file and DuckDB's message; then nothing has changed.
+    `con` must be writable, without an open transaction or a half-read result; the work is done on further connections
+    to its database. Raises `SqlModelError` naming the SQL model, its file and DuckDB's message. What was built before
+    an error stays and is noted, so that the next build goes on from there; whoever wants all or nothing builds in a
+    copy, as `publish.publishing` does.
     """
     started = time.perf_counter()
     if select is None and not full_refresh and is_current(con, project):
@@ -68,21 +71,18 @@ def build(
     state = build_state(con, project)
     models = project.models
     _register_functions(con, models.values())
-    con.execute("begin")
+    create_meta_tables(con)
+    work = _Build(con, models, full_refresh, now)
+    chosen = _chosen(models, select)
     try:
-        create_meta_tables(con)
-        work = _Build(con, models, full_refresh, now)
-        work.run(_chosen(models, select))
-        _check_contracts(con, [models[built.name] for built in work.built])
+        work.run(chosen)
         dropped = work.drop_removed() if select is None else ()
-        write_builds(con, work.rows.values(), state if work.is_complete() else None)
-        queries = [*(model.query for model in models.values()), *(test.query for test in project.singular_tests)]
-        remember_parsed(con, (query.sha256 for query in queries))
-        con.execute("commit")
     except BaseException:
-        # After a failed statement a commit succeeds silently and keeps nothing.
-        con.execute("rollback")
+        write_builds(con, work.rows.values(), None)
         raise
+    write_builds(con, work.rows.values(), state if work.is_complete() else None)
+    queries = [*(model.query for model in models.values()), *(test.query for test in project.singular_tests)]
+    remember_parsed(con, (query.sha256 for query in queries))
     return BuildResult(
         built=tuple(work.built),
         unchanged=tuple(work.unchanged),
@@ -125,7 +125,6 @@ class _Build:
         self.expected = self._expected()
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []
-        self.schemas: set[str] = set()
 
     def _expected(self) -> dict[str, str]:
         """Fingerprints of everything as it is after a whole build."""
@@ -140,7 +139,26 @@ class _Build:
         return found
 
     def run(self, chosen: set[str]) -> None:
-        """Build what is chosen and not fresh, in order."""
+        """Build what is chosen and not fresh, each after what it reads."""
+        fingerprints = self._fingerprints(chosen)
+        stale = fingerprints.keys() - set(self.unchanged)
+        for schema in sorted({self.models[name].schema for name in stale}):
+            self.con.execute(f"create schema if not exists {schema}")
+
+        def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
+            return self._create(con, model, fingerprints[model.name])
+
+        try:
+            create_all(self.con, self.models, stale, create, self.built)
+        finally:
+            places = {name: place for place, name in enumerate(self.models)}
+            self.built.sort(key=lambda row: places[row.name])
+            # Without a definition, until the contract was looked at: so the next build does not take it for finished.
+            self.rows |= {row.name: replace(row, definition="", fingerprint="") for row in self.built}
+        self._check_contracts()
+
+    def _fingerprints(self, chosen: set[str]) -> dict[str, str]:
+        """Chosen model → its fingerprint after this build; those that have it already are noted as unchanged."""
         actual = {name: fingerprint for name, fingerprint in self.expected.items() if name not in self.models}
         for name, model in self.models.items():
             if name not in chosen:
@@ -153,9 +171,7 @@ class _Build:
             if self._is_fresh(model, actual[name]):
                 self.rows[name] = replace(self.rows[name], fingerprint=actual[name])
                 self.unchanged.append(name)
-            else:
-                self.rows[name] = self._create(model, actual[name])
-                self.built.append(self.rows[name])
+        return {name: actual[name] for name in self.models if name in chosen}
 
     def _as_it_stands(self, model: SqlModel, actual: Mapping[str, str]) -> dict[str, str]:
         """The fingerprint of a model that this build leaves alone; empty when it is not there."""
@@ -177,21 +193,18 @@ class _Build:
             return row.definition == self.definitions[model.name]
         return row.fingerprint == fingerprint
 
-    def _create(self, model: SqlModel, fingerprint: str) -> BuiltModel:
+    def _create(self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str) -> BuiltModel:
         """Create one table or view from the text as it is written."""
         import duckdb
 
         started = time.perf_counter()
         standing = self.present.get(model.name)
         try:
-            if model.schema not in self.schemas:
-                self.con.execute(f"create schema if not exists {model.schema}")
-                self.schemas.add(model.schema)
             if standing is not None and standing != model.materialized:
-                self.con.execute(f"drop {standing} {model.name}")
+                con.execute(f"drop {standing} {model.name}")
             # On one line with the text's first, so that line numbers of DuckDB's messages are those of the file.
             create = f"create or replace {model.materialized} {model.name} as {model.query.sql}\n"
-            result = self.con.execute(create).fetchall()
+            result = con.execute(create).fetchall()
         except duckdb.Error as error:
             raise _failure(model, error) from None
         return BuiltModel(
@@ -205,6 +218,22 @@ class _Build:
             seconds=time.perf_counter() - started,
             built_at=self.now,
         )
+
+    def _check_contracts(self) -> None:
+        """Refuse SQL models whose columns are not those that their YAML promises; the next build makes them anew."""
+        from debatebench.transform.contracts import columns_of_all, contract_breaches
+        from debatebench.transform.sql_model import shown
+
+        columns = columns_of_all(self.con)
+        for row in self.built:
+            model = self.models[row.name]
+            is_promised = model.properties.config.contract.enforced
+            if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
+                raise SqlModelError(
+                    f"SQL model {model.name} breaks its contract in {shown(model.properties_file)}: "
+                    f"{'; '.join(breaches)}."
+                )
+            self.rows[row.name] = row
 
     def drop_removed(self) -> tuple[str, ...]:
         """Drop what an earlier build made and the project no longer has."""
@@ -232,19 +261,3 @@ def _failure(model: SqlModel, error: Exception) -> SqlModelError:
     where = shown(model.file) + (f":{line[1]}" if line else "")
     message = " ".join(text[: line.start()].split() if line else text.split())
     return SqlModelError(f"SQL model {model.name} ({where}) failed: {message}")
-
-
-def _check_contracts(con: duckdb.DuckDBPyConnection, built: Iterable[SqlModel]) -> None:
-    """Refuse SQL models whose columns are not those that their YAML promises."""
-    from debatebench.transform.contracts import columns_of_all, contract_breaches
-    from debatebench.transform.sql_model import shown
-
-    columns = columns_of_all(con)
-    for model in built:
-        if not model.properties.config.contract.enforced:
-            continue
-        breaches = contract_breaches(con, model, columns[model.name])
-        if breaches:
-            raise SqlModelError(
-                f"SQL model {model.name} breaks its contract in {shown(model.properties_file)}: {'; '.join(breaches)}."
-            )

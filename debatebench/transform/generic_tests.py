@@ -35,7 +35,7 @@ def sql_literal(value: Any) -> str:
 class GenericTest(BaseModel):
     """A test of one column or of one whole SQL model."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     kind: ClassVar[str] = ""
     needs_column: ClassVar[bool | None] = None

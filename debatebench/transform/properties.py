@@ -50,7 +50,7 @@ _TESTS = AliasChoices("data_tests", "tests")
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 class Contract(_Frozen):

@@ -57,6 +57,7 @@ def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
 def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], state: str | None) -> None:
     """Replace `meta.builds`, and remember `state` when everything is up to date (None when it is not)."""
     rows = sorted(built, key=lambda row: row.name)
+    con.execute("begin")
     con.execute("delete from meta.builds")
     con.execute(
         "insert into meta.builds select unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::varchar[]), "
@@ -77,6 +78,7 @@ def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], st
     con.execute("delete from meta.build_state")
     if state is not None:
         con.execute("insert into meta.build_state values (?)", [state])
+    con.execute("commit")
 
 
 def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:

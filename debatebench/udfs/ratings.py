@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import islice, pairwise
+from operator import lt
 from typing import Any
 
 from debatebench.stats import elo
@@ -25,10 +27,15 @@ def elo_ratings(
 
 def elo_path(
     order: Sequence[int], pro: Sequence[int], con: Sequence[int], score: Sequence[float], initial: float, k: float
-) -> dict[str, list[float]]:
-    """Ratings before every game and what pro gained in it: element i belongs to the i-th smallest `order`."""
+) -> str:
+    """Ratings before every game and what pro gained in it, as JSON: element i belongs to the i-th smallest `order`.
+
+    An object of the lists `pro_before`, `con_before` and `pro_gain`. JSON, because there are as many numbers as games.
+    """
+    import msgspec
+
     path = elo.elo_path(*_sorted_games(order, pro, con, score), initial=initial, k=k)
-    return {"pro_before": path.pro_before, "con_before": path.con_before, "pro_gain": path.pro_gain}
+    return msgspec.json.encode(path).decode()
 
 
 def elo_over_orders(
@@ -52,23 +59,18 @@ def _sorted_games(
     order: Sequence[int], pro: Sequence[int], con: Sequence[int], score: Sequence[float]
 ) -> tuple[Sequence[int], Sequence[int], Sequence[float]]:
     """The three lists in game order. Raises `ValueError` for a null, and for two games at one position."""
-    import numpy as np
-
     for name, values in (("order", order), ("pro", pro), ("con", con), ("score", score)):
         if len(values) != len(order):
             raise ValueError(f"`{name}` has {len(values)} elements, `order` has {len(order)}")
         if None in values:
             raise ValueError(f"`{name}` holds a null")
-    positions = np.array(order, dtype=np.int64)
-    rank = np.argsort(positions)
-    if (np.diff(positions[rank]) == 0).any():
+    # As a rule they come in order.
+    if all(map(lt, order, islice(order, 1, None))):
+        return pro, con, score
+    rank = sorted(range(len(order)), key=order.__getitem__)
+    if any(order[one] == order[next_] for one, next_ in pairwise(rank)):
         raise ValueError("`order` holds a position twice, so the order of play is not known")
-    # Plain lists come back, because a loop over array elements is several times slower.
-    return (
-        np.array(pro, dtype=np.int64)[rank].tolist(),
-        np.array(con, dtype=np.int64)[rank].tolist(),
-        np.array(score, dtype=np.float64)[rank].tolist(),
-    )
+    return [pro[i] for i in rank], [con[i] for i in rank], [score[i] for i in rank]
 
 
 _GAMES = ("BIGINT[]", "INTEGER[]", "INTEGER[]", "DOUBLE[]", "DOUBLE", "DOUBLE")
@@ -76,12 +78,7 @@ _ELO = ("stats/elo.py",)
 
 FUNCTIONS: Mapping[str, SqlFunction] = {
     "elo_ratings": SqlFunction(elo_ratings, _GAMES, "DOUBLE[]", _ELO),
-    "elo_path": SqlFunction(
-        elo_path,
-        _GAMES,
-        "STRUCT(pro_before DOUBLE[], con_before DOUBLE[], pro_gain DOUBLE[])",
-        _ELO,
-    ),
+    "elo_path": SqlFunction(elo_path, _GAMES, "JSON", _ELO),
     "elo_over_orders": SqlFunction(
         elo_over_orders,
         (*_GAMES, "INTEGER", "INTEGER"),

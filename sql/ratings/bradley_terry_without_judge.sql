@@ -54,6 +54,9 @@ rated_debates as (
         on elo_games.run_tag = panel_winners.run_tag
         and elo_games.debate_id = panel_winners.debate_id
 
+    -- Where one side leads by more, no single verdict decides.
+    where abs(panel_winners.count_pro - panel_winners.count_con) <= 1
+
 ),
 
 -- The default rule: more verdicts for one side than for the other. Without a verdict left there is no winner.

@@ -83,13 +83,15 @@ paths as materialized (
 
     select
         game_lists.run_tag,
-        elo_path(
-            game_lists.game_numbers,
-            game_lists.pro_codes,
-            game_lists.con_codes,
-            game_lists.pro_scores,
-            runs.elo_initial_rating,
-            runs.elo_k_factor
+        cast(
+            elo_path(
+                game_lists.game_numbers,
+                game_lists.pro_codes,
+                game_lists.con_codes,
+                game_lists.pro_scores,
+                runs.elo_initial_rating,
+                runs.elo_k_factor
+            ) as struct(pro_before double[], con_before double[], pro_gain double[])
         ) as path
 
     from game_lists

@@ -1,0 +1,151 @@
+"""Create SQL models on several connections at once, each after those that it reads.
+
+Most of a build is one thread's work at a time: DuckDB binds a view, reads tables of a single row group, or waits for a
+Python function. So two models at once make a build shorter on two processors, and none slower.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.sql_model import SqlModel
+
+    Create = Callable[[duckdb.DuckDBPyConnection, SqlModel], "T"]
+
+__all__ = ["create_all"]
+
+T = TypeVar("T")
+
+# More would mostly wait for each other: few models are ready at one time, and Python functions run one by one.
+_MOST_WORKERS = 4
+# How much longer than a view a table takes, as a rule. It only says what had better begin first.
+_TABLE, _VIEW = 10, 1
+
+
+def create_all(
+    con: duckdb.DuckDBPyConnection,
+    models: Mapping[str, SqlModel],
+    chosen: Collection[str],
+    create: Create[T],
+    done: list[T],
+) -> None:
+    """Call `create` for every chosen one of `models` (all, in dependency order), and add what it returns to `done`.
+
+    Each call gets a connection to the database of `con` with a transaction open; what it reads, through whatever else,
+    is committed before. A table has a transaction of its own, views share one. The first error is raised when the
+    others that were at work have ended; `done` holds what is committed then.
+    """
+    queue = _Queue(models, chosen)
+    workers = max(1, min(_MOST_WORKERS, _processors(), len(chosen)))
+    with ExitStack() as stack:
+        connections = [stack.enter_context(_connection(con)) for _ in range(workers)]
+        idle = list(connections)
+        pool = stack.enter_context(ThreadPoolExecutor(workers))
+        working: dict[Future[list[T]], tuple[duckdb.DuckDBPyConnection, list[SqlModel]]] = {}
+        try:
+            while True:
+                while idle and (batch := queue.take(len(idle))):
+                    cursor = idle.pop()
+                    working[pool.submit(_in_transaction, cursor, batch, create)] = cursor, batch
+                if not working:
+                    return
+                for future in wait(working, return_when=FIRST_COMPLETED).done:
+                    cursor, batch = working.pop(future)
+                    done += future.result()
+                    idle.append(cursor)
+                    queue.finish(batch)
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                # Told to stop: nobody waits for the end of a query.
+                for cursor in connections:
+                    cursor.interrupt()
+            for future in wait(working).done:
+                if future.exception() is None:
+                    done += future.result()
+            raise
+
+
+@contextmanager
+def _connection(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A further connection to the same database, which need not be the one that DuckDB was opened with."""
+    ((database,),) = con.execute("select current_database()").fetchall()
+    with closing(con.cursor()) as cursor:
+        cursor.execute(f'use "{database}"')
+        yield cursor
+
+
+def _in_transaction(con: duckdb.DuckDBPyConnection, batch: Sequence[SqlModel], create: Create[T]) -> list[T]:
+    con.execute("begin")
+    try:
+        made = [create(con, model) for model in batch]
+        con.execute("commit")
+    except BaseException:
+        # After a failed statement a commit succeeds silently and keeps nothing.
+        con.execute("rollback")
+        raise
+    return made
+
+
+class _Queue:
+    """Which models can be created next, and which of them should be."""
+
+    def __init__(self, models: Mapping[str, SqlModel], chosen: Collection[str]) -> None:
+        self.waits_for = _chosen_above(models, chosen)
+        self.waiting = {name: models[name] for name in self.waits_for}
+        self.length = _chain_lengths(self.waiting, self.waits_for)
+
+    def take(self, workers: int) -> list[SqlModel]:
+        """What one of so many idle workers should create next; empty when nothing is ready.
+
+        Views that tables wait for come first, since they are quick; then the table that the longest chain waits for;
+        then the views that are left. Of views it is the worker's share.
+        """
+        ready = [model for name, model in self.waiting.items() if not self.waits_for[name]]
+        tables = [model for model in ready if model.materialized == "table"]
+        views = [model for model in ready if model.materialized == "view"]
+        urgent = [model for model in views if self.length[model.name] > _TABLE]
+        if tables and not urgent:
+            taken = [max(tables, key=lambda model: self.length[model.name])]
+        else:
+            share = urgent or views
+            taken = share[: -(-len(share) // workers)]
+        for model in taken:
+            del self.waiting[model.name]
+        return taken
+
+    def finish(self, models: Iterable[SqlModel]) -> None:
+        finished = {model.name for model in models}
+        for names in self.waits_for.values():
+            names -= finished
+
+
+def _chosen_above(models: Mapping[str, SqlModel], chosen: Collection[str]) -> dict[str, set[str]]:
+    """Chosen model, in order → the chosen ones nearest above it, also above models that stay as they are."""
+    above: dict[str, set[str]] = {}
+    for name, model in models.items():
+        above[name] = set()
+        for dependency in model.dependencies:
+            above[name] |= {dependency} if dependency in chosen else above.get(dependency, set())
+    return {name: names for name, names in above.items() if name in chosen}
+
+
+def _chain_lengths(models: Mapping[str, SqlModel], waits_for: Mapping[str, set[str]]) -> dict[str, int]:
+    """Name → the longest chain of models that begins with it, by what they take."""
+    length = dict.fromkeys(models, 0)
+    for name in reversed(tuple(models)):
+        length[name] += _TABLE if models[name].materialized == "table" else _VIEW
+        for above in waits_for[name]:
+            length[above] = max(length[above], length[name])
+    return length
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
