@@ -35,7 +35,7 @@ TOPICS = 24
 def random_warehouse(path: Path, games: int) -> None:
     """A file with the two tables from which games are read."""
     with duckdb.connect(str(path)) as con:
-        con.execute("create schema ratings")
+        con.execute("create schema marts")
         con.execute("create schema staging")
         con.execute(
             "create table staging.stg_runs as "
@@ -45,7 +45,7 @@ def random_warehouse(path: Path, games: int) -> None:
         con.execute("select setseed(0.5)")
         con.execute(
             f"""
-            create table ratings.elo_games as
+            create table marts.games as
             with drawn as materialized (
                 select
                     i + 1 as game_number,

@@ -29,7 +29,7 @@ class Games:
 
 
 def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> Games:
-    """Read a run's games from `ratings.elo_games`. Raises `UsageError` when no run has the tag."""
+    """Read a run's games from `marts.games`. Raises `UsageError` when no run has the tag."""
     import numpy as np
 
     settings = con.execute(
@@ -39,11 +39,11 @@ def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> Games:
         raise UsageError(f"No run '{run_tag}' in the warehouse.")
     # Games first: the debaters' codes are among them.
     columns = con.execute(
-        "select game_number, pro_code, con_code, pro_score from ratings.elo_games where run_tag = $1", [run_tag]
+        "select game_number, pro_code, con_code, pro_score from marts.games where run_tag = $1", [run_tag]
     ).fetchnumpy()
     debaters = con.execute(
-        "select distinct model_id from (select pro_model_id as model_id from ratings.elo_games where run_tag = $1 "
-        "union select con_model_id from ratings.elo_games where run_tag = $1) order by model_id",
+        "select distinct model_id from (select pro_model_id as model_id from marts.games where run_tag = $1 "
+        "union select con_model_id from marts.games where run_tag = $1) order by model_id",
         [run_tag],
     ).fetchall()
     numbers = columns["game_number"]

@@ -13,9 +13,9 @@ matchups as (
 
 ),
 
-decided_debates as (
+games as (
 
-    select * from marts.decided_debates
+    select * from marts.games
 
 ),
 
@@ -86,19 +86,17 @@ verdict_gaps as (
 debate_gaps as (
 
     select
-        decided_debates.run_tag,
-        decided_debates.topic_id,
-        decided_debates.pro_model_id,
-        decided_debates.con_model_id,
+        games.run_tag,
+        games.topic_id,
+        games.pro_model_id,
+        games.con_model_id,
         cast(verdict_gaps.pro_gap as decimal(18, 12)) as pro_gap
 
-    from decided_debates
+    from games
 
     inner join verdict_gaps
-        on decided_debates.run_tag = verdict_gaps.run_tag
-        and decided_debates.debate_id = verdict_gaps.debate_id
-
-    where decided_debates.is_rated
+        on games.run_tag = verdict_gaps.run_tag
+        and games.debate_id = verdict_gaps.debate_id
 
 ),
 

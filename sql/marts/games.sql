@@ -7,24 +7,73 @@ decided_debates as (
 
 ),
 
-final as (
+-- Materialised, because debaters are found in it before they are numbered.
+rated_debates as materialized (
+
+    select * from decided_debates where is_rated
+
+),
+
+debaters as (
 
     select
         run_tag,
+        pro_model_id as model_id
+
+    from rated_debates
+
+    union
+
+    select
+        run_tag,
+        con_model_id as model_id
+
+    from rated_debates
+
+),
+
+-- Rating functions know debaters by numbers from 1.
+codes as (
+
+    select
+        run_tag,
+        model_id,
+        cast(row_number() over (partition by run_tag order by model_id) as integer) as code
+
+    from debaters
+
+),
+
+final as (
+
+    select
+        rated_debates.run_tag,
         -- Imports have no schedule: there the time decides, and the debate's id where times are equal.
         row_number() over (
-            partition by run_tag
-            order by schedule_position nulls last, created_at nulls last, debate_id
+            partition by rated_debates.run_tag
+            order by
+                rated_debates.schedule_position nulls last,
+                rated_debates.created_at nulls last,
+                rated_debates.debate_id
         ) as game_number,
-        debate_id,
-        pro_model_id,
-        con_model_id,
-        winner,
-        cast(case winner when 'pro' then 1 when 'con' then 0 else 0.5 end as double) as pro_score
+        rated_debates.debate_id,
+        rated_debates.topic_id,
+        rated_debates.pro_model_id,
+        rated_debates.con_model_id,
+        pro_codes.code as pro_code,
+        con_codes.code as con_code,
+        rated_debates.winner,
+        cast(case rated_debates.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as double) as pro_score
 
-    from decided_debates
+    from rated_debates
 
-    where is_rated
+    inner join codes as pro_codes
+        on rated_debates.run_tag = pro_codes.run_tag
+        and rated_debates.pro_model_id = pro_codes.model_id
+
+    inner join codes as con_codes
+        on rated_debates.run_tag = con_codes.run_tag
+        and rated_debates.con_model_id = con_codes.model_id
 
 )
 

@@ -1,15 +1,9 @@
 -- One row per run and term of the Bradley–Terry model with controls: each debater, the pro side, and length.
 with
 
-elo_games as (
+games as (
 
-    select * from ratings.elo_games
-
-),
-
-debates as (
-
-    select * from staging.stg_debates
+    select * from marts.games
 
 ),
 
@@ -33,7 +27,7 @@ debaters as (
         pro_model_id as model_id,
         pro_code as code
 
-    from elo_games
+    from games
 
     union
 
@@ -42,7 +36,7 @@ debaters as (
         con_model_id as model_id,
         con_code as code
 
-    from elo_games
+    from games
 
 ),
 
@@ -64,7 +58,7 @@ game_counts as (
         run_tag,
         count(*) as count_games
 
-    from elo_games
+    from games
 
     group by run_tag
 
@@ -74,19 +68,19 @@ game_counts as (
 -- evenly over 0 to 4294967295 and follows from the game's place alone.
 sampled_games as materialized (
 
-    select elo_games.*
+    select games.*
 
-    from elo_games
+    from games
 
     inner join sizes
-        on elo_games.run_tag = sizes.run_tag
+        on games.run_tag = sizes.run_tag
 
     inner join game_counts
-        on elo_games.run_tag = game_counts.run_tag
+        on games.run_tag = game_counts.run_tag
 
     where
         game_counts.count_games <= 500 * sizes.count_debaters
-        or elo_games.game_number * 2654435761 % 4294967296
+        or games.game_number * 2654435761 % 4294967296
         < 4294967296 * (500 * sizes.count_debaters) / game_counts.count_games
 
 ),
@@ -96,7 +90,7 @@ measured_games as materialized (
     select
         sampled_games.run_tag,
         cast(
-            dense_rank() over (partition by sampled_games.run_tag order by debates.topic_id) as integer
+            dense_rank() over (partition by sampled_games.run_tag order by sampled_games.topic_id) as integer
         ) as topic_code,
         sampled_games.pro_code,
         sampled_games.con_code,
@@ -105,10 +99,6 @@ measured_games as materialized (
         / nullif(lengths.pro_characters + lengths.con_characters, 0) as length_difference
 
     from sampled_games
-
-    inner join debates
-        on sampled_games.run_tag = debates.run_tag
-        and sampled_games.debate_id = debates.debate_id
 
     left join lengths
         on sampled_games.run_tag = lengths.run_tag

@@ -7,9 +7,9 @@ matchups as (
 
 ),
 
-elo_games as (
+games as (
 
-    select * from ratings.elo_games
+    select * from marts.games
 
 ),
 
@@ -40,19 +40,19 @@ bradley_terry as (
 rated_debates as (
 
     select
-        elo_games.run_tag,
-        elo_games.debate_id,
-        elo_games.pro_code,
-        elo_games.con_code,
-        elo_games.pro_score,
+        games.run_tag,
+        games.debate_id,
+        games.pro_code,
+        games.con_code,
+        games.pro_score,
         panel_winners.count_pro - panel_winners.count_con as pro_lead,
         panel_winners.count_verdicts
 
-    from elo_games
+    from games
 
     inner join panel_winners
-        on elo_games.run_tag = panel_winners.run_tag
-        and elo_games.debate_id = panel_winners.debate_id
+        on games.run_tag = panel_winners.run_tag
+        and games.debate_id = panel_winners.debate_id
 
     -- Where one side leads by more, no single verdict decides.
     where abs(panel_winners.count_pro - panel_winners.count_con) <= 1

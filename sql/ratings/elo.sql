@@ -1,9 +1,9 @@
 -- One row per debater with a rated debate: the rating after the last one, and how far it hangs on the order of debates.
 with
 
-elo_games as (
+games as (
 
-    select * from ratings.elo_games
+    select * from marts.games
 
 ),
 
@@ -70,16 +70,16 @@ sizes as (
 -- A number that is spread evenly over 0 to 4294967295 and follows from the game's place alone.
 sampled_games as (
 
-    select elo_games.*
+    select games.*
 
-    from elo_games
+    from games
 
     inner join sizes
-        on elo_games.run_tag = sizes.run_tag
+        on games.run_tag = sizes.run_tag
 
     where
         sizes.count_games <= sizes.most_games
-        or elo_games.game_number * 2654435761 % 4294967296 < 4294967296 * sizes.most_games / sizes.count_games
+        or games.game_number * 2654435761 % 4294967296 < 4294967296 * sizes.most_games / sizes.count_games
 
 ),
 

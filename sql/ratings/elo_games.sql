@@ -1,8 +1,7 @@
--- One row per rated debate, in the order of the games, with the ratings of both sides before and after.
+-- One row per game of `marts.games`: the ratings of both sides before and after.
 with
 
--- Materialised, because the numbering of the games is read twice.
-games as materialized (
+games as (
 
     select * from marts.games
 
@@ -11,55 +10,6 @@ games as materialized (
 runs as (
 
     select * from staging.stg_runs
-
-),
-
-debaters as (
-
-    select
-        run_tag,
-        pro_model_id as model_id
-
-    from games
-
-    union
-
-    select
-        run_tag,
-        con_model_id as model_id
-
-    from games
-
-),
-
--- The rating pass knows debaters by numbers from 1.
-codes as (
-
-    select
-        run_tag,
-        model_id,
-        cast(row_number() over (partition by run_tag order by model_id) as integer) as code
-
-    from debaters
-
-),
-
-coded_games as materialized (
-
-    select
-        games.*,
-        pro_codes.code as pro_code,
-        con_codes.code as con_code
-
-    from games
-
-    inner join codes as pro_codes
-        on games.run_tag = pro_codes.run_tag
-        and games.pro_model_id = pro_codes.model_id
-
-    inner join codes as con_codes
-        on games.run_tag = con_codes.run_tag
-        and games.con_model_id = con_codes.model_id
 
 ),
 
@@ -72,7 +22,7 @@ game_lists as (
         list(con_code) as con_codes,
         list(pro_score) as pro_scores
 
-    from coded_games
+    from games
 
     group by run_tag
 
@@ -118,24 +68,14 @@ steps as (
 final as (
 
     select
-        coded_games.run_tag,
-        coded_games.game_number,
-        coded_games.debate_id,
-        coded_games.pro_model_id,
-        coded_games.con_model_id,
-        coded_games.pro_code,
-        coded_games.con_code,
-        coded_games.pro_score,
-        steps.pro_before,
-        steps.con_before,
-        steps.pro_before + steps.pro_gain as pro_after,
-        steps.con_before - steps.pro_gain as con_after
+        run_tag,
+        game_number,
+        pro_before,
+        con_before,
+        pro_before + pro_gain as pro_after,
+        con_before - pro_gain as con_after
 
-    from coded_games
-
-    inner join steps
-        on coded_games.run_tag = steps.run_tag
-        and coded_games.game_number = steps.game_number
+    from steps
 
 )
 

@@ -7,6 +7,29 @@ elo_games as (
 
 ),
 
+games as (
+
+    select * from marts.games
+
+),
+
+rated_games as (
+
+    select
+        games.*,
+        elo_games.pro_before,
+        elo_games.con_before,
+        elo_games.pro_after,
+        elo_games.con_after
+
+    from games
+
+    inner join elo_games
+        on games.run_tag = elo_games.run_tag
+        and games.game_number = elo_games.game_number
+
+),
+
 pro_ratings as (
 
     select
@@ -20,7 +43,7 @@ pro_ratings as (
         pro_before as rating_before,
         pro_after as rating_after
 
-    from elo_games
+    from rated_games
 
 ),
 
@@ -37,7 +60,7 @@ con_ratings as (
         con_before as rating_before,
         con_after as rating_after
 
-    from elo_games
+    from rated_games
 
 ),
 

@@ -1,9 +1,9 @@
 -- One row per debater with a rated debate: Elo over all runs.
 with
 
-elo_games as (
+games as (
 
-    select * from ratings.elo_games
+    select * from marts.games
 
 ),
 
@@ -76,16 +76,16 @@ pooled_games as materialized (
         numbered_runs.everything,
         row_number() over (
             partition by numbered_runs.everything
-            order by numbered_runs.run_number, elo_games.game_number
+            order by numbered_runs.run_number, games.game_number
         ) as game_number,
-        elo_games.pro_model_id,
-        elo_games.con_model_id,
-        elo_games.pro_score
+        games.pro_model_id,
+        games.con_model_id,
+        games.pro_score
 
-    from elo_games
+    from games
 
     inner join numbered_runs
-        on elo_games.run_tag = numbered_runs.run_tag
+        on games.run_tag = numbered_runs.run_tag
 
     where numbered_runs.count_runs > 1
 

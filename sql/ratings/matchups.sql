@@ -1,38 +1,28 @@
 -- One row per run, topic and ordered pair of debaters with a rated debate.
 with
 
-elo_games as (
+games as (
 
-    select * from ratings.elo_games
-
-),
-
-debates as (
-
-    select * from staging.stg_debates
+    select * from marts.games
 
 ),
 
 counted as (
 
     select
-        elo_games.run_tag,
-        debates.topic_id,
-        elo_games.pro_code,
-        elo_games.con_code,
-        any_value(elo_games.pro_model_id) as pro_model_id,
-        any_value(elo_games.con_model_id) as con_model_id,
-        count(case when elo_games.pro_score = 1 then 1 end) as pro_wins,
-        count(case when elo_games.pro_score = 0.5 then 1 end) as ties,
-        count(case when elo_games.pro_score = 0 then 1 end) as con_wins
+        run_tag,
+        topic_id,
+        pro_code,
+        con_code,
+        any_value(pro_model_id) as pro_model_id,
+        any_value(con_model_id) as con_model_id,
+        count(case when pro_score = 1 then 1 end) as pro_wins,
+        count(case when pro_score = 0.5 then 1 end) as ties,
+        count(case when pro_score = 0 then 1 end) as con_wins
 
-    from elo_games
+    from games
 
-    inner join debates
-        on elo_games.run_tag = debates.run_tag
-        and elo_games.debate_id = debates.debate_id
-
-    group by elo_games.run_tag, debates.topic_id, elo_games.pro_code, elo_games.con_code
+    group by run_tag, topic_id, pro_code, con_code
 
 ),
 
