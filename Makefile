@@ -31,6 +31,8 @@ test: $(VENV)/.installed-test  ## Check style and types, then run every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+# The tests start hundreds of processes, which may not be allowed to keep what they compile.
+	$(BIN)/python -m compileall -q debatebench
 	$(BIN)/python -m pytest -n $(JOBS)
 
 .venv-dbt/.installed: tests/dbt-requirements.txt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from decimal import Decimal
 from pathlib import Path
@@ -255,6 +256,8 @@ def _play(
 
     progress = Progress()
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
+    # What is there by now stays to the end, so the garbage collector need not look at it again and again.
+    gc.freeze()
     try:
         with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
             report = play_run(
