@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -286,6 +287,38 @@ def test_old_sql_after_a_failed_build_is_built_again(con: duckdb.DuckDBPyConnect
         build(con, write_project(tmp_path, broken))
     build(con, write_project(tmp_path, {name: FILES[name] for name in ("marts/other.sql", "ratings/elo.sql")}))
     assert rows(con, "select x from marts.other") == [(1,)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_model_is_built_after_all_that_it_reads(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path, seed: int
+) -> None:
+    """Forty tables and views, each one more than the sum of up to three of those before it."""
+    rng = random.Random(seed)
+    reads = {n: rng.sample(range(n), min(rng.randint(0, 3), n)) for n in range(40)}
+    kinds = {n: rng.choice(["table", "view"]) for n in reads}
+    described = (f"{{name: m{n}, description: M, config: {{materialized: {kinds[n]}}}}}" for n in reads)
+    files = {
+        f"marts/m{n}.sql": " + ".join(["select 1", *(f"(select x from marts.m{m})" for m in reads[n])]) for n in reads
+    }
+    files = {path: f"{sql} as x" for path, sql in files.items()} | {"marts/m.yml": f"models: [{', '.join(described)}]"}
+
+    def expected(first: int) -> list[int]:
+        values = [first]
+        for n in range(1, len(reads)):
+            values.append(1 + sum(values[m] for m in reads[n]))
+        return values
+
+    def found() -> list[int]:
+        return [con.execute(f"select x from marts.m{n}").fetchall()[0][0] for n in reads]
+
+    done = build(con, write_project(tmp_path, files))
+    assert [row.name for row in done.built] == list(read_project(tmp_path).models)
+    assert found() == expected(1)
+    # The tables that read what changed are made anew, also through views that stay as they are.
+    build(con, write_project(tmp_path, {"marts/m0.sql": "select 1001 as x"}))
+    assert found() == expected(1001)
+    assert names(build(con, read_project(tmp_path), full_refresh=True)) == names(done)
 
 
 def test_an_error_in_a_python_function_fails_the_model(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
