@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from debatebench.duckdb_sql import transaction
 from debatebench.errors import DamagedDataError, UsageError
 from debatebench.records import TABLES, Record, column_types
 
@@ -23,7 +24,6 @@ __all__ = [
     "outdated_tables",
     "pick_run_tag",
     "remove_run",
-    "transaction",
 ]
 
 # One NDJSON line holds one row; a speech may be long, and a judge's raw answer longer.
@@ -73,18 +73,6 @@ def remove_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
     """Delete a run's rows from every landed table."""
     for name in TABLES:
         con.execute(f"delete from raw.{name} where run_tag = ?", [run_tag])
-
-
-@contextmanager
-def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Everything in the block, or nothing: after a failed statement a commit would succeed and keep nothing."""
-    con.execute("begin")
-    try:
-        yield
-        con.execute("commit")
-    except BaseException:
-        con.execute("rollback")
-        raise
 
 
 def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.duckdb_errors import sql_errors
+from debatebench.duckdb_sql import quoted_text
 from debatebench.errors import DebatebenchError, UsageError
 from debatebench.query import check_limits, one_select, open_for_reading, within
 from debatebench.tables import unique_names
@@ -89,7 +90,7 @@ def _write(rows: duckdb.DuckDBPyRelation, in_file: list[str], path: Path) -> int
     columns = _columns(rows.columns, [str(type_) for type_ in rows.types], in_file)
     with duckdb.connect(config={"temp_directory": "", "python_enable_replacements": False}) as writer:
         writer.register("rows", rows.__arrow_c_stream__())
-        to = "'" + str(path).replace("'", "''") + "'"
+        to = quoted_text(str(path))
         try:
             written = writer.execute(f"copy (select {columns} from rows) to {to} (format parquet, compression zstd)")
             count = int(written.fetchall()[0][0])

@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from debatebench.duckdb_sql import quoted_text
 from debatebench.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.files import make_folder
 
@@ -87,10 +88,10 @@ def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         "fsync_mode": "NONE",
         "checkpoint_threshold": "1TB",
         "auto_checkpoint_skip_wal_threshold": 2**62,
+        "temp_directory": str(_spill_of(copy)),
     }
     with closing(duckdb.connect(config=settings)) as con:
-        path = str(copy).replace("'", "''")
-        con.execute(f"attach '{path}' as warehouse (recovery_mode 'no_wal_writes'); use warehouse")
+        con.execute(f"attach {quoted_text(str(copy))} as warehouse (recovery_mode 'no_wal_writes'); use warehouse")
         yield con
 
 
@@ -174,10 +175,16 @@ def _log_of(database: Path) -> Path:
     return database.with_name(f"{database.name}.wal")
 
 
+def _spill_of(copy: Path) -> Path:
+    """The folder for what does not fit into memory: beside the copy, where there is as much room."""
+    return copy.with_name(f"{copy.name}.tmp")
+
+
 def _remove(copy: Path) -> None:
-    """Remove a private copy, its log and the rows that were to be landed in it, where they are there."""
+    """Remove a private copy, and all that stands beside it: a log, what did not fit into memory, rows to be landed."""
     copy.unlink(missing_ok=True)
     _log_of(copy).unlink(missing_ok=True)
+    shutil.rmtree(_spill_of(copy), ignore_errors=True)
     for rows in copy.parent.glob(f"{glob.escape(copy.name)}.rows-*"):
         shutil.rmtree(rows, ignore_errors=True)
 

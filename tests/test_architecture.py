@@ -54,6 +54,7 @@ ANALYSIS = {
     "completion",
     "doctor",
     "duckdb_errors",
+    "duckdb_sql",
     "export",
     "failed_judges",
     "freshness",

@@ -205,6 +205,7 @@ def test_sql_functions_give_null_where_there_are_no_games(con: duckdb.DuckDBPyCo
         ("[1, 2], [1, 2], [2, 1], [1, null]", "`score` holds a null"),
         ("[1, 2], [1, 2], [2], [1, 0]", "`con` has 1 elements"),
         ("[1, 2], [1, 2.5], [2, 1], [1, 0]", "elo_ratings: a list of INTEGER holds something else"),
+        ("['nan'::double, 2], [1, 2], [2, 1], [1, 0]", "elo_ratings: a list of BIGINT holds something else"),
         ("[1, 2], [1, 2], [2, 1], ['x', 'y']", "elo_ratings: a list of DOUBLE holds something else"),
         ("[1, 2], [1, 2], [2, 1], [1, 'nan'::double]", "scores lie between 0"),
     ],

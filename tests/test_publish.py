@@ -225,6 +225,22 @@ def test_a_file_that_was_closed_to_others_stays_closed(database: Path):
     assert stat.S_IMODE(database.stat().st_mode) == 0o600
 
 
+def test_what_does_not_fit_into_memory_goes_beside_the_warehouse_and_is_cleared_away(database: Path):
+    left = database.with_name(f".{database.name}.publishing.tmp")
+    left.mkdir()
+    (left / "left.block").touch()
+    with publishing(database) as con:
+        assert not left.exists()
+        con.execute("set memory_limit = '40MB'")
+        con.execute("set threads = 1")
+        con.execute(
+            "create table sorted as select i::varchar || repeat('x', 90) as text from range(600000) t(i) order by 1"
+        )
+        assert left.exists()
+        assert con.execute("select current_setting('temp_directory')").fetchall() == [(str(left),)]
+    assert not left.exists()
+
+
 def test_what_a_killed_landing_left_is_cleared_away(database: Path):
     left = database.with_name(".debatebench.duckdb.publishing.rows-x")
     left.mkdir()

@@ -7,12 +7,13 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from debatebench.duckdb_sql import quoted_text
 from debatebench.export.dbt_names import DbtNames, dbt_names
 from debatebench.export.dbt_properties import properties_files, sources_file, yaml_text
 from debatebench.export.dbt_sql import dbt_sql
 from debatebench.export.duckdb_file import DATABASE, attached, copy_raw_tables, table_rows, write_built_copy
 from debatebench.export.manifest import LeftOut
-from debatebench.export.snapshot import Contents, Snapshot, quoted_text
+from debatebench.export.snapshot import Contents, Snapshot
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project

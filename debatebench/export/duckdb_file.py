@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from debatebench.export.snapshot import Contents, Snapshot, quoted_text
+from debatebench.duckdb_sql import quoted_text
+from debatebench.export.snapshot import Contents, Snapshot
 from debatebench.landing import create_raw_tables
 from debatebench.publish import STORAGE_VERSION
 from debatebench.records import TABLES

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from debatebench.duckdb_sql import quoted_text
 from debatebench.errors import UsageError
 from debatebench.landing import landed_tags
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.workspace import Workspace
 
-__all__ = ["Contents", "Snapshot", "open_snapshot", "quoted_text"]
+__all__ = ["Contents", "Snapshot", "open_snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,6 @@ def open_snapshot(
             raise UsageError(f"{workspace.database} is behind its SQL models: run `debatebench build`, then export.")
         chosen = _chosen(landed_tags(con), run_tags)
         yield Snapshot(con, workspace.database, project, chosen, run_tags is None, select, now)
-
-
-def quoted_text(text: str) -> str:
-    """A text literal, for statements that take no parameters."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _chosen(known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.duckdb_sql import transaction
 from debatebench.importers import IMPORTERS
 from debatebench.importers import debate_rows as rows
 from debatebench.importers.manifest import Manifest, check_part, kept_manifest, replacing_parts
 from debatebench.importers.store import read_import, run_record
-from debatebench.landing import check_rows, insert_records, land_records, remove_run, transaction
+from debatebench.landing import check_rows, insert_records, land_records, remove_run
 from debatebench.records import TABLES
 
 if TYPE_CHECKING:

@@ -72,9 +72,9 @@ def games_needed(win_rate: float, power: float = 0.8, alpha: float = 0.05) -> in
     if smooth > _MOST_TRIED:
         return math.ceil(smooth)
     # Power falls while the number of games grows and that of critical wins does not, so it is least before each step.
-    # The approximation is at most seven steps too low (tried for alpha 0.001 to 0.2, power 0.5 to 0.99).
+    # The approximation was at most eleven steps too low in 2,991 trials (alpha 1e-6 to 0.5, power 0.05 to 0.99999).
     steps = _steps(alpha)
-    for critical in reversed(range(min(bisect(steps, smooth) + 12, len(steps) - 1))):
+    for critical in reversed(range(min(bisect(steps, smooth) + 20, len(steps) - 1))):
         if _two_tails(critical, steps[critical + 1] - 1, win_rate) < power:
             return steps[critical + 1]
     return steps[0]

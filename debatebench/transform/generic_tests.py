@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
+from debatebench.duckdb_sql import quoted_text
+
 __all__ = ["GENERIC_TESTS", "GenericTest", "parse_generic_test", "quoted", "sql_literal"]
 
 
@@ -28,7 +30,7 @@ def sql_literal(value: Any) -> str:
     if isinstance(value, int | Decimal) or (isinstance(value, float) and math.isfinite(value)):
         return repr(value) if isinstance(value, float) else str(value)
     if isinstance(value, str | date | datetime):
-        return "'" + str(value).replace("'", "''") + "'"
+        return quoted_text(str(value))
     raise ValueError(f"{value!r} is not text, a number, a date, true or false")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from debatebench.duckdb_sql import quoted_text
 from debatebench.errors import SqlModelError, UsageError
 from debatebench.transform.graph import downstream, upstream
 from debatebench.transform.row_diff import ChangedRow, RowDiff, RunCounts, ValueChange
@@ -179,8 +180,7 @@ def _memory(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with tempfile.TemporaryDirectory(prefix="debatebench-diff-") as folder:
         con = duckdb.connect(config={"temp_directory": folder, "autoinstall_known_extensions": False})
         try:
-            path = str(database).replace("'", "''")
-            con.execute(f"attach '{path}' as {_WAREHOUSE} (read_only)")
+            con.execute(f"attach {quoted_text(str(database))} as {_WAREHOUSE} (read_only)")
             udfs.register(con)
             yield con
         finally:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from debatebench.duckdb_sql import transaction
 
 if TYPE_CHECKING:
     import duckdb
@@ -56,8 +58,14 @@ def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
 
 def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], state: str | None) -> None:
     """Replace `meta.builds`, and remember `state` when everything is up to date (None when it is not)."""
-    rows = sorted(built, key=lambda row: row.name)
-    con.execute("begin")
+    with transaction(con):
+        _write_builds(con, sorted(built, key=lambda row: row.name))
+        con.execute("delete from meta.build_state")
+        if state is not None:
+            con.execute("insert into meta.build_state values (?)", [state])
+
+
+def _write_builds(con: duckdb.DuckDBPyConnection, rows: Sequence[BuiltModel]) -> None:
     con.execute("delete from meta.builds")
     con.execute(
         "insert into meta.builds select unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::varchar[]), "
@@ -75,10 +83,6 @@ def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], st
             [row.built_at for row in rows],
         ],
     )
-    con.execute("delete from meta.build_state")
-    if state is not None:
-        con.execute("insert into meta.build_state values (?)", [state])
-    con.execute("commit")
 
 
 def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:

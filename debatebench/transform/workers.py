@@ -1,7 +1,7 @@
 """Create SQL models on several connections at once, each after those that it reads.
 
 Most of a build is one thread's work at a time: DuckDB binds a view, reads tables of a single row group, or waits for a
-Python function. So two models at once make a build shorter on two processors, and none slower.
+Python function. Two models at once keep two processors busy.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, TypeVar
+
+from debatebench.duckdb_sql import transaction
 
 if TYPE_CHECKING:
     import duckdb
@@ -82,15 +84,8 @@ def _connection(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConne
 
 
 def _in_transaction(con: duckdb.DuckDBPyConnection, batch: Sequence[SqlModel], create: Create[T]) -> list[T]:
-    con.execute("begin")
-    try:
-        made = [create(con, model) for model in batch]
-        con.execute("commit")
-    except BaseException:
-        # After a failed statement a commit succeeds silently and keeps nothing.
-        con.execute("rollback")
-        raise
-    return made
+    with transaction(con):
+        return [create(con, model) for model in batch]
 
 
 class _Queue:

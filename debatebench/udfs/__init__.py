@@ -14,6 +14,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,13 +101,13 @@ def _decoder(kind: str) -> Callable[[str], Any]:
     decoder = msgspec.json.Decoder(item)
 
     def decode(text: str) -> Any:
-        try:
+        with suppress(msgspec.DecodeError):
             return decoder.decode(text)
+        try:
+            # Perhaps for NaN or Infinity, which DuckDB writes and JSON has not; the function says what it thinks of it.
+            return msgspec.convert(json.loads(text), item)
         except msgspec.ValidationError as error:
             raise ValueError(f"a list of {element} holds something else ({error})") from None
-        except msgspec.DecodeError:
-            # DuckDB writes NaN and Infinity, which are no JSON; the function says what it thinks of them.
-            return json.loads(text)
 
     return decode
 
