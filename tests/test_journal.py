@@ -159,6 +159,30 @@ def test_durable_returns_after_the_event_is_synced(tmp_path: Path):
     assert len(texts(tmp_path / "run.jsonl")) == 200
 
 
+def test_an_event_that_follows_from_others_leaves_with_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "run.jsonl"
+    monkeypatch.setattr("debatebench.journal._GATHERING_S", 3600)
+    with Journal.open(path) as journal:
+        journal.append({"text": "answer"})
+        journal.append({"text": "what became of it"}, with_next=True)
+        assert texts(path) == ["answer"]
+        assert journal.append({"text": "question"}) == 3
+        assert texts(path) == ["answer", "what became of it", "question"]
+
+
+def test_an_event_that_follows_from_others_leaves_with_the_next_sync_or_the_end(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+
+    async def last_event_is_durable(journal: Journal) -> None:
+        await journal.durable(journal.append({"text": "synced"}, with_next=True))
+
+    with Journal.open(path) as journal:
+        asyncio.run(last_event_is_durable(journal))
+        assert texts(path) == ["synced"]
+        journal.append({"text": "closed"}, with_next=True)
+    assert texts(path) == ["synced", "closed"]
+
+
 def test_a_full_disk_keeps_the_whole_lines_and_refuses_every_later_event(tmp_path: Path):
     # A limit on the file's size is a refusal by the kernel in the middle of a write, as a full disk is.
     path = tmp_path / "run.jsonl"
@@ -187,6 +211,31 @@ with Journal.open(Path({str(path)!r})) as journal:
     assert not list(tmp_path.glob("*.torn-*"))
     write(path, {"text": "after"})
     assert texts(path)[-1] == "after"
+
+
+def test_whoever_waits_for_an_event_that_a_full_disk_refuses_is_told(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    program = f"""
+import asyncio, resource, signal
+from pathlib import Path
+from debatebench.errors import DebatebenchError
+from debatebench.journal import Journal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
+async def main(journal):
+    try:
+        for n in range(40):
+            journal.append({{"text": "x" * 60}}, with_next=True)
+        await journal.durable(journal.count)
+    except DebatebenchError as error:
+        print(journal.count, error)
+with Journal.open(Path({str(path)!r})) as journal:
+    asyncio.run(main(journal))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    kept, _, message = done.stdout.partition(" ")
+    assert message.startswith(f"The journal {path} cannot be written")
+    assert len(texts(path)) == int(kept) < 40
 
 
 def test_every_acknowledged_event_survives_a_kill(tmp_path: Path):
