@@ -1,16 +1,18 @@
-"""A run's journal → the records that landing wants."""
+"""A run's journal → its records, or the rows that landing wants of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from debatebench.errors import DamagedDataError
 from debatebench.journal import Event, events_at, read_journal
-from debatebench.records import TABLES, Call, Record
+from debatebench.records import TABLES, Record, Row
 
-__all__ = ["journal_header", "journal_records"]
+__all__ = ["journal_header", "journal_records", "journal_rows"]
+
+_T = TypeVar("_T")
 
 _CUT_SHORT = "the process ended before an answer was kept"
 _UNREAD = "answered, but not read yet: start the run again"
@@ -36,7 +38,19 @@ def journal_records(path: Path) -> Iterator[Record]:
     A debate that was given up and played again later counts as it ended last. An attempt that no session saw the end of
     is listed as ambiguous. Memory holds only what is open, and of each debate the place of its last outcome, which is
     read again in the end.
+
+    Raises `DamagedDataError` for a damaged journal, and for a record that this version does not understand.
     """
+    return _made(path, lambda record, data: record.model_validate(data))
+
+
+def journal_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of the records that `journal_records` yields, in the same order; it raises what that raises."""
+    return _made(path, lambda record, data: record.row_of(data))
+
+
+def _made(path: Path, make: Callable[[type[Record], Any], _T]) -> Iterator[_T]:
+    """What `make` makes of the class and the data of every record of a run."""
     journal_header(path)
     last_outcomes: dict[str, tuple[int, int]] = {}
     intents: dict[tuple[str, int], dict[str, Any]] = {}
@@ -50,23 +64,23 @@ def journal_records(path: Path) -> Iterator[Record]:
         elif data.get("of") == "debate":
             last_outcomes[data["debate_id"]] = event.seq, event.offset
         else:
-            yield from _records(event, path)
+            yield from _of_event(event, path, make)
             for row in data["records"]["calls"] if data.get("of") == "call" else ():
                 key = row["call_id"], row["attempt"]
                 intents.pop(key, None)
                 answered.discard(key)
     for event in events_at(path, sorted(last_outcomes.values())):
-        yield from _records(event, path)
+        yield from _of_event(event, path, make)
     for key, intent in intents.items():
-        yield _unsettled_call(path.stem, intent, is_answered=key in answered)
+        yield make(TABLES["calls"], _unsettled_call(path.stem, intent, is_answered=key in answered))
 
 
-def _records(event: Event, path: Path) -> Iterator[Record]:
-    """The records that an event carries, validated against their classes."""
+def _of_event(event: Event, path: Path, make: Callable[[type[Record], Any], _T]) -> Iterator[_T]:
+    """What `make` makes of the records that an event carries."""
     for table, rows in event.data.get("records", {}).items():
         for row in rows:
             try:
-                yield TABLES[table].model_validate(row)
+                yield make(TABLES[table], row)
             except (KeyError, ValueError) as error:
                 raise DamagedDataError(
                     f"{path}: event {event.seq} at byte {event.offset} holds a record of '{table}' that this version "
@@ -74,23 +88,23 @@ def _records(event: Event, path: Path) -> Iterator[Record]:
                 ) from error
 
 
-def _unsettled_call(run_tag: str, intent: dict[str, Any], *, is_answered: bool) -> Call:
+def _unsettled_call(run_tag: str, intent: dict[str, Any], *, is_answered: bool) -> dict[str, Any]:
     """The call of an intent whose end no session saw: it may have been billed."""
     is_debater = intent["purpose"] == "turn"
-    return Call(
-        run_tag=run_tag,
-        call_id=intent["call_id"],
-        attempt=intent["attempt"],
-        debate_id=intent["debate_id"],
-        step=intent["step"],
-        purpose=intent["purpose"],
-        model_id=intent["member"] if is_debater else None,
-        judge_id=None if is_debater else intent["member"],
-        provider=intent["provider"],
-        model_name=intent["model"],
-        status="answered" if is_answered else "ambiguous",
-        error=_UNREAD if is_answered else _CUT_SHORT,
-        possible_cost=intent.get("possible_cost"),
-        sent_at=intent["sent_at"],
-        request_sha256=intent["request_sha256"],
-    )
+    return {
+        "run_tag": run_tag,
+        "call_id": intent["call_id"],
+        "attempt": intent["attempt"],
+        "debate_id": intent["debate_id"],
+        "step": intent["step"],
+        "purpose": intent["purpose"],
+        "model_id": intent["member"] if is_debater else None,
+        "judge_id": None if is_debater else intent["member"],
+        "provider": intent["provider"],
+        "model_name": intent["model"],
+        "status": "answered" if is_answered else "ambiguous",
+        "error": _UNREAD if is_answered else _CUT_SHORT,
+        "possible_cost": intent.get("possible_cost"),
+        "sent_at": intent["sent_at"],
+        "request_sha256": intent["request_sha256"],
+    }

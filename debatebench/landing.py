@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from debatebench.duckdb_sql import transaction
 from debatebench.errors import DamagedDataError, UsageError
-from debatebench.records import TABLES, Record, column_types
+from debatebench.records import TABLES, Record, Row, column_types
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,6 +21,7 @@ __all__ = [
     "create_raw_tables",
     "insert_records",
     "land_records",
+    "land_rows",
     "landed_tags",
     "outdated_tables",
     "pick_run_tag",
@@ -76,13 +78,18 @@ def remove_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
 
 
 def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
-    """Replace everything landed under `run_tag` by `records`, and return the rows per table.
+    """Replace everything landed under `run_tag` by `records`, as `land_rows` does."""
+    return land_rows(con, run_tag, (record.row() for record in records))
 
-    All records must carry `run_tag`, exactly one must be a `Run`, and keys must be unique; otherwise nothing changes
-    and `DamagedDataError` says what is wrong. The records are streamed: memory does not grow with their number.
+
+def land_rows(con: duckdb.DuckDBPyConnection, run_tag: str, rows: Iterable[Row]) -> dict[str, int]:
+    """Replace everything landed under `run_tag` by `rows`, and return their number per table.
+
+    All rows must carry `run_tag`, exactly one must be a run's, and keys must be unique; otherwise nothing changes
+    and `DamagedDataError` says what is wrong. The rows are streamed: memory does not grow with their number.
     """
     with _rows_folder(con) as folder:
-        written = _write_rows(folder, run_tag, records)
+        written = _write_rows(folder, run_tag, rows)
         if written.get("runs") != 1:
             raise DamagedDataError(
                 f"Run '{run_tag}' has {written.get('runs', 0)} run records instead of one: nothing was landed."
@@ -99,7 +106,7 @@ def insert_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterab
     The transaction is the caller's. Raises `DamagedDataError` as `land_records` does.
     """
     with _rows_folder(con) as folder:
-        written = _write_rows(folder, run_tag, records)
+        written = _write_rows(folder, run_tag, (record.row() for record in records))
         _load_rows(con, folder, run_tag, written)
     return written
 
@@ -115,21 +122,20 @@ def _rows_folder(con: duckdb.DuckDBPyConnection) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _write_rows(folder: Path, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
+def _write_rows(folder: Path, run_tag: str, rows: Iterable[Row]) -> dict[str, int]:
     """Write one NDJSON file per table; DuckDB reads it five times faster than it takes rows from Python."""
-    counts: dict[str, int] = {}
-    files: dict[str, IO[str]] = {}
+    counts: Counter[str] = Counter()
+    files: dict[str, IO[bytes]] = {}
     with ExitStack() as stack:
-        for record in records:
-            name = record.table
-            if record.run_tag != run_tag:
-                raise DamagedDataError(f"A record of {name} carries another run tag than '{run_tag}'.")
-            if name not in files:
-                files[name] = stack.enter_context(open(folder / f"{name}.ndjson", "w", encoding="utf-8"))
-            files[name].write(record.model_dump_json())
-            files[name].write("\n")
-            counts[name] = counts.get(name, 0) + 1
-    return counts
+        for table, tag, columns in rows:
+            if tag != run_tag:
+                raise DamagedDataError(f"A record of {table} carries another run tag than '{run_tag}'.")
+            if table not in files:
+                files[table] = stack.enter_context(open(folder / f"{table}.ndjson", "wb"))
+            files[table].write(columns)
+            files[table].write(b"\n")
+            counts[table] += 1
+    return dict(counts)
 
 
 def _load_rows(con: duckdb.DuckDBPyConnection, folder: Path, run_tag: str, written: Mapping[str, int]) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from debatebench.errors import DamagedDataError, UsageError
 from debatebench.journal import has_begun
-from debatebench.journal_landing import journal_records
-from debatebench.landing import create_raw_tables, land_records, landed_tags, outdated_tables
+from debatebench.journal_landing import journal_rows
+from debatebench.landing import create_raw_tables, land_rows, landed_tags, outdated_tables
 from debatebench.publish import publishing
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Source:
     def land(self, con: duckdb.DuckDBPyConnection, landed_sha256: str | None) -> dict[str, int]:
         """Land the tag and return its rows per table; `landed_sha256` is the content that was landed before, if any."""
         if self.is_journal:
-            return land_records(con, self.run_tag, journal_records(self.path))
+            return land_rows(con, self.run_tag, journal_rows(self.path))
         from debatebench.importers.plain_landing import land_import
 
         return land_import(con, self.path, landed_sha256)

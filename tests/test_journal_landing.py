@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -11,7 +12,7 @@ from command_line import debatebench
 
 from debatebench.errors import DamagedDataError
 from debatebench.journal import Journal, read_journal
-from debatebench.journal_landing import journal_records
+from debatebench.journal_landing import journal_records, journal_rows
 from debatebench.records import Call, Record
 from debatebench.resume import Resume
 
@@ -70,6 +71,18 @@ def test_every_record_of_a_finished_run_is_there_once(journal: Path):
     }
 
 
+def test_the_rows_of_a_journal_are_those_of_its_records_and_need_no_record(
+    journal: Path, monkeypatch: pytest.MonkeyPatch
+):
+    rewrite(journal, events_of(journal)[:-9])
+    expected = [record.row() for record in journal_records(journal)]
+    assert {row.table for row in expected} >= {"runs", "turns", "verdicts", "calls"}
+    monkeypatch.setattr(Record, "model_validate", None)
+    rows = list(journal_rows(journal))
+    assert [row[:2] for row in rows] == [row[:2] for row in expected]
+    assert [json.loads(row.json) for row in rows] == [json.loads(row.json) for row in expected]
+
+
 def test_a_debate_that_ended_twice_counts_as_it_ended_last(journal: Path):
     events = events_of(journal)
     outcome = next(event for event in events if event.get("of") == "debate")
@@ -112,8 +125,9 @@ def test_a_record_that_nobody_understands_is_named_by_its_place(journal: Path):
     outcome = next(event for event in events if event.get("of") == "debate")
     outcome["records"]["debates"][0]["status"] = "undecided"  # type: ignore[index]
     rewrite(journal, events)
-    with pytest.raises(DamagedDataError, match=r"event \d+ at byte \d+ holds a record of 'debates'"):
-        list(journal_records(journal))
+    for read in (journal_records, journal_rows):
+        with pytest.raises(DamagedDataError, match=r"event \d+ at byte \d+ holds a record of 'debates'"):
+            list(read(journal))
 
 
 def test_memory_holds_no_call_of_a_debate_that_is_complete(journal: Path):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -131,6 +132,53 @@ def test_hostile_text_arrives_as_it_is_but_for_lone_surrogates(warehouse: duckdb
         (True,),
         (False,),
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(0.1, "0.1000000000"), ("0.1", "0.1000000000"), (5e-11, "1E-10"), ("0.00000000004", "0E-10"), (0, "0E-10")],
+)
+def test_money_is_rounded_to_ten_decimals_halves_up(given: object, kept: str):
+    assert str(verdict(cost=given).cost) == kept
+
+
+@pytest.mark.parametrize("cost", [True, "seven", float("nan"), float("inf"), 1e8, Decimal("99999999.99999999995")])
+def test_money_that_its_column_cannot_hold_is_refused(cost: object):
+    with pytest.raises(ValidationError):
+        verdict(cost=cost)
+
+
+ODD_VALUES: list[Any] = [
+    *(None, True, 0, 1, 5.0, 7.5, 1e16, 2**40, float("nan"), "", "x", "pro", [], ["a"], {"k\ud800": ["\ud800"]}),
+    *("0.1", "0E-10", "-0.0000000001", "99999999.9999999999", "100000000.0000000000", "0.12345678905", "1e3", "007"),
+    *(
+        "\u0661.\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661",
+        "0.1000000000\n",
+        "lone \ud800",
+        "\x00 \xe9 \U0001f600",
+    ),
+    *("2026-01-01T00:00:00", "2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00+02:00", "20260101", "2026-02-30T00:00:00"),
+    [{"dimension": "a", "pro": "7", "con": "6.5"}],
+    [{"dimension": "a", "pro": 7, "con": "\u0667"}],
+    [{"dimension": "a", "pro": "7", "con": "0.1234567"}],
+]
+
+
+@pytest.mark.parametrize("column", [*Verdict.model_fields, "surprise"])
+def test_data_that_no_record_wrote_lands_as_its_record_takes_it_or_is_refused(column: str):
+    scores = [{"dimension": "a", "pro": 7, "con": 6.5}]
+    whole = verdict(scores=scores, cost=0.1, created_at=datetime(2026, 1, 1), metadata={"x": [1]})
+    for value in ODD_VALUES:
+        data = {**whole.model_dump(mode="json", exclude_defaults=True), column: value}
+        try:
+            expected = Verdict.model_validate(data).row()
+        except ValidationError:
+            with pytest.raises(ValidationError):
+                Verdict.row_of(data)
+            continue
+        row = Verdict.row_of(data)
+        assert row[:2] == expected[:2]
+        assert Verdict.model_validate_json(row.json) == Verdict.model_validate_json(expected.json)
 
 
 def test_times_are_kept_in_utc():
