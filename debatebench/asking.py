@@ -50,12 +50,11 @@ def seed_of(debate_seed: int, step_name: str) -> int:
 
 def short_hash(*parts: str) -> str:
     """32 hexadecimal digits of the SHA-256 over the length-delimited parts."""
-    digest = hashlib.sha256()
+    pieces: list[bytes] = []
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
-    return digest.hexdigest()[:32]
+        pieces += len(data).to_bytes(8, "big"), data
+    return hashlib.sha256(b"".join(pieces)).hexdigest()[:32]
 
 
 def is_cut_off(completion: Completion) -> bool:

@@ -43,11 +43,15 @@ def largest_cost(request: Request, member: ModelConfig) -> Decimal | None:
         return Decimal(0)
     if member.pricing is None or request.max_tokens is None:
         return None
-    size = sum(len(m.content.encode("utf-8", "surrogatepass")) + _TOKENS_PER_MESSAGE for m in request.messages)
+    size = sum(_bytes_in(message.content) + _TOKENS_PER_MESSAGE for message in request.messages)
     if request.json_schema is not None:
         size += len(json.dumps(request.json_schema))
     cost = member.pricing.prompt * (size + _TOKENS_PER_REQUEST) + member.pricing.completion * request.max_tokens
     return cost.quantize(_FINEST, ROUND_CEILING) if cost < _MOST else None
+
+
+def _bytes_in(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(slots=True)

@@ -17,6 +17,8 @@ from decimal import Decimal
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import msgspec
+
 from debatebench.budget import MAY_HAVE_BEEN_BILLED, largest_cost
 from debatebench.errors import DebatebenchError, RunIncompleteError
 from debatebench.pacing import TOO_BUSY, estimated_tokens
@@ -46,8 +48,7 @@ __all__ = [
 _FIRST_ERROR_STATUS = 400
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """The place of a call in its debate: `turn:0`, `verdict:j3:0`. Together with the request it makes the call's id.
 
     `calls_after` is how many calls must follow, one after another, until the debate is over.
@@ -59,8 +60,7 @@ class Step:
     calls_after: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """A completion that is durable in the journal, with what is known of its call."""
 
     call_id: str
@@ -125,12 +125,11 @@ class RetryPolicy:
 
 def call_id_of(run_tag: str, step: Step, request: Request) -> str:
     """SHA-256 over the length-delimited run tag, debate, step and request: the same for every attempt and restart."""
-    digest = hashlib.sha256()
+    pieces: list[bytes] = []
     for part in (run_tag, step.debate_id, step.name, request.sha256()):
         data = part.encode("utf-8")
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
-    return digest.hexdigest()
+        pieces += len(data).to_bytes(8, "big"), data
+    return hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
 def cost_of(completion: Completion, member: ModelConfig) -> tuple[Decimal | None, CostSource | None]:
@@ -299,19 +298,19 @@ class DurableCalls:
             completion = self._provider_of(call.member).read(reply)
         except ProviderFailure as failure:
             if not is_kept:
-                self._keep(self._call_record(call, sent_at, reply=reply, failure=failure))
+                self._keep(self._call_record(call, sent_at, reply=reply, failure=failure), follows_from_reply=True)
             raise
         if not is_kept:
-            self._keep(self._call_record(call, sent_at, reply=reply, completion=completion))
+            self._keep(self._call_record(call, sent_at, reply=reply, completion=completion), follows_from_reply=True)
         return Answer(call.call_id, completion, reply.received_at, reply.duration_ms)
 
-    def _keep(self, record: Call, partial_body: bytes | None = None) -> None:
+    def _keep(self, record: Call, partial_body: bytes | None = None, *, follows_from_reply: bool = False) -> None:
         """Journal the outcome of an attempt, and what arrived of a reply that was cut."""
         row = record.model_dump(mode="json", exclude_defaults=True)
         outcome: dict[str, Any] = {"type": "outcome", "of": "call", "records": {"calls": [row]}}
         if partial_body:
             outcome["partial_body_base64"] = base64.b64encode(partial_body).decode("ascii")
-        self._journal.append(outcome)
+        self._journal.append(outcome, with_next=follows_from_reply)
         self._ledger.settle(
             (record.call_id, record.attempt), record.status, record.cost, record.cost_source, record.possible_cost
         )

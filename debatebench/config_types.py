@@ -44,6 +44,18 @@ class DimensionConfig(_Frozen):
         ends_are_whole = self.min == self.min.to_integral_value() and self.max == self.max.to_integral_value()
         return ends_are_whole if self.integer is None else self.integer
 
+    @cached_property
+    def ends(self) -> tuple[int | float, int | float]:
+        """Both ends of the scale as JSON numbers."""
+        low, high = (int(end) if end == end.to_integral_value() else float(end) for end in (self.min, self.max))
+        return low, high
+
+    @cached_property
+    def scale(self) -> str:
+        """The scale in words; its ends are written as 1, 0.5 and 100, never 1.0 or 1E+2."""
+        kind = "whole number" if self.is_integer else "number"
+        return f"{kind} from {self.min.normalize():f} to {self.max.normalize():f}"
+
 
 class EloConfig(_Frozen):
     """Settings of the Elo pass."""

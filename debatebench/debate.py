@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from debatebench.asking import is_cut_off, request_to, seed_of
 from debatebench.calls import Answer, Ask, CallFailedError, Step, cost_of
@@ -53,8 +54,7 @@ def clean_speech(text: str) -> str:
     return _END_OF_TURN.split(said, maxsplit=1)[0].strip() if "<" in said else said.strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Floor:
+class _Floor(msgspec.Struct, frozen=True):
     """Who has the floor, and what was said before."""
 
     debate: ScheduledDebate

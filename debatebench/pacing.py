@@ -35,6 +35,9 @@ _DECREASE, _INCREASE = 0.7, 1 / 16
 _CHARACTERS_PER_TOKEN = 4
 _USUAL_COMPLETION = 1000
 
+# In the order in which they go: the calls that come after, negative, whose turn it is among equals, tokens, the future.
+_Waiter = tuple[int, int, int, "asyncio.Future[Admission]"]
+
 
 def estimated_tokens(request: Request) -> int:
     """About how many tokens `request` will use: its text, and its whole token limit (1,000 where it has none)."""
@@ -73,15 +76,15 @@ class Pacing:
         `calls_after` is how many calls must follow this one, one after another; `tokens` about how many it will use.
         """
         model = self._model_of(member)
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), tokens)
-        heapq.heappush(model.waiting, (-calls_after, next(self._order), waiter))
+        admitted: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
+        heapq.heappush(model.waiting, (-calls_after, next(self._order), tokens, admitted))
         self._waited_for[model] = None
         self._dispatch()
         try:
-            return await waiter.admitted
+            return await admitted
         except asyncio.CancelledError:
-            if waiter.admitted.done() and not waiter.admitted.cancelled():
-                waiter.admitted.result().release()
+            if admitted.done() and not admitted.cancelled():
+                admitted.result().release()
             raise
 
     def stop(self) -> None:
@@ -107,15 +110,19 @@ class Pacing:
     def _dispatch(self) -> None:
         """Admit everybody who may go, and see to it that whoever waits for time to pass is looked at again."""
         now = self._clock()
-        while True:
+        while self._stopped or self._in_flight < self._concurrency:
             best, opens_at = self._next(now)
             if best is None:
-                break
-            _, _, waiter = heapq.heappop(best.waiting)
-            if not waiter.admitted.done():
-                waiter.admitted.set_result(self._admission(best, waiter.tokens, now))
+                self._look_again(opens_at, now)
+                return
+            _, _, tokens, admitted = heapq.heappop(best.waiting)
+            if not admitted.done():
+                admitted.set_result(self._admission(best, tokens, now))
             if not best.waiting:
                 del self._waited_for[best]
+
+    def _look_again(self, opens_at: float | None, now: float) -> None:
+        """Dispatch again at that time, unless that is going to be done before."""
         if opens_at is not None and (self._wakes_at is None or opens_at < self._wakes_at):
             self._wakes_at = opens_at
             asyncio.get_running_loop().call_later(opens_at - now, self._wake)
@@ -124,14 +131,14 @@ class Pacing:
         """The model whose first waiter goes next; without one, the time at which there will be, if time helps."""
         best: _Model | None = None
         opens_at: float | None = None
-        is_full = self._in_flight >= self._concurrency and not self._stopped
-        for model in () if is_full else self._waited_for:
+        for model in self._waited_for:
             first = model.waiting[0]
-            if self._stopped or first[2].admitted.done():
+            _, _, tokens, admitted = first
+            if self._stopped or admitted.done():
                 return model, None
-            if not model.has_room or not model.lane.has_room or (best is not None and best.waiting[0] < first):
+            if (best is not None and best.waiting[0] < first) or not model.has_room or not model.lane.has_room:
                 continue
-            opens = max(model.opens_at(now, first[2].tokens), model.lane.quota.opens_at(now, first[2].tokens))
+            opens = max(model.opens_at(now, tokens), model.lane.quota.opens_at(now, tokens))
             if opens > now:
                 opens_at = opens if opens_at is None else min(opens, opens_at)
             else:
@@ -255,7 +262,7 @@ class _Model:
 
     def __init__(self, lane: _Lane) -> None:
         self.lane = lane
-        self.waiting: list[tuple[int, int, _Waiter]] = []
+        self.waiting: list[_Waiter] = []
         self.in_flight = 0
         self.closed_until = 0.0
         self.quota = _Quota()
@@ -266,12 +273,6 @@ class _Model:
 
     def opens_at(self, now: float, tokens: int) -> float:
         return max(self.closed_until, self.quota.opens_at(now, tokens))
-
-
-@dataclass(slots=True, eq=False)
-class _Waiter:
-    admitted: asyncio.Future[Admission]
-    tokens: int
 
 
 class _Quota:

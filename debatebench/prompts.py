@@ -13,10 +13,10 @@ text that requests are made from; the frozen plan keeps that text, so a run can 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -62,6 +62,7 @@ JUDGE_PLACEHOLDERS = ("motion", "category", "info_slide", "language", "dimension
 
 SIDES = ("pro", "con")
 
+_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
 _PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 
@@ -299,7 +300,7 @@ def judge_values(
     return {
         **_topic_values(motion, category, info_slide),
         "language": config.language,
-        "dimensions": "\n".join(_dimension_line(name, d) for name, d in config.dimensions.items()),
+        "dimensions": "\n".join([_dimension_line(name, d) for name, d in config.dimensions.items()]),
         "answer_shape": _answer_shape(config.dimensions, declares_winner, sides),
         "transcript": transcript,
     }
@@ -322,26 +323,13 @@ def _length_hint(token_cap: int | None) -> str:
 
 def _dimension_line(name: str, dimension: DimensionConfig) -> str:
     """One line of the rubric: name, scale, description."""
-    line = f"- {name}: {_scale(dimension)}"
+    line = f"- {name}: {dimension.scale}"
     return f"{line}. {dimension.description}" if dimension.description else f"{line}."
-
-
-def _scale(dimension: DimensionConfig) -> str:
-    """The scale in words."""
-    kind = "whole number" if dimension.is_integer else "number"
-    return f"{kind} from {_plain(dimension.min)} to {_plain(dimension.max)}"
-
-
-def _plain(value: Decimal) -> str:
-    """1, 0.5 and 100, never 1.0 or 1E+2."""
-    return f"{value.normalize():f}"
 
 
 def _answer_shape(dimensions: Mapping[str, DimensionConfig], declares_winner: bool, sides: Sequence[Side]) -> str:
     """The JSON object that a judge is to return, with the allowed values in angle brackets."""
-    from json import dumps
-
-    scores = ",\n".join(f"      {dumps(n, ensure_ascii=False)}: <{_scale(d)}>" for n, d in dimensions.items())
+    scores = ",\n".join([f"      {_QUOTED(name)}: <{d.scale}>" for name, d in dimensions.items()])
     shapes = [f'    "{side}": {{\n{scores}\n    }}' for side in sides]
     winner = ',\n  "winner": <"pro", "con" or "tie">' if declares_winner else ""
     return '{\n  "scores": {\n' + ",\n".join(shapes) + "\n  }" + winner + "\n}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import threading
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -27,6 +29,7 @@ from fake_provider import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debatebench.asking import seed_of, short_hash
 from debatebench.calls import (
     Answer,
     CallFailedError,
@@ -38,8 +41,10 @@ from debatebench.calls import (
     cost_of,
 )
 from debatebench.config import ModelConfig, Pricing
+from debatebench.config_types import DimensionConfig
 from debatebench.errors import DebatebenchError
 from debatebench.journal import Journal, read_journal
+from debatebench.judges.direct import verdict_schema
 from debatebench.pacing import Pacing
 from debatebench.progress import Progress
 from debatebench.providers import make_provider
@@ -160,6 +165,63 @@ def test_another_step_or_another_request_is_another_call(tmp_path: Path):
 def test_call_ids_are_equal_only_for_equal_places(one: tuple[str, str, str], other: tuple[str, str, str]):
     ids = [call_id_of(tag, Step(debate, name, "turn"), REQUEST) for tag, debate, name in (one, other)]
     assert (ids[0] == ids[1]) == (one == other)
+
+
+def test_hashes_and_ids_stay_what_the_journals_of_earlier_versions_hold():
+    dimensions = {"clarity": DimensionConfig(min="0.5", max=3), "logic": DimensionConfig()}
+    speech = Request(
+        "m-1",
+        (Message("system", "Argue."), Message("user", 'Café \u2014 \x7f "now"\n')),
+        temperature=0.7,
+        max_tokens=400,
+        seed=7,
+        parameters={"top_p": 1e-05, "debatebench": {"task": "speech", "category": None, "ask": 0}},
+    )
+    verdict = Request(
+        "j-1",
+        (Message("user", "Judge."),),
+        temperature=0.0,
+        seed=2**31 - 1,
+        json_schema=verdict_schema(dimensions, True, ("con", "pro")),
+        parameters={
+            "stop": ["a", "b"],
+            "logit_bias": {"50256": -100},
+            "debatebench": {"task": "verdict", "dimensions": {"clarity": {"min": 0.5, "max": 3}}},
+        },
+    )
+    assert speech.sha256() == "06910033f81b3703a9fa62eb485f9781a758f95f602a0ac27876bcf22f2ad9a0"
+    assert verdict.sha256() == "baa8c6bc570de89355d26753dd79e63eff7b3743c1d254c40deb82be74b30d29"
+    ids = [call_id_of("run", STEP, request) for request in (speech, verdict)]
+    assert ids == [
+        "4d43c65773fe0b22f51076280acedfa9b5f00cb6eaf0e16b10e2e3043a1a1a52",
+        "135ca8aded93f039ce387b901a9280bf82fdad1a13d6dd585cb9efa915c30cbe",
+    ]
+    assert seed_of(12345, "turn:3") == 39856725
+    assert short_hash("a", "b\ud800") == "18d572c390080469533c50953b7a202b"
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"a": {10: 1, 2: 2}},
+        {"a": float("nan"), "b": [None, float("inf")]},
+        {"a": [1e16, 1e15, 1e-4, 9.9e-5, -0.0, 2**70]},
+        {"a": ({"b": "\ud800", "\u00e9": "\x7f"}, True)},
+    ],
+)
+def test_a_request_is_hashed_as_the_standard_library_writes_it(parameters: dict[str, Any]):
+    fields = {
+        "json_schema": None,
+        "max_tokens": None,
+        "messages": [{"content": "Speak.", "role": "user"}],
+        "model": "m",
+        "parameters": parameters,
+        "seed": None,
+        "temperature": None,
+    }
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    request = Request("m", REQUEST.messages, parameters=parameters)
+    assert request.sha256() == hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 @pytest.mark.parametrize("trouble", [status(429), status(500), status(503), status(529), error_in_200(502)])

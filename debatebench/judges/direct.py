@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from debatebench.asking import is_cut_off, request_to, seed_of, short_hash
@@ -106,7 +105,7 @@ class DirectJudge:
                 "task": "verdict",
                 "motion": transcript.motion,
                 "category": transcript.category,
-                "dimensions": {n: {"min": _number(d.min), "max": _number(d.max)} for n, d in dimensions.items()},
+                "dimensions": {n: {"min": d.ends[0], "max": d.ends[1]} for n, d in dimensions.items()},
                 "declares_winner": self._declares_winner,
                 "ask": hearing.asks,
             },
@@ -123,12 +122,12 @@ def verdict_schema(
     scores = {
         name: {
             "type": "integer" if dimension.is_integer else "number",
-            "minimum": _number(dimension.min),
-            "maximum": _number(dimension.max),
+            "minimum": dimension.ends[0],
+            "maximum": dimension.ends[1],
         }
         for name, dimension in dimensions.items()
     }
-    properties = {"scores": _closed({side: _closed(scores) for side in sides})}
+    properties = {"scores": _closed(dict.fromkeys(sides, _closed(scores)))}
     if declares_winner:
         properties["winner"] = {"type": "string", "enum": ["pro", "con", "tie"]}
     return _closed(properties)
@@ -168,8 +167,3 @@ def _cap(token_limit: int | None, hearing: Hearing) -> int | None:
         return token_limit
     reached = token_limit or hearing.answers[-1].completion.completion_tokens or 0
     return max(_CAP_GROWTH * reached, _LEAST_GROWN_CAP)
-
-
-def _number(value: Decimal) -> int | float:
-    """A bound of a scale as a JSON number."""
-    return int(value) if value == value.to_integral_value() else float(value)

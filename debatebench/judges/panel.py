@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from debatebench.judges import make_judge
@@ -26,7 +26,7 @@ async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Pla
     so who sits where depends on the answers and never on who was faster, and a resumed run seats the same judges.
     """
     transcript = _transcript(debate, turns, plan)
-    pool = iter(replacement_judges(plan, debate))
+    pool = _pool(debate, plan)
     seats = [
         Seat(position, plan.judge(judge_id), first=_first(debate, plan, judge_id))
         for position, judge_id in enumerate(debate.panel)
@@ -49,6 +49,11 @@ def _first(debate: ScheduledDebate, plan: Plan, judge_id: str) -> Side | None:
     if not plan.options.swap_order:
         return None
     return "con" if judge_id in debate.con_first else "pro"
+
+
+def _pool(debate: ScheduledDebate, plan: Plan) -> Iterator[str]:
+    """The judges who may take a seat, drawn when the first one is needed, because hardly a panel needs any."""
+    yield from replacement_judges(plan, debate)
 
 
 def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> Transcript:

@@ -134,13 +134,7 @@ def _read_object(text: str) -> tuple[dict[str, Any], bool]:
 def _load(text: str) -> Any:
     """The JSON value of a text, numbers as exact decimals; None when it is not JSON (or `null`)."""
     try:
-        return json.loads(
-            text,
-            parse_int=Decimal,
-            parse_float=_finite,
-            parse_constant=_no_constant,
-            object_pairs_hook=_without_duplicates,
-        )
+        return _DECODE(text)
     except RecursionError:
         _refuse("the JSON is nested too deeply")
     except DecimalException:
@@ -171,6 +165,11 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
+_DECODE = json.JSONDecoder(
+    parse_int=Decimal, parse_float=_finite, parse_constant=_no_constant, object_pairs_hook=_without_duplicates
+).decode
+
+
 def _unwrap(value: dict[str, Any], names: Collection[str], place: str) -> dict[str, Any]:
     """What holds `names`: the object itself, or the object under its key `scores`, but never both."""
     if "scores" not in value or "scores" in names:
@@ -191,21 +190,29 @@ def _object_at(value: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _score(scores: dict[str, Any], side: str, name: str, dimension: DimensionConfig) -> Decimal:
     """One score, checked against its scale and returned without trailing zeros."""
-    place = f"the score of {side} on '{name}'"
     if name not in scores:
-        _refuse(f"{place} is missing")
+        _refuse(f"the score of {side} on '{name}' is missing")
     value = scores[name]
-    scale = f"the scale is {dimension.min} to {dimension.max}"
+    if objection := _objection(value, dimension):
+        _refuse(f"the score of {side} on '{name}' is {_quote(value)}{objection}")
+    return Decimal(int(value)) if value == value.to_integral_value() else value.normalize()
+
+
+def _objection(value: Any, dimension: DimensionConfig) -> str:
+    """What is wrong with a score, behind its value; empty when nothing is."""
     if not isinstance(value, Decimal):
-        _refuse(f"{place} is {_quote(value)} instead of a number; {scale}")
+        return f" instead of a number; {_scale(dimension)}"
     if not dimension.min <= value <= dimension.max:
-        _refuse(f"{place} is {_quote(value)}; {scale}")
-    if dimension.is_integer and value != value.to_integral_value():
-        _refuse(f"{place} is {_quote(value)} instead of a whole number; {scale}")
-    exact = value.quantize(_FINEST_STEP)
-    if exact != value:
-        _refuse(f"{place} is {_quote(value)}; it may have six decimals at most")
-    return Decimal(f"{(exact + 0).normalize():f}")
+        return f"; {_scale(dimension)}"
+    if value == value.to_integral_value():
+        return ""
+    if dimension.is_integer:
+        return f" instead of a whole number; {_scale(dimension)}"
+    return "" if value == value.quantize(_FINEST_STEP) else "; it may have six decimals at most"
+
+
+def _scale(dimension: DimensionConfig) -> str:
+    return f"the scale is {dimension.min} to {dimension.max}"
 
 
 def _winner(answer: dict[str, Any], declares_winner: bool) -> tuple[Winner | None, list[str]]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal, Protocol
+
+import msgspec
 
 from debatebench.json_bytes import quoted
 
@@ -49,18 +50,18 @@ LOCAL_PARAMETERS = frozenset(
 
 
 _SORTED_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_SORTED_JSON_FAST = msgspec.json.Encoder(order="sorted").encode
+_WRITTEN_ALIKE = frozenset({str, int, bool, type(None)})
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(msgspec.Struct, frozen=True):
     """One chat message."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, dict=True):
     """What is asked of a provider, the same for every attempt. It names no address and holds no key."""
 
     model: str
@@ -69,7 +70,7 @@ class Request:
     max_tokens: int | None = None
     seed: int | None = None
     json_schema: Mapping[str, Any] | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = {}
 
     def sha256(self) -> str:
         """Hash of the request as canonical JSON; equal requests have equal hashes."""
@@ -80,10 +81,10 @@ class Request:
         return hashlib.sha256(self._canonical().encode("ascii")).hexdigest()
 
     def _canonical(self) -> str:
-        """All fields as JSON with sorted keys, without blanks. Messages are long, and are written in a faster way."""
-        before = _SORTED_JSON({"json_schema": self.json_schema, "max_tokens": self.max_tokens})
-        messages = ",".join(f'{{"content":{quoted(m.content)},"role":{quoted(m.role)}}}' for m in self.messages)
-        after = _SORTED_JSON(
+        """All fields as JSON with sorted keys, without blanks, in ASCII, as the standard library writes it."""
+        before = _sorted_json({"json_schema": self.json_schema, "max_tokens": self.max_tokens})
+        messages = ",".join([f'{{"content":{quoted(m.content)},"role":{quoted(m.role)}}}' for m in self.messages])
+        after = _sorted_json(
             {
                 "model": self.model,
                 "parameters": dict(self.parameters),
@@ -94,8 +95,37 @@ class Request:
         return f'{before[:-1]},"messages":[{messages}],{after[1:]}'
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+def _sorted_json(value: dict[str, Any]) -> str:
+    """JSON with sorted keys, letter by letter as `json.dumps` writes it, and most of it in a fraction of the time."""
+    try:
+        text = _SORTED_JSON_FAST(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return _SORTED_JSON(value)
+    # Of ASCII, DEL alone is written in another way.
+    is_same = text.isascii() and b"\x7f" not in text and _is_plain(value)
+    return text.decode("ascii") if is_same else _SORTED_JSON(value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a JSON value holds only what every library writes alike: no exponent, no infinity, text as keys."""
+    values = [value]
+    for each in values:
+        kind = type(each)
+        if kind in _WRITTEN_ALIKE:
+            continue
+        if kind is dict:
+            for key in each:
+                if type(key) is not str:
+                    return False
+            values += each.values()
+        elif kind is list or kind is tuple:
+            values += each
+        elif kind is not float or not (each == 0 or 1e-4 <= abs(each) < 1e16):
+            return False
+    return True
+
+
+class Reply(msgspec.Struct, frozen=True):
     """What came back, before any parsing. `headers` holds only what is safe and useful to keep (lower-case names)."""
 
     status: int
@@ -106,8 +136,7 @@ class Reply:
     duration_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(msgspec.Struct, frozen=True):
     """What a reply says. Unknown figures are `None`, never 0; `cost` is USD."""
 
     text: str

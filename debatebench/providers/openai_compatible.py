@@ -41,6 +41,7 @@ _KEPT_HEADERS = {
     "x-request-id",
 }
 _KEPT_PREFIX = "x-ratelimit-"
+_NOT_SENT = LOCAL_PARAMETERS | {"stream"}
 
 
 class OpenAICompatible:
@@ -97,12 +98,9 @@ class OpenAICompatible:
 
     async def send(self, request: Request) -> Reply:
         """See `Provider.send`. A reply with an error status is returned even when its body was cut or too long."""
-        from debatebench.providers.transport import Arrived
-
         started = time.monotonic()
         content = to_json(request_body(request, self._profile))
-        arrived = Arrived(self._largest_body)
-        broken = await self._open().post(content, arrived)
+        arrived, broken = await (self._transport or self._open()).post(content, self._largest_body)
         headers = self._safe_headers(arrived.headers)
         if broken is not None and arrived.status < 300:
             raise self._cut_short(broken, arrived, headers)
@@ -133,26 +131,25 @@ class OpenAICompatible:
             self._transport = None
 
     def _open(self) -> Transport:
-        """The transport, made on first use, so that planning a run loads none."""
+        """The transport, made with the first request, so that planning a run loads none."""
         from debatebench import __version__
         from debatebench.providers.transport import Transport
 
-        if self._transport is None:
-            headers = {
-                "accept": "application/json",
-                "accept-encoding": "gzip",
-                "content-type": "application/json",
-                "user-agent": f"debatebench/{__version__}",
-            }
-            if self._keys:
-                headers["authorization"] = f"Bearer {self._keys[0]}"
-            self._transport = Transport(
-                self._url,
-                headers,
-                deadline_s=self._deadline_s,
-                connect_timeout_s=self._connect_timeout_s,
-                proxy=self._proxy,
-            )
+        headers = {
+            "accept": "application/json",
+            "accept-encoding": "gzip",
+            "content-type": "application/json",
+            "user-agent": f"debatebench/{__version__}",
+        }
+        if self._keys:
+            headers["authorization"] = f"Bearer {self._keys[0]}"
+        self._transport = Transport(
+            self._url,
+            headers,
+            deadline_s=self._deadline_s,
+            connect_timeout_s=self._connect_timeout_s,
+            proxy=self._proxy,
+        )
         return self._transport
 
     def _cut_short(self, broken: Broken, arrived: Arrived, headers: dict[str, str]) -> ProviderFailure:
@@ -185,9 +182,7 @@ class OpenAICompatible:
 
 def request_body(request: Request, profile: Profile) -> dict[str, Any]:
     """What goes over the wire: the fields of the format, the configured parameters, and nothing of our own."""
-    body: dict[str, Any] = {
-        name: value for name, value in request.parameters.items() if name not in LOCAL_PARAMETERS | {"stream"}
-    }
+    body: dict[str, Any] = {name: value for name, value in request.parameters.items() if name not in _NOT_SENT}
     body["model"] = request.model
     body["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
     for name, value in (

@@ -102,11 +102,12 @@ class Transport:
         self._proxy = None if proxy is None else URL(proxy)
         self._connector: aiohttp.TCPConnector | None = None
 
-    async def post(self, content: bytes, arrived: Arrived) -> Broken | None:
-        """Send `content` once and put into `arrived` whatever comes; return what broke the exchange, if anything did.
+    async def post(self, content: bytes, largest_body: int) -> tuple[Arrived, Broken | None]:
+        """Send `content` once; return whatever came back, and what broke the exchange, if anything did.
 
-        A reply that is longer than `arrived` takes is left unread, and breaks nothing.
+        A body that is longer than `largest_body` is left unread, and breaks nothing.
         """
+        arrived = Arrived(largest_body)
         transport: asyncio.Transport | None = None
         try:
             async with asyncio.timeout(self._deadline_s):
@@ -118,8 +119,8 @@ class Transport:
                     # A connection that was released is no longer its own.
                     connection.close()
         except (aiohttp.ClientError, HttpProcessingError, OSError, zlib.error) as error:
-            return Broken(error, has_left=arrived.status > 0 or _has_left(transport, error))
-        return None
+            return arrived, Broken(error, has_left=arrived.status > 0 or _has_left(transport, error))
+        return arrived, None
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -137,7 +138,11 @@ class Transport:
             # What it has to know of requests is the same for all of them.
             self._request = aiohttp.ClientRequest("POST", self._url, headers=self._headers, proxy=self._proxy)
             self._request.headers.pop("content-length", None)
-        return await self._connector.connect(self._request, [], self._connect_timeout)
+            self._head = b""
+        connection = await self._connector.connect(self._request, [], self._connect_timeout)
+        # Connecting may have added what a proxy has to know.
+        self._head = self._head or self._head_without_length(self._request)
+        return connection
 
     async def _exchange(self, connection: Connection, content: bytes, arrived: Arrived) -> None:
         """Send and receive, and give the connection back when it can be used again."""
@@ -145,12 +150,12 @@ class Transport:
         if transport is None or protocol is None or transport.is_closing():
             raise aiohttp.ClientConnectionResetError("The connection closed before the request was sent")
         protocol.set_response_params(read_until_eof=True, auto_decompress=False)
-        transport.write(self._head(len(content)) + content)
+        transport.write(b"%bContent-Length: %d\r\n\r\n%b" % (self._head, len(content), content))
         message, body = await protocol.read()
         while message.code < 200 and message.code != 101:
             message, body = await protocol.read()
         arrived.begin(message.code, message.headers)
-        async for chunk in body.iter_any():
+        while chunk := await body.readany():
             arrived.add(chunk)
             if arrived.is_oversize:
                 return
@@ -158,12 +163,11 @@ class Transport:
         if transport.get_write_buffer_size() == 0:
             connection.release()
 
-    def _head(self, length: int) -> bytes:
-        """The head of a request. Only a proxy that opens no tunnel is told the whole address."""
-        request = self._request
+    def _head_without_length(self, request: aiohttp.ClientRequest) -> bytes:
+        """The head of every request up to its length. Only a proxy that opens no tunnel is told the whole address."""
         target = str(self._url) if self._proxy and not request.is_ssl() else self._url.raw_path_qs
         lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers.items())]
-        return "\r\n".join([*lines, f"Content-Length: {length}", "", ""]).encode("ascii")
+        return "\r\n".join([*lines, ""]).encode("ascii")
 
 
 def _has_left(transport: asyncio.Transport | None, error: Exception) -> bool:
