@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.query import open_for_query
 from debatebench.transform.project import load_models
-from debatebench.transform.state import is_current
+from debatebench.transform.state import state_with_landings
 
 if TYPE_CHECKING:
     from debatebench.workspace import Workspace
@@ -19,5 +19,12 @@ def build_is_current(workspace: Workspace) -> bool:
     """Whether a build would change nothing: same SQL models, same landed data, same code. Quick, and copies nothing."""
     if not workspace.database.exists():
         return False
+    import duckdb
+
+    project = load_models(workspace.files("sql", "**/*"))
     with closing(open_for_query(workspace.database)) as con:
-        return is_current(con, load_models(workspace.files("sql", "**/*")))
+        try:
+            stored = con.execute("select state from meta.build_state").fetchall()
+            return stored == [(state_with_landings(con, project),)]
+        except duckdb.CatalogException:
+            return False
