@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
+# Objects that are made and not gone yet.
+_COLLECTED_AFTER = 20_000
+
 
 def run(
     context: typer.Context,
@@ -256,8 +259,10 @@ def _play(
 
     progress = Progress()
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
-    # What is there by now stays to the end, so the garbage collector need not look at it again and again.
+    # What is there by now stays to the end, so the garbage collector need not look at it again and again; and what
+    # comes with a call goes with it, nearly always without the collector.
     gc.freeze()
+    gc.set_threshold(_COLLECTED_AFTER)
     try:
         with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
             report = play_run(
