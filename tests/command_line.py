@@ -1,12 +1,18 @@
-"""The command line as a user has it: a process of its own."""
+"""The command line as a user has it: a process of its own; and, for what costs too much there, in this process."""
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
+
+from debatebench.cli.app import run_app
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,24 @@ def debatebench(root: Path, *arguments: str, environ: dict[str, str] | None = No
     )
     assert "leaked" not in done.stderr, done.stderr
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def debatebench_here(root: Path, *arguments: str) -> Done:
+    """The same command line in this process, which parses the packaged SQL models once and not at every command.
+
+    For what a command decides and says. How it starts, what it loads and how it leaves needs a process of its own.
+    """
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, COLUMNS="200"):
+            run_app(["--root", str(root), *arguments])
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else int(left.code is not None)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 def tour(root: Path, tag: str = "t", *arguments: str) -> Done:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from built_warehouse import begin_built
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH
 
 from debatebench.importers.store import add_import
@@ -39,7 +40,7 @@ IMPORTS = {"original": ("debatebench", ORIGINAL), "flow": ("debateflow", DEBATEF
 
 def make_workspace(root: Path, imports: dict[str, tuple[str, Path]] | None = None) -> Workspace:
     """A built workspace with imports of every format and the run `played`."""
-    workspace = Workspace(root)
+    workspace = Workspace(begin_built(root))
     for run_tag, (format_name, path) in (IMPORTS if imports is None else imports).items():
         add_import(workspace, run_tag, format_name, path)
     update_warehouse(workspace, None, now=lambda: NOON, build=False)

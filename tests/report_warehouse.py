@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+from built_warehouse import empty_and_built
 
 from debatebench.landing import create_raw_tables, land_records
 from debatebench.records import (
@@ -172,6 +173,8 @@ def annotated(tag: str) -> Iterator[Record]:
 
 def make_warehouse(path: Path, *runs: tuple[str, Iterator[Record]], select: list[str] | None = None) -> Path:
     """Land the runs and build the real SQL models, or those that `select` says, as a publication would."""
+    if select is None:
+        path.write_bytes(empty_and_built())
     con = duckdb.connect(str(path))
     try:
         create_raw_tables(con)

@@ -7,6 +7,7 @@ import fcntl
 import io
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from command_line import debatebench
+from built_warehouse import begin_built
+from command_line import debatebench, debatebench_here
 
 COMMANDS = [
     "init",
@@ -322,7 +324,7 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_one_clear_line(played: Path, arguments: list[str], code: int, complaint: str):
-    done = debatebench(played, *arguments)
+    done = debatebench_here(played, *arguments)
     assert re.search(complaint, done.error_line), done.err
     assert done.code == code
     assert done.out == ""
@@ -441,17 +443,24 @@ def test_a_run_tag_that_names_an_import_is_a_usage_error(mine: Path):
     assert "'taken' names an import already" in done.error_line
 
 
+@pytest.fixture(scope="module")
+def unbuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with a run that was landed, where nothing was ever built. Tests only read it."""
+    root = tmp_path_factory.mktemp("unbuilt")
+    assert debatebench(root, "run", "--run-tag", "t", "--sample-topics", "1", "--no-build").code == 0
+    return root
+
+
 @pytest.mark.parametrize("command", [["show-leaderboard"], ["inspect-debate", "0"], ["summarize"], ["report"]])
-def test_what_was_landed_but_never_built_says_how_to_build_it(tmp_path: Path, command: list[str]):
-    assert debatebench(tmp_path, "run", "--run-tag", "t", "--sample-topics", "1", "--no-build").code == 0
-    done = debatebench(tmp_path, *command)
+def test_what_was_landed_but_never_built_says_how_to_build_it(unbuilt: Path, command: list[str]):
+    done = debatebench(unbuilt, *command)
     assert done.code in (1, 2)
     assert "`debatebench build`" in done.error_line
 
 
-def test_rating_what_was_never_built_builds_it(tmp_path: Path):
-    assert debatebench(tmp_path, "run", "--run-tag", "t", "--sample-topics", "1", "--no-build").code == 0
-    done = debatebench(tmp_path, "rate")
+def test_rating_what_was_never_built_builds_it(unbuilt: Path, tmp_path: Path):
+    mine = shutil.copytree(unbuilt, tmp_path / "mine")
+    done = debatebench(mine, "rate")
     assert done.code == 0, done.err
     assert "6 debaters of run 't' rated" in done.out
 
@@ -478,6 +487,7 @@ def test_the_report_of_a_run_is_printed_even_where_it_cannot_be_landed(mine: Pat
 
 @pytest.mark.parametrize("redirection", ["2>&-", ">&-", "2>/dev/full", "2> >(exec true)"])
 def test_a_run_goes_on_when_nobody_listens(tmp_path: Path, redirection: str):
+    begin_built(tmp_path)
     program = f"{sys.executable} -m debatebench --root {tmp_path} run --run-tag t --sample-topics 1 {redirection}"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

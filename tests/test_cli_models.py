@@ -6,7 +6,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -15,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from command_line import debatebench
+from command_line import debatebench, debatebench_here
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 GUIDE = REPOSITORY / "docs" / "sql-models.md"
@@ -48,9 +47,9 @@ def test_all_tests_of_the_packaged_sql_models_pass_on_a_run(played: Path):
 
 
 def test_people_get_counts_by_kind(played: Path):
-    done = debatebench(played, "test", "--select", "panel_winners", "winner_counts")
+    done = debatebench_here(played, "test", "--select", "panel_winners", "winner_counts")
     assert done.code == 2, "--select takes one selector; give it again for another"
-    done = debatebench(played, "test", "--select", "panel_winners winner_counts")
+    done = debatebench_here(played, "test", "--select", "panel_winners winner_counts")
     assert done.code == 0
     assert [line.split()[0] for line in done.out.splitlines()[2:]] == [
         "unit",
@@ -63,7 +62,7 @@ def test_people_get_counts_by_kind(played: Path):
 
 
 def test_a_selection_runs_what_belongs_to_it(played: Path):
-    done = debatebench(played, "test", "--select", "judge_agreement", "--format", "json")
+    done = debatebench_here(played, "test", "--select", "judge_agreement", "--format", "json")
     assert done.code == 0
     assert {row["model"] for row in json.loads(done.out)} == {"marts.judge_agreement"}
 
@@ -71,7 +70,7 @@ def test_a_selection_runs_what_belongs_to_it(played: Path):
 def test_a_failing_singular_test_prints_its_query_and_the_first_rows(mine: Path):
     query = "select run_tag, winner, count from marts.winner_counts order by winner"
     add(mine, "tests/nobody_wins.sql", f"-- There should be no winner.\n{query}\n")
-    done = debatebench(mine, "test", "--select", "winner_counts")
+    done = debatebench_here(mine, "test", "--select", "winner_counts")
     assert done.code == 1
     assert done.error_line.startswith("Error: 1 of ")
     assert done.error_line.endswith(" tests failed: nobody_wins.")
@@ -81,7 +80,9 @@ def test_a_failing_singular_test_prints_its_query_and_the_first_rows(mine: Path)
     assert "run_tag | winner | count" in done.out
     assert re.search(r"^  t \| con \| \d+$", done.out, re.MULTILINE)
     (failed,) = [
-        row for row in json.loads(debatebench(mine, "test", "--format", "json").out) if row["status"] != "pass"
+        row
+        for row in json.loads(debatebench_here(mine, "test", "--select", "winner_counts", "--format", "json").out)
+        if row["status"] != "pass"
     ]
     assert (failed["name"], failed["failures"]) == ("nobody_wins", 3)
     assert failed["rows"][0] == {"run_tag": "t", "winner": "con", "count": failed["rows"][0]["count"]}
@@ -104,14 +105,14 @@ unit_tests:
     expect: {rows: [{is_pro: true}]}
 """,
     )
-    done = debatebench(mine, "test", "--unit-only", "--select", "flags")
+    done = debatebench_here(mine, "test", "--unit-only", "--select", "flags")
     assert done.code == 1
     assert "FAIL pro_is_not_con (" in done.out
     assert "-  True" in done.out
     assert "+  False" in done.out
-    whole = debatebench(mine, "test")
-    assert whole.code == 1
-    assert "marts.flags is not in the warehouse yet: run `debatebench build` first." in whole.error_line
+    unbuilt = debatebench_here(mine, "test", "--select", "flags")
+    assert unbuilt.code == 1
+    assert "marts.flags is not in the warehouse yet: run `debatebench build` first." in unbuilt.error_line
 
 
 def test_a_broken_test_fails_and_a_warning_does_not(mine: Path):
@@ -125,12 +126,12 @@ models:
 """
     add(mine, "marts/more.sql", "select run_tag from marts.runs\n")
     add(mine, "marts/more.yml", yaml)
-    assert debatebench(mine, "build").code == 0
-    warned = debatebench(mine, "test", "--select", "more")
+    assert debatebench_here(mine, "build").code == 0
+    warned = debatebench_here(mine, "test", "--select", "more")
     assert warned.code == 0
     assert "WARN expression_is_true_marts.more" in warned.out
     add(mine, "marts/more.yml", yaml.replace("run_tag = 'x'", "nope = 1"))
-    broken = debatebench(mine, "test", "--select", "more")
+    broken = debatebench_here(mine, "test", "--select", "more")
     assert broken.code == 1
     assert "ERROR expression_is_true_marts.more" in broken.out
     assert 'Referenced column "nope" not found' in broken.out
@@ -138,7 +139,7 @@ models:
 
 def test_control_characters_of_failing_rows_do_not_reach_the_terminal(mine: Path):
     add(mine, "tests/red.sql", "select chr(27) || '[31m' as word from marts.runs\n")
-    done = debatebench(mine, "test", "--select", "marts.runs")
+    done = debatebench_here(mine, "test", "--select", "marts.runs")
     assert done.code == 1
     assert "\x1b" not in done.out
     assert "␛[31m" in done.out
@@ -146,16 +147,16 @@ def test_control_characters_of_failing_rows_do_not_reach_the_terminal(mine: Path
 
 def test_files_newer_than_the_warehouse_are_told_of(mine: Path):
     add(mine, "marts/gold.sql", "select run_tag from staging.stg_gold\n")
-    done = debatebench(mine, "test", "--select", "marts.runs")
+    done = debatebench_here(mine, "test", "--select", "marts.runs")
     assert done.code == 0
     assert "changed since the last build" in done.err
 
 
 def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):
-    done = debatebench(tmp_path, "test", "--unit-only")
+    done = debatebench_here(tmp_path, "test", "--unit-only")
     assert done.code == 0
     assert "data" not in done.out
-    refused = debatebench(tmp_path, "test")
+    refused = debatebench_here(tmp_path, "test")
     assert refused.code == 2
     assert "There is no warehouse at" in refused.error_line
     assert "--unit-only" in refused.error_line
@@ -176,7 +177,7 @@ def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_one_clear_line(played: Path, arguments: list[str], complaint: str):
-    done = debatebench(played, *arguments)
+    done = debatebench_here(played, *arguments)
     assert complaint in done.error_line
     assert (done.code, done.out) == (2, "")
 
@@ -204,7 +205,7 @@ def test_wrong_words_are_usage_errors(tmp_path: Path, arguments: list[str]):
 )
 def test_a_sql_model_that_cannot_be_read_is_named_by_every_command(mine: Path, command: str):
     add(mine, "marts/runs.sql", "select * from marts.nope\n")
-    done = debatebench(mine, *command.split())
+    done = debatebench_here(mine, *command.split())
     assert done.code == 1
     assert "runs.sql:1: no SQL model or raw table 'marts.nope'" in done.error_line
 
@@ -223,10 +224,10 @@ def test_lineage_needs_no_warehouse_and_leaves_nothing_behind(tmp_path: Path):
 
 def test_lineage_has_a_format_for_each_reader(tmp_path: Path):
     name = "marts.panel_winners.winner"
-    data = json.loads(debatebench(tmp_path, "lineage", name, "--format", "json").out)
+    data = json.loads(debatebench_here(tmp_path, "lineage", name, "--format", "json").out)
     assert data["name"] == name
     assert "raw.verdicts.scores" in {node["name"] for node in data["nodes"]}
-    mermaid = debatebench(tmp_path, "lineage", name, "--format", "mermaid", "--depth", "1").out
+    mermaid = debatebench_here(tmp_path, "lineage", name, "--format", "mermaid", "--depth", "1").out
     assert mermaid.startswith('flowchart LR\n    n0["marts.panel_winners.winner')
     assert "raw." not in mermaid
 
@@ -234,7 +235,7 @@ def test_lineage_has_a_format_for_each_reader(tmp_path: Path):
 def test_a_workspace_overlays_what_lineage_reads(mine: Path):
     add(mine, "marts/mine.sql", "select upper(motion) as loud from marts.debates\n")
     add(mine, "marts/mine.yml", "models: [{name: mine, description: Mine.}]")
-    done = debatebench(mine, "lineage", "mine.loud")
+    done = debatebench_here(mine, "lineage", "mine.loud")
     assert done.out.splitlines() == [
         "marts.mine.loud = upper(motion)  sql/marts/mine.sql:1",
         *(line for line in done.out.splitlines()[1:-1]),
@@ -247,8 +248,8 @@ def test_lineage_warns_of_deprecated_versions_on_the_way(mine: Path):
     packaged = (REPOSITORY / "sql" / "marts" / "panel_winners.yml").read_text(encoding="utf-8")
     add(mine, "marts/panel_winners.yml", packaged.replace("- v: 2\n", "- v: 2\n        deprecation_date: 2020-01-01\n"))
     warning = "Warning: marts.panel_winners_v2 is deprecated since 2020-01-01."
-    assert debatebench(mine, "lineage", "marts.leaderboard.rating").err.strip() == warning
-    assert debatebench(mine, "lineage", "marts.turn_timings.mean_ms").err == ""
+    assert debatebench_here(mine, "lineage", "marts.leaderboard.rating").err.strip() == warning
+    assert debatebench_here(mine, "lineage", "marts.turn_timings.mean_ms").err == ""
 
 
 # --- diff-models ------------------------------------------------------------------------------------------------------
@@ -267,19 +268,19 @@ def test_people_see_counts_rows_and_both_leaderboards(played: Path):
 
 def test_programs_get_everything_as_json_or_the_cells_as_csv(played: Path):
     command = ["diff-models", "marts.panel_winners", "--from", "1", "--to", "2", "--limit", "0"]
-    data = json.loads(debatebench(played, *command, "--format", "json").out)
+    data = json.loads(debatebench_here(played, *command, "--format", "json").out)
     assert (data["name"], data["before"], data["after"]) == ("marts.panel_winners", 1, 2)
     assert data["key"] == ["run_tag", "debate_id"]
     assert len(data["rows"]) == data["differing_rows"] == data["runs"][0]["changed"]
     assert data["runs"][0]["unchanged"] == 30 - data["differing_rows"]
     assert [each["rank_after"] for each in data["leaderboard"]] == list(range(1, 7))
-    cells = list(csv.DictReader(io.StringIO(debatebench(played, *command, "--format", "csv").out)))
+    cells = list(csv.DictReader(io.StringIO(debatebench_here(played, *command, "--format", "csv").out)))
     assert len(cells) == sum(len(row["before"]) for row in data["rows"])
     assert list(cells[0] if cells else command) == ["change", "run_tag", "debate_id", "column", "before", "after"]
 
 
 def test_a_model_that_the_leaderboard_does_not_follow_says_so(played: Path):
-    done = debatebench(played, "diff-models", "judge_verdicts", "--from", "1", "--to", "2", "--limit", "1")
+    done = debatebench_here(played, "diff-models", "judge_verdicts", "--from", "1", "--to", "2", "--limit", "1")
     assert done.code == 0
     assert "Only version 2 has: pro_mean, con_mean" in done.out
     assert "The leaderboard under" not in done.out
@@ -287,7 +288,7 @@ def test_a_model_that_the_leaderboard_does_not_follow_says_so(played: Path):
 
 
 def test_without_a_warehouse_a_difference_cannot_be_shown(tmp_path: Path):
-    done = debatebench(tmp_path, "diff-models", "panel_winners", "--from", "1", "--to", "2")
+    done = debatebench_here(tmp_path, "diff-models", "panel_winners", "--from", "1", "--to", "2")
     assert done.code == 2
     assert "There is no warehouse at" in done.error_line
 
@@ -300,7 +301,7 @@ def test_docs_writes_one_page_into_the_reports_folder_or_elsewhere(tmp_path: Pat
     page = tmp_path / "reports" / "docs" / "index.html"
     assert (done.code, done.err, done.out) == (0, "", f"{page}\n")
     assert [path.name for path in page.parent.iterdir()] == ["index.html"]
-    other = debatebench(tmp_path, "docs", "--out", str(tmp_path / "public"))
+    other = debatebench_here(tmp_path, "docs", "--out", str(tmp_path / "public"))
     assert other.out == f"{tmp_path / 'public' / 'index.html'}\n"
     assert (tmp_path / "public" / "index.html").read_bytes() == page.read_bytes()
 
@@ -316,7 +317,7 @@ def test_docs_shows_a_prerelease_and_warns_of_who_reads_it(tmp_path: Path):
         "models:\n  - name: mine\n    description: Mine.\n    latest_version: 1\n"
         f"    versions: [{{v: 1, deprecation_date: {today}}}, {{v: 2}}]\n  - {{name: reader, description: Reads.}}\n",
     )
-    done = debatebench(tmp_path, "docs")
+    done = debatebench_here(tmp_path, "docs")
     assert done.code == 0
     assert f"Warning: marts.reader reads marts.mine_v1, which is deprecated since {today}." in done.err
     assert "Warning: marts.reader reads marts.mine_v2, a prerelease whose meaning may still change." in done.err
@@ -360,17 +361,25 @@ def test_a_command_loads_only_what_it_uses(mine: Path, arguments: list[str], unu
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_guide_does_what_it_says(tmp_path: Path):
+def run_line(line: str) -> str:
+    """Run a line of a shell in the current folder, and return what it printed."""
+    words = shlex.split(line)
+    if words[0] != "debatebench":
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    # A run sets up its process for playing.
+    done = (debatebench if words[1] == "run" else debatebench_here)(Path(), *words[1:])
+    assert done.code == 0, f"{line}\n{done.out}\n{done.err}"
+    return done.out
+
+
+def test_the_guide_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Every block of docs/sql-models.md in order: files are written, commands run, printed text compared."""
-    shell = f'set -e\ndebatebench() {{ {shlex.quote(sys.executable)} -m debatebench "$@"; }}\n'
-    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY), "COLUMNS": "200"}
+    monkeypatch.chdir(tmp_path)
     printed, kinds = "", []
     for kind, path, text in BLOCK.findall(GUIDE.read_text(encoding="utf-8")):
         kinds.append(kind)
         if kind == "sh":
-            done = subprocess.run(["sh", "-c", shell + text], cwd=tmp_path, env=environ, capture_output=True, text=True)
-            assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
-            printed = done.stdout
+            printed = "".join(map(run_line, text.splitlines()))
         elif kind == "text":
             # Line numbers of packaged files may move on.
             assert re.sub(r":\d+", ":N", printed) == re.sub(r":\d+", ":N", text)

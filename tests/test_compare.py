@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from built_warehouse import stored
 from command_line import debatebench
 from hypothesis import given
 from hypothesis import strategies as st
@@ -175,7 +176,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = [("base", _records("base", None)), ("again", _records("again", None))]
     runs += [(name, _records(name, change)) for name, (change, _, _) in CHANGES.items()]
     path = tmp_path_factory.mktemp("plans") / "plans.duckdb"
-    return make_warehouse(path, *runs, ("import", annotated("import")), select=["+comparability_verdicts"])
+    return stored(make_warehouse(path, *runs, ("import", annotated("import")), select=["+comparability_verdicts"]))
 
 
 def rows_of(database: Path, sql: str, **params: Any) -> list[tuple[Any, ...]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from built_warehouse import begin_built
+from command_line import debatebench_here
 from conftest import REPOSITORY
 from exported import land
 
@@ -20,19 +22,22 @@ OTHER_TOOLS = {"pip install 'dbt-core<1.11' 'dbt-duckdb<1.11' 'duckdb>=1.4'", "d
 QUERY = "import duckdb, sys\nassert duckdb.sql(sys.argv[1]).fetchall()"
 
 
-def test_every_example_runs(tmp_path: Path):
+def test_every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(begin_built(tmp_path))
     land(Workspace(tmp_path), "demo", "2024")
     examples = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert {language for language, _ in examples} == {"sh", "sql"}
     ran = 0
     for language, text in examples:
-        commands = [[sys.executable, "-c", QUERY, text]] if language == "sql" else []
-        if language == "sh":
-            lines = [line for line in text.splitlines() if line not in OTHER_TOOLS]
-            assert all(line.startswith("debatebench ") for line in lines)
-            commands += [[sys.executable, "-m", "debatebench", *shlex.split(line)[1:]] for line in lines]
-        for command in commands:
-            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=os.environ)
-            assert done.returncode == 0, (text, done.stderr)
+        if language == "sql":
+            subprocess.run([sys.executable, "-c", QUERY, text], check=True)
+            ran += 1
+            continue
+        lines = [line for line in text.splitlines() if line not in OTHER_TOOLS]
+        for line in lines:
+            name, *arguments = shlex.split(line)
+            assert name == "debatebench"
+            done = debatebench_here(Path(), *arguments)
+            assert done.code == 0, (line, done.err)
             ran += 1
     assert ran >= 11

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from built_warehouse import store_views
 
 from debatebench.importers.store import add_import, read_import
 from debatebench.landing import create_raw_tables, land_records
@@ -45,6 +46,7 @@ def warehouse(shared: Path, workspace: Workspace, project: Project) -> Iterator[
         add_import(workspace, run_tag, format_name, shared / path)
         land_records(con, run_tag, read_import(workspace.imports / run_tag))
     build(con, project)
+    store_views(con, project.models)
     yield con
     con.close()
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from built_warehouse import store_views
 
 from debatebench.errors import DebatebenchError, UsageError
 from debatebench.landing import create_raw_tables, land_records
@@ -54,13 +55,22 @@ def project() -> Project:
     return load_models({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
 
 
-def warehouse_of(project: Project, *runs: Sequence[Record], path: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    """A built warehouse that holds the records of each run."""
+def warehouse_of(
+    project: Project, *runs: Sequence[Record], path: str = ":memory:", select: Sequence[str] | None = None
+) -> duckdb.DuckDBPyConnection:
+    """A warehouse that holds the records of each run, with every SQL model built, or those that `select` says."""
     con = duckdb.connect(path)
     create_raw_tables(con)
     for records in runs:
         land_records(con, records[0].run_tag, records)
-    build(con, project)
+    build(con, project, select=select)
+    return con
+
+
+def stored_warehouse_of(project: Project, *runs: Sequence[Record]) -> duckdb.DuckDBPyConnection:
+    """The same with tables for views, for those who read all of them."""
+    con = warehouse_of(project, *runs)
+    store_views(con, project.models)
     return con
 
 
@@ -221,6 +231,7 @@ def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):
     con = warehouse_of(project)
     for name in project.models.keys() - CONSTANTS:
         assert con.execute(f"select * from {name}").fetchall() == [], name
+    store_views(con, project.models)
     assert failures(run_data_tests(con, project)) == []
     con.close()
 
@@ -311,7 +322,7 @@ def test_debaters_without_a_rated_debate_are_there_without_a_rank(tiny: duckdb.D
 
 def test_leaderboard_of_a_run_that_asks_for_no_games_still_hides_the_unrated(project: Project):
     records = [*frame("r", ["a", "b", "c"], ["j1"], min_games_for_display=0), *debate("r", 0, "a", "b", [("j1", PRO)])]
-    con = warehouse_of(project, records)
+    con = warehouse_of(project, records, select=["+leaderboard"])
     assert con.execute("select model_id, is_displayed from marts.leaderboard order by model_id").fetchall() == [
         ("a", True),
         ("b", True),
@@ -349,7 +360,8 @@ def test_money_of_attempts_that_led_nowhere_is_in_the_total(project: Project):
         Call(**asked, debate_id="debate9", call_id="open", attempt=1, status="answered", cost=Decimal("0.03")),
         Call(**asked, debate_id="debate9", call_id="lost", attempt=1, status="ambiguous"),
     ]
-    con = warehouse_of(project, [*frame("r", ["a", "b"], ["j1"]), *played, *calls])
+    records = [*frame("r", ["a", "b"], ["j1"]), *played, *calls]
+    con = warehouse_of(project, records, select=["+runs", "+debate_costs", "+debater_costs"])
     assert con.execute("select total_cost_usd, count_unpriced_calls from marts.runs").fetchall() == [
         (Decimal("0.79"), 1)
     ]
@@ -376,8 +388,8 @@ def test_runs_do_not_leak_into_each_other(tiny: duckdb.DuckDBPyConnection, proje
         *debate("other", 0, "a", "b", [("j1", CON), ("j2", CON), ("j3", TIE)]),
         *debate("other", 1, "=c", "b", [("j1", TIE), ("j2", CON), ("j3", PRO)]),
     ]
-    together = warehouse_of(project, other, TINY, with_tag(TINY, "twin"))
-    alone = warehouse_of(project, other)
+    together = stored_warehouse_of(project, other, TINY, with_tag(TINY, "twin"))
+    alone = stored_warehouse_of(project, other)
     assert contents(together, project, "tiny") == contents(tiny, project, "tiny")
     assert contents(together, project, "other") == contents(alone, project, "other")
     assert failures(run_data_tests(together, project)) == []
@@ -417,7 +429,7 @@ def drawn() -> list[Record]:
 
 @pytest.fixture(scope="module")
 def drawn_warehouse(project: Project, drawn: list[Record]) -> Iterator[duckdb.DuckDBPyConnection]:
-    con = warehouse_of(project, drawn)
+    con = stored_warehouse_of(project, drawn)
     yield con
     con.close()
 
@@ -427,7 +439,7 @@ def test_the_order_of_landing_changes_no_digit(
 ):
     shuffled = drawn[1:]
     random.Random(1).shuffle(shuffled)
-    con = warehouse_of(project, [drawn[0], *shuffled])
+    con = stored_warehouse_of(project, [drawn[0], *shuffled])
     assert contents(con, project, "random") == contents(drawn_warehouse, project, "random")
     con.close()
 

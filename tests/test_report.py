@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from built_warehouse import stored
 from hypothesis import given
 from hypothesis import strategies as st
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
@@ -53,12 +54,13 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         allows_judge_overlap=True,
         created_at=datetime(2025, 1, 1),
     )
-    return make_warehouse(
+    made = make_warehouse(
         tmp_path_factory.mktemp("warehouse") / "debatebench.duckdb",
         ("tiny", tournament("tiny", DEBATERS, is_simulated=True)),
         ("evil", evil),
         ("bare", annotated("bare")),
     )
+    return stored(made)
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,11 @@ import os
 import random
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from datetime import datetime
@@ -18,6 +20,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from built_warehouse import begin_built, stored
 from command_line import Done, debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, error_in_200, hang_up, status
 from tournament import KEY, TOPICS, good_answers, is_judge, play, sometimes, verdict_text, write_workspace
@@ -44,20 +47,25 @@ def rows(root: Path, sql: str) -> list[tuple[object, ...]]:
         return con.execute(sql).fetchall()
 
 
-def marts(root: Path) -> dict[str, list[tuple[object, ...]]]:
+Marts = dict[str, list[tuple[object, ...]]]
+
+
+def marts(root: Path) -> Marts:
     """Everything that people query, apart from times and attempts."""
     found = {}
-    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
-        names = con.execute(
-            "select distinct schema_name || '.' || table_name from duckdb_columns() "
-            "where schema_name in ('marts', 'ratings') order by 1"
-        ).fetchall()
-        for (name,) in names:
-            if name in MAY_DIFFER_WHOLLY:
-                continue
-            described = [column for (column, *_) in con.execute(f"describe {name}").fetchall()]
-            columns = [column for column in described if not MAY_DIFFER.fullmatch(column)]
-            found[name] = con.execute(f"select {', '.join(columns)} from {name} order by all").fetchall()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = stored(Path(shutil.copy(root / "warehouse" / "debatebench.duckdb", folder)))
+        with duckdb.connect(str(copy), read_only=True) as con:
+            names = con.execute(
+                "select distinct schema_name || '.' || table_name from duckdb_columns() "
+                "where schema_name in ('marts', 'ratings') order by 1"
+            ).fetchall()
+            for (name,) in names:
+                if name in MAY_DIFFER_WHOLLY:
+                    continue
+                described = [column for (column, *_) in con.execute(f"describe {name}").fetchall()]
+                columns = [column for column in described if not MAY_DIFFER.fullmatch(column)]
+                found[name] = con.execute(f"select {', '.join(columns)} from {name} order by all").fetchall()
     return found
 
 
@@ -70,6 +78,16 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert done.code == 0, done.err
         assert len(server.requests) == CALLS
     return root
+
+
+@pytest.fixture(scope="module")
+def undisturbed_marts(undisturbed: Path) -> Marts:
+    return marts(undisturbed)
+
+
+def built_workspace(root: Path, server: FakeProvider, **options: int) -> Path:
+    """The workspace of `write_workspace`, with a warehouse that is built and empty."""
+    return begin_built(write_workspace(root, server, **options))
 
 
 def test_a_run_over_http_lands_every_turn_and_verdict(undisturbed: Path):
@@ -93,7 +111,7 @@ def test_what_was_paid_is_what_is_recorded(tmp_path: Path):
         return answer(text, usage={"cost": float(cost)})
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = built_workspace(tmp_path, server)
         assert play(root).code == 0
     assert rows(root, "select sum(cost), count(distinct cost_source) from raw.calls") == [(sum(paid), 1)]
     assert rows(root, "select total_cost_usd from marts.runs") == [(sum(paid),)]
@@ -102,10 +120,10 @@ def test_what_was_paid_is_what_is_recorded(tmp_path: Path):
 def test_a_finished_run_asks_nobody_again(tmp_path: Path):
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
-        assert play(root).code == 0
+        assert play(root, "--no-build").code == 0
         journal = (root / "warehouse" / "journal" / "tiny.jsonl").read_bytes()
         for extra in ([], ["--resume"], ["--retry-failed"], ["--concurrency", "1"]):
-            assert play(root, *extra).code == 0
+            assert play(root, "--no-build", *extra).code == 0
         assert len(server.requests) == CALLS
         assert (root / "warehouse" / "journal" / "tiny.jsonl").read_bytes() == journal
 
@@ -120,16 +138,18 @@ def test_a_finished_run_asks_nobody_again(tmp_path: Path):
     ],
     ids=["429", "error in 200", "cut body", "hang up"],
 )
-def test_trouble_on_the_way_changes_nothing_but_the_attempts(tmp_path: Path, undisturbed: Path, trouble: Behaviour):
+def test_trouble_on_the_way_changes_nothing_but_the_attempts(
+    tmp_path: Path, undisturbed_marts: Marts, trouble: Behaviour
+):
     with FakeProvider(sometimes(trouble, 0.1)) as server:
-        root = write_workspace(tmp_path, server)
+        root = built_workspace(tmp_path, server)
         done = play(root)
         assert done.code == 0, done.err
         assert len(server.requests) > CALLS
         assert rows(root, "select count(*), count(distinct attempt) > 1 from raw.calls") == [
             (len(server.requests), True)
         ]
-    assert marts(root) == marts(undisturbed)
+    assert marts(root) == undisturbed_marts
 
 
 def test_a_bad_judge_is_asked_again_and_then_replaced(tmp_path: Path):
@@ -143,7 +163,7 @@ def test_a_bad_judge_is_asked_again_and_then_replaced(tmp_path: Path):
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = built_workspace(tmp_path, server)
         done = play(root)
     assert done.code == 0, done.err
     assert rows(root, "select distinct status, judges_actual from raw.debates") == [("complete", 2)]
@@ -162,7 +182,7 @@ def test_a_panel_that_cannot_be_filled_leaves_the_debate_incomplete_and_named(tm
         return answer("No.") if received.json["model"] == "judge-0" else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server, judges=2)
+        root = built_workspace(tmp_path, server, judges=2)
         done = play(root)
         asked = len(server.requests)
         assert done.code == 5
@@ -171,7 +191,7 @@ def test_a_panel_that_cannot_be_filled_leaves_the_debate_incomplete_and_named(tm
         assert rows(root, "select distinct status from raw.debates") == [("incomplete",)]
         assert rows(root, "select distinct winner from marts.panel_winners") == [("no_decision",)]
         assert rows(root, "select count(*) from ratings.elo_history") == [(0,)]
-        assert play(root).code == 5
+        assert play(root, "--no-build").code == 5
         assert len(server.requests) == asked, "what is known to be invalid is not asked again"
 
 
@@ -182,7 +202,7 @@ def test_a_debater_that_refuses_voids_its_debate(tmp_path: Path):
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = built_workspace(tmp_path, server)
         done = play(root)
     assert done.code == 5
     assert rows(root, "select status, count(*) from raw.debates group by all order by all") == [
@@ -198,7 +218,7 @@ def test_a_debater_that_refuses_voids_its_debate(tmp_path: Path):
     assert rows(root, "select games from ratings.elo where model_id = 'debater-0'") in ([], [(0,)])
 
 
-def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Path, undisturbed: Path):
+def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Path, undisturbed_marts: Marts):
     broken = [True]
 
     def script(received: Received) -> Behaviour:
@@ -207,21 +227,21 @@ def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Pat
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = built_workspace(tmp_path, server)
         done = play(root)
         assert done.code == 5
         assert "6 of 12" in done.error_line
         assert "The model is being moved" in done.err
         broken.clear()
         asked = len(server.requests)
-        assert play(root).code == 5
+        assert play(root, "--no-build").code == 5
         assert len(server.requests) == asked
         assert play(root, "--retry-failed").code == 0
         assert len(server.requests) == asked + CALLS // 2
-    assert marts(root) == marts(undisturbed)
+    assert marts(root) == undisturbed_marts
 
 
-def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Path, undisturbed: Path):
+def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Path, undisturbed_marts: Marts):
     accepted: list[bool] = []
 
     def script(received: Received) -> Behaviour:
@@ -231,7 +251,7 @@ def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Pa
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = built_workspace(tmp_path, server)
         done = play(root, "--concurrency", "2")
         assert done.code == 1
         assert "TINY_KEY" in done.error_line
@@ -244,7 +264,7 @@ def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Pa
         assert KEY not in text
     for path in root.rglob("*"):
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
-    assert marts(root) == marts(undisturbed)
+    assert marts(root) == undisturbed_marts
 
 
 # --- kills and interrupts -------------------------------------------------------------------------------------------
@@ -273,11 +293,13 @@ def questions(server: FakeProvider) -> Counter[str]:
     return Counter(r.body.decode() for r in server.requests)
 
 
-def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight(tmp_path: Path, undisturbed: Path):
+def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight(
+    tmp_path: Path, undisturbed_marts: Marts
+):
     slots = 4
     draw = random.Random(7)
     with FakeProvider(lambda received: delayed(0.01, good_answers(received))) as server:
-        root = write_workspace(tmp_path, server)
+        root = built_workspace(tmp_path, server)
         kills = 0
         while True:
             process = start(root, "--concurrency", str(slots))
@@ -294,12 +316,12 @@ def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight
         assert twice <= kills * slots
     assert rows(root, "select count(*) from raw.calls where status = 'answered'") == [(CALLS,)]
     assert rows(root, "select count(*) from raw.calls where status = 'ambiguous'")[0][0] <= kills * slots
-    assert marts(root) == marts(undisturbed)
+    assert marts(root) == undisturbed_marts
 
 
-def test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130(tmp_path: Path, undisturbed: Path):
+def test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130(tmp_path: Path, undisturbed_marts: Marts):
     with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
-        root = write_workspace(tmp_path, server)
+        root = built_workspace(tmp_path, server)
         process = start(root, "--concurrency", "3")
         assert wait_until_asked(server, process, 20)
         process.send_signal(signal.SIGINT)
@@ -311,7 +333,7 @@ def test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130(tmp_path
         assert rows(root, "select count(*) from raw.calls where status = 'answered'") == [(asked,)]
         assert play(root).code == 0
         assert len(server.requests) == CALLS, "nothing was bought twice"
-    assert marts(root) == marts(undisturbed)
+    assert marts(root) == undisturbed_marts
 
 
 def test_a_second_interrupt_leaves_at_once(tmp_path: Path):
@@ -330,9 +352,9 @@ def test_a_second_interrupt_leaves_at_once(tmp_path: Path):
 def test_a_second_runner_of_the_same_tag_makes_no_call(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
         root = write_workspace(tmp_path, server)
-        first = start(root, "--concurrency", "1")
+        first = start(root, "--concurrency", "1", "--no-build")
         assert wait_until_asked(server, first, 2)
-        second = play(root)
+        second = play(root, "--no-build")
         assert second.code == 4
         assert "is being played by another process" in second.error_line
         first.communicate()
@@ -340,15 +362,15 @@ def test_a_second_runner_of_the_same_tag_makes_no_call(tmp_path: Path):
         assert len(server.requests) == CALLS
 
 
-def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path: Path, undisturbed: Path):
+def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path: Path, undisturbed_marts: Marts):
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
-        assert play(root).code == 0
+        root = built_workspace(tmp_path, server)
+        assert play(root, "--no-build").code == 0
         journal = root / "warehouse" / "journal" / "tiny.jsonl"
         lines = journal.read_bytes().splitlines(keepends=True)
         journal.write_bytes(b"".join(lines[:80]) + lines[80][:-7])
         assert play(root).code == 0
-        assert marts(root) == marts(undisturbed)
+        assert marts(root) == undisturbed_marts
         asked = len(server.requests)
         journal.write_bytes(b"".join(lines[:40]) + lines[41])
         with journal.open("ab") as file:
@@ -359,19 +381,21 @@ def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path
         assert len(server.requests) == asked
 
 
-def test_journals_may_be_copied_to_another_machine_and_landed_there(tmp_path: Path, undisturbed: Path):
+def test_journals_may_be_copied_to_another_machine_and_landed_there(
+    tmp_path: Path, undisturbed: Path, undisturbed_marts: Marts
+):
     other = tmp_path / "other" / "warehouse" / "journal"
     other.mkdir(parents=True)
     (other / "tiny.jsonl").write_bytes((undisturbed / "warehouse" / "journal" / "tiny.jsonl").read_bytes())
     for _ in range(2):
         assert debatebench(tmp_path / "other", "land").code == 0
-    assert marts(tmp_path / "other") == marts(undisturbed)
+    assert marts(tmp_path / "other") == undisturbed_marts
 
 
 def test_requests_are_never_more_than_the_limit_and_intents_come_first(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.005, good_answers(received))) as server:
         root = write_workspace(tmp_path, server)
-        assert play(root, "--concurrency", "5").code == 0
+        assert play(root, "--concurrency", "5", "--no-build").code == 0
         assert server.most_in_flight <= 5
     seen: set[str] = set()
     for event in read_journal(root / "warehouse" / "journal" / "tiny.jsonl"):
@@ -381,10 +405,10 @@ def test_requests_are_never_more_than_the_limit_and_intents_come_first(tmp_path:
             assert event.data["call_id"] in seen
 
 
-def test_a_run_goes_on_under_other_limits(tmp_path: Path, undisturbed: Path):
+def test_a_run_goes_on_under_other_limits(tmp_path: Path, undisturbed_marts: Marts):
     with FakeProvider(lambda received: delayed(0.02, good_answers(received))) as server:
-        root = write_workspace(tmp_path, server)
-        process = start(root, "--concurrency", "6")
+        root = built_workspace(tmp_path, server)
+        process = start(root, "--concurrency", "6", "--no-build")
         assert wait_until_asked(server, process, 10)
         process.send_signal(signal.SIGINT)
         process.communicate()
@@ -397,7 +421,7 @@ def test_a_run_goes_on_under_other_limits(tmp_path: Path, undisturbed: Path):
         assert play(root, "--concurrency", "6").code == 0
         assert server.most_in_flight == 1
         assert len(server.requests) == CALLS
-    assert marts(root) == marts(undisturbed)
+    assert marts(root) == undisturbed_marts
 
 
 # --- the limits and habits of the machine -----------------------------------------------------------------------------
@@ -427,7 +451,7 @@ def test_more_requests_in_flight_than_files_may_be_open_are_refused_before_the_f
 def test_a_low_limit_of_open_files_is_raised_where_it_may_be(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.3, good_answers(received))) as server:
         root = write_workspace(tmp_path, server)
-        done = limited(root, "-S -n 30", "--concurrency", "100")
+        done = limited(root, "-S -n 30", "--concurrency", "100", "--no-build")
         assert done.code == 0, done.err
         assert server.most_in_flight > 12
         assert len(server.requests) == CALLS
@@ -436,7 +460,7 @@ def test_a_low_limit_of_open_files_is_raised_where_it_may_be(tmp_path: Path):
 
 def test_an_interrupt_says_how_to_leave_at_once(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.5, good_answers(received))) as server:
-        process = start(write_workspace(tmp_path, server), "--concurrency", "3")
+        process = start(write_workspace(tmp_path, server), "--concurrency", "3", "--no-build")
         assert wait_until_asked(server, process, 3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
@@ -447,7 +471,7 @@ def test_an_interrupt_says_how_to_leave_at_once(tmp_path: Path):
 def test_a_run_in_the_background_does_not_hear_the_interrupts_that_it_was_told_to_ignore(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.02, good_answers(received))) as server:
         root = write_workspace(tmp_path, server)
-        command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny"]
+        command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny", "--no-build"]
         process = subprocess.Popen(
             ["bash", "-c", f"trap '' INT; exec {shlex.join(command)}"],
             env={**os.environ, "TINY_KEY": KEY},

@@ -1,0 +1,58 @@
+"""Warehouses that cost a test less: one that is built before anything has landed, and one whose views are tables."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+from debatebench.transform.project import load_models
+from debatebench.warehouse import update_warehouse
+from debatebench.workspace import Workspace
+
+NOON = datetime(2026, 1, 1, 12)
+
+
+def begin_built(root: Path) -> Path:
+    """Give a workspace the warehouse that `debatebench build` makes where nothing has landed.
+
+    For tests that are about anything but a first build, which spends seconds on parsing and creating every SQL model.
+    """
+    database = Workspace(root).database
+    database.parent.mkdir(parents=True, exist_ok=True)
+    database.write_bytes(empty_and_built())
+    return root
+
+
+@cache
+def empty_and_built() -> bytes:
+    """The warehouse's file."""
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Workspace(Path(folder))
+        update_warehouse(workspace, [], now=lambda: NOON)
+        return workspace.database.read_bytes()
+
+
+def store_views(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
+    """Replace those of `names` that are views by tables with the same rows, in this order.
+
+    A query of a view works out everything below it again: many queries cost a fraction of it afterwards.
+    """
+    found = con.execute("select schema_name || '.' || view_name from duckdb_views() where not internal").fetchall()
+    for name in names:
+        if (name,) in found:
+            con.execute(
+                f"create temp table stored as from {name}; drop view {name}; create table {name} as from stored"
+            )
+            con.execute("drop table stored")
+
+
+def stored(database: Path) -> Path:
+    """`store_views` in a warehouse file, for the packaged SQL models."""
+    with duckdb.connect(str(database)) as con:
+        store_views(con, load_models(Workspace(Path("nowhere")).files("sql", "**/*")).models)
+    return database
