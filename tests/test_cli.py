@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from built_warehouse import begin_built
-from command_line import debatebench, debatebench_here
+from command_line import debatebench
 
 COMMANDS = [
     "init",
@@ -324,7 +324,7 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_one_clear_line(played: Path, arguments: list[str], code: int, complaint: str):
-    done = debatebench_here(played, *arguments)
+    done = debatebench(played, *arguments)
     assert re.search(complaint, done.error_line), done.err
     assert done.code == code
     assert done.out == ""
