@@ -262,8 +262,11 @@ class Warehouse:
     @cached_property
     def _project(self) -> Project:
         """The SQL models of the workspace that the file lies in, else the packaged ones."""
+        from debatebench.transform.parsed import recall_parsed
         from debatebench.transform.project import load_models
 
+        with sql_errors():
+            recall_parsed(self.connection)
         path = self.database.resolve()
         root = path.parent.parent
         is_in_workspace = Workspace(root).database == path

@@ -340,8 +340,8 @@ def test_the_page_is_never_committed_by_accident():
     [
         (["lineage", "marts.runs.seed"], {"duckdb", "jinja2", "numpy", "plotly", "httpx", "rich"}),
         (["docs"], {"duckdb", "numpy", "plotly", "httpx", "rich"}),
-        (["test", "--unit-only", "--select", "winner_counts"], {"jinja2", "plotly", "httpx", "rich"}),
-        (["diff-models", "panel_winners", "--from", "1", "--to", "2"], {"jinja2", "plotly", "httpx", "rich"}),
+        (["test", "--unit-only", "--select", "winner_counts"], {"sqlglot", "jinja2", "plotly", "httpx", "rich"}),
+        (["diff-models", "panel_winners", "--from", "1", "--to", "2"], {"sqlglot", "jinja2", "plotly", "rich"}),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

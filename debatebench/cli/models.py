@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
-from debatebench.errors import SqlModelError, UsageError
+from debatebench.errors import DebatebenchError, SqlModelError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,18 @@ def _project(context: typer.Context) -> Project:
     return load_models(workspace_of(context).files("sql", "**/*"))
 
 
+def _built_project(context: typer.Context) -> Project:
+    """The same for a command that reads the warehouse: what the build has parsed is not parsed again."""
+    from debatebench.query import open_for_reading
+    from debatebench.transform.parsed import recall_parsed
+
+    database = workspace_of(context).database
+    # What is wrong with the warehouse is said where it is needed.
+    with suppress(DebatebenchError), open_for_reading(database) as con:
+        recall_parsed(con)
+    return _project(context)
+
+
 # --- test ---
 
 
@@ -59,7 +72,7 @@ def run_tests(
     from debatebench.transform.unit_tests import run_unit_tests
 
     database = workspace_of(context).database
-    project = _project(context)
+    project = _built_project(context)
     if unit_only:
         results = run_unit_tests(project, select)
     elif not database.is_file():
@@ -179,7 +192,7 @@ def diff_models(
     from debatebench.transform.model_diff import diff_model
     from debatebench.transform.versions import remarks, versions_of
 
-    project = _project(context)
+    project = _built_project(context)
     diff = diff_model(
         workspace_of(context).database, project, name, before, after, run_tag=run_tag, limit=limit or None
     )

@@ -63,6 +63,7 @@ def open_snapshot(
     import duckdb
 
     from debatebench.query import open_for_reading
+    from debatebench.transform.parsed import recall_parsed
     from debatebench.transform.project import load_models
     from debatebench.transform.state import is_current
 
@@ -77,6 +78,7 @@ def open_snapshot(
             with open_for_reading(workspace.database):  # says in one sentence why it cannot be read
                 raise
         con.execute("use warehouse")
+        recall_parsed(con)
         if not is_current(con, project):
             raise UsageError(f"{workspace.database} is behind its SQL models: run `debatebench build`, then export.")
         chosen = _chosen(landed_tags(con), run_tags)
