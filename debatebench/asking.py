@@ -11,7 +11,7 @@ from debatebench.providers.base import Completion, Message, Request
 if TYPE_CHECKING:
     from debatebench.config_types import ModelConfig
 
-__all__ = ["CUT_OFF", "HINTS", "is_cut_off", "request_to", "seed_of", "short_hash"]
+__all__ = ["CUT_OFF", "HINTS", "hash_of", "is_cut_off", "request_to", "seed_of", "short_hash"]
 
 HINTS = "debatebench"
 """The reserved parameter that tells a simulated provider what it is asked for; other providers do not send it."""
@@ -49,12 +49,17 @@ def seed_of(debate_seed: int, step_name: str) -> int:
 
 
 def short_hash(*parts: str) -> str:
-    """32 hexadecimal digits of the SHA-256 over the length-delimited parts."""
+    """The first 32 digits of `hash_of`."""
+    return hash_of(*parts)[:32]
+
+
+def hash_of(*parts: str) -> str:
+    """The SHA-256 over the length-delimited parts, in hexadecimal digits."""
     pieces: list[bytes] = []
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         pieces += len(data).to_bytes(8, "big"), data
-    return hashlib.sha256(b"".join(pieces)).hexdigest()[:32]
+    return hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
 def is_cut_off(completion: Completion) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hashlib
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
+from debatebench.asking import hash_of
 from debatebench.budget import MAY_HAVE_BEEN_BILLED, largest_cost
 from debatebench.errors import DebatebenchError, RunIncompleteError
 from debatebench.pacing import TOO_BUSY, estimated_tokens
@@ -125,11 +125,7 @@ class RetryPolicy:
 
 def call_id_of(run_tag: str, step: Step, request: Request) -> str:
     """SHA-256 over the length-delimited run tag, debate, step and request: the same for every attempt and restart."""
-    pieces: list[bytes] = []
-    for part in (run_tag, step.debate_id, step.name, request.sha256()):
-        data = part.encode("utf-8")
-        pieces += len(data).to_bytes(8, "big"), data
-    return hashlib.sha256(b"".join(pieces)).hexdigest()
+    return hash_of(run_tag, step.debate_id, step.name, request.sha256())
 
 
 def cost_of(completion: Completion, member: ModelConfig) -> tuple[Decimal | None, CostSource | None]:
