@@ -9,10 +9,13 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["from_json", "quoted", "to_json"]
+__all__ = ["from_json", "quoted", "sorted_json", "to_json"]
 
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder().decode
+_ENCODE_SORTED_SLOWLY = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_ENCODE_SORTED = msgspec.json.Encoder(order="sorted").encode
+_WRITTEN_ALIKE = frozenset({str, int, bool, type(None)})
 _ENCODE_STRICTLY = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -46,6 +49,17 @@ def quoted(text: str) -> str:
     return encode_basestring_ascii(text)
 
 
+def sorted_json(value: dict[str, Any]) -> str:
+    """JSON with sorted keys, letter by letter as `json.dumps` writes it, and most of it in a fraction of the time."""
+    try:
+        text = _ENCODE_SORTED(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return _ENCODE_SORTED_SLOWLY(value)
+    # Of ASCII, DEL alone is written in another way.
+    is_same = text.isascii() and b"\x7f" not in text and _is_plain(value)
+    return text.decode("ascii") if is_same else _ENCODE_SORTED_SLOWLY(value)
+
+
 def _is_finite(value: Any) -> bool:
     """Whether all numbers in a JSON value are finite."""
     if isinstance(value, dict):
@@ -53,3 +67,22 @@ def _is_finite(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_is_finite, value))
     return not isinstance(value, float) or math.isfinite(value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a JSON value holds only what every library writes alike: no exponent, no infinity, text as keys."""
+    values = [value]
+    for each in values:
+        kind = type(each)
+        if kind in _WRITTEN_ALIKE:
+            continue
+        if kind is dict:
+            for key in each:
+                if type(key) is not str:
+                    return False
+            values += each.values()
+        elif kind is list or kind is tuple:
+            values += each
+        elif kind is not float or not (each == 0 or 1e-4 <= abs(each) < 1e16):
+            return False
+    return True
