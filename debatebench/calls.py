@@ -257,7 +257,7 @@ class DurableCalls:
         self, call: _CallPlace, reply: Reply, sent_at: datetime, seq: int, admission: Admission
     ) -> Answer:
         """Read a reply once it is durable, and let the pacing know how it went."""
-        await self._journal.durable(seq)
+        await self._journal.durable(seq, others_follow=self._pacing.in_flight > 0)
         try:
             answer = self._read(call, reply, sent_at)
         except ProviderFailure as failure:

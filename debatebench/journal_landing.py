@@ -6,13 +6,37 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from debatebench.errors import DamagedDataError
 from debatebench.journal import Event, events_at, read_journal
+from debatebench.json_bytes import from_json, to_json
 from debatebench.records import TABLES, Record, Row
 
 __all__ = ["journal_header", "journal_records", "journal_rows"]
 
 _T = TypeVar("_T")
+_Make = Callable[[type[Record], bytes | msgspec.Raw], _T]
+"""Makes something of a record's class and its JSON text."""
+
+
+class _Attempt(msgspec.Struct, frozen=True):
+    """Which attempt an event or a row speaks of."""
+
+    call_id: str
+    attempt: int
+
+
+class _Outcome(msgspec.Struct):
+    """What an event that may carry records says of them; the records are left as text."""
+
+    of: str | None = None
+    debate_id: str | None = None
+    records: dict[str, list[msgspec.Raw]] = {}
+
+
+_read_attempt = msgspec.json.Decoder(_Attempt).decode
+_read_outcome = msgspec.json.Decoder(_Outcome).decode
 
 _CUT_SHORT = "the process ended before an answer was kept"
 _UNREAD = "answered, but not read yet: start the run again"
@@ -41,43 +65,58 @@ def journal_records(path: Path) -> Iterator[Record]:
 
     Raises `DamagedDataError` for a damaged journal, and for a record that this version does not understand.
     """
-    return _made(path, lambda record, data: record.model_validate(data))
+    return _made(path, lambda record, text: record.model_validate(from_json(bytes(text))))
 
 
 def journal_rows(path: Path) -> Iterator[Row]:
     """Yield the rows of the records that `journal_records` yields, in the same order; it raises what that raises."""
-    return _made(path, lambda record, data: record.row_of(data))
+    return _made(path, lambda record, text: record.row_of(text))
 
 
-def _made(path: Path, make: Callable[[type[Record], Any], _T]) -> Iterator[_T]:
-    """What `make` makes of the class and the data of every record of a run."""
+def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
+    """What `make` makes of every record of a run."""
     journal_header(path)
     last_outcomes: dict[str, tuple[int, int]] = {}
-    intents: dict[tuple[str, int], dict[str, Any]] = {}
-    answered: set[tuple[str, int]] = set()
+    intents: dict[_Attempt, bytes] = {}
+    answered: set[_Attempt] = set()
     for event in read_journal(path):
-        data = event.data
-        if data["type"] == "intent":
-            intents[data["call_id"], data["attempt"]] = data
-        elif data["type"] == "response":
-            answered.add((data["call_id"], data["attempt"]))
-        elif data.get("of") == "debate":
-            last_outcomes[data["debate_id"]] = event.seq, event.offset
+        if event.is_of("intent"):
+            intents[_read_attempt(event.text)] = event.text
+        elif event.is_of("response"):
+            answered.add(_read_attempt(event.text))
         else:
-            yield from _of_event(event, path, make)
-            for row in data["records"]["calls"] if data.get("of") == "call" else ():
-                key = row["call_id"], row["attempt"]
-                intents.pop(key, None)
-                answered.discard(key)
+            outcome = _outcome_of(event)
+            if outcome.of == "debate":
+                last_outcomes[outcome.debate_id or ""] = event.seq, event.offset
+                continue
+            yield from _of_records(outcome, event, path, make)
+            for row in outcome.records["calls"] if outcome.of == "call" else ():
+                attempt = _read_attempt(row)
+                intents.pop(attempt, None)
+                answered.discard(attempt)
     for event in events_at(path, sorted(last_outcomes.values())):
-        yield from _of_event(event, path, make)
-    for key, intent in intents.items():
-        yield make(TABLES["calls"], _unsettled_call(path.stem, intent, is_answered=key in answered))
+        yield from _of_records(_outcome_of(event), event, path, make)
+    for attempt, text in intents.items():
+        call = _unsettled_call(path.stem, from_json(text), is_answered=attempt in answered)
+        yield make(TABLES["calls"], to_json(call))
 
 
-def _of_event(event: Event, path: Path, make: Callable[[type[Record], Any], _T]) -> Iterator[_T]:
+def _outcome_of(event: Event) -> _Outcome:
+    """What an event that is neither intent nor response says of records."""
+    try:
+        return _read_outcome(event.text)
+    except ValueError:
+        # Lone surrogates, which only a text that this version did not write can hold.
+        data = event.data
+        records = {
+            table: [msgspec.Raw(to_json(row)) for row in rows] for table, rows in data.get("records", {}).items()
+        }
+        return _Outcome(data.get("of"), data.get("debate_id"), records)
+
+
+def _of_records(outcome: _Outcome, event: Event, path: Path, make: _Make[_T]) -> Iterator[_T]:
     """What `make` makes of the records that an event carries."""
-    for table, rows in event.data.get("records", {}).items():
+    for table, rows in outcome.records.items():
         for row in rows:
             try:
                 yield make(TABLES[table], row)

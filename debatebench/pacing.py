@@ -70,6 +70,11 @@ class Pacing:
             model.quota.allow(member.limits)
             model.lane.allow(member.provider_limits)
 
+    @property
+    def in_flight(self) -> int:
+        """How many requests are admitted and not released."""
+        return self._in_flight
+
     async def admit(self, member: ModelConfig, *, calls_after: int = 0, tokens: int = 0) -> Admission:
         """Wait until a request to `member` may leave. Whoever is admitted must `release` when the reply is there.
 

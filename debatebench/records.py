@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import types
 import typing
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException, Inexact, InvalidOperation
 from functools import cache, reduce
@@ -21,6 +22,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from debatebench.json_bytes import from_json
 
 __all__ = [
     "TABLES",
@@ -146,17 +149,17 @@ class Record(BaseModel):
         return Row(self.table, self.run_tag, self.model_dump_json().encode())
 
     @classmethod
-    def row_of(cls, data: Any) -> Row:
-        """What `model_validate(data).row()` says, six times as fast for data that a record of this class has written.
+    def row_of(cls, text: bytes | msgspec.Raw) -> Row:
+        """The row of a JSON text, many times as fast as a record where the text is one that such a record has written.
 
         Raises pydantic's `ValidationError` (a `ValueError`) as `model_validate` does.
         """
         try:
-            columns = _ENCODE(msgspec.convert(data, _written(cls)))
+            columns = _reader(cls)(text)
         except ValueError:
             # Nobody but the record itself decides what is refused, and what is mended: a lone surrogate, say.
-            return cls.model_validate(data).row()
-        return Row(cls.table, data["run_tag"], columns)
+            return cls.model_validate(from_json(bytes(text))).row()
+        return Row(cls.table, columns.run_tag, _ENCODE(columns))
 
 
 class Score(BaseModel):
@@ -515,6 +518,12 @@ def _written(record: type[BaseModel]) -> type[msgspec.Struct]:
         for name, field in record.model_fields.items()
     ]
     return msgspec.defstruct(record.__name__, columns, kw_only=True, forbid_unknown_fields=True)
+
+
+@cache
+def _reader(record: type[Record]) -> Callable[[bytes | msgspec.Raw], Any]:
+    """Reads the JSON text of what a record of the class has written; raises `ValueError` for anything else."""
+    return msgspec.json.Decoder(_written(record)).decode
 
 
 def _written_type(annotation: Any) -> Any:

@@ -580,13 +580,15 @@ def play_with(root: Path, patch: str) -> subprocess.CompletedProcess[str]:
 
 
 def die_at_sync(number: int, *, before: bool) -> str:
-    """A process that kills itself at its n-th sync, before or after the disk has done it."""
+    """A process that syncs as often as it can, and kills itself at its n-th sync, before or after it is done."""
     order = "die(); sync(fd)" if before else "sync(fd); die()"
     return (
         "count, sync = [0], os.fdatasync\n"
         f"def die():\n    count[0] += 1\n    count[0] == {number} and os.kill(os.getpid(), signal.SIGKILL)\n"
         f"def hooked(fd):\n    {order}\n"
-        "os.fdatasync = hooked"
+        "os.fdatasync = hooked\n"
+        "from debatebench import journal\n"
+        "journal._GATHERING_S = journal._LONG_GATHERING_S = 0"
     )
 
 

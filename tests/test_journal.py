@@ -159,6 +159,31 @@ def test_durable_returns_after_the_event_is_synced(tmp_path: Path):
     assert len(texts(tmp_path / "run.jsonl")) == 200
 
 
+async def one_waits_while_others_follow(journal: Journal, *, hurries: bool) -> list[str]:
+    """Wait for an event that others are said to follow, and then perhaps for one that none follows."""
+    patient = asyncio.create_task(journal.durable(journal.append({"text": "first"}), others_follow=True))
+    await asyncio.sleep(0.05)
+    assert not patient.done()
+    if hurries:
+        await journal.durable(journal.append({"text": "last"}))
+        await patient
+    else:
+        patient.cancel()
+    return texts(journal.path)
+
+
+def test_a_sync_waits_for_the_events_that_are_said_to_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("debatebench.journal._LONG_GATHERING_S", 3600)
+    with Journal.open(tmp_path / "run.jsonl") as journal:
+        assert asyncio.run(one_waits_while_others_follow(journal, hurries=True)) == ["first", "last"]
+
+
+def test_an_end_does_not_wait_for_events_that_were_said_to_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("debatebench.journal._LONG_GATHERING_S", 3600)
+    with Journal.open(tmp_path / "run.jsonl") as journal:
+        assert asyncio.run(one_waits_while_others_follow(journal, hurries=False)) == ["first"]
+
+
 def test_an_event_that_follows_from_others_leaves_with_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "run.jsonl"
     monkeypatch.setattr("debatebench.journal._GATHERING_S", 3600)
