@@ -35,20 +35,29 @@ _LARGEST_ROW = 256 * 1024 * 1024
 def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
     """Create the schema `raw` and every table of `records.TABLES` that is not there yet."""
     con.execute("create schema if not exists raw")
-    for name, record in TABLES.items():
-        columns = ", ".join(f"{column} {sql_type}" for column, sql_type in column_types(record).items())
-        con.execute(f"create table if not exists raw.{name} ({columns})")
+    there = _raw_tables(con)
+    for name in (name for name in TABLES if name not in there):
+        columns = ", ".join(f"{column} {sql_type}" for column, sql_type in column_types(TABLES[name]).items())
+        con.execute(f"create table raw.{name} ({columns})")
 
 
 def outdated_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
     """The landed tables that are there with other columns than their records have: another version made them."""
-    found: dict[str, dict[str, str]] = {}
-    for table, column, sql_type in con.execute(
-        "select table_name, column_name, data_type from duckdb_columns() "
-        "where schema_name = 'raw' and database_name = current_database() order by table_name, column_index"
-    ).fetchall():
-        found.setdefault(table, {})[column] = sql_type
-    return [table for table, columns in found.items() if table not in TABLES or columns != column_types(TABLES[table])]
+    return sorted(name for name in _raw_tables(con) if name not in TABLES or not _is_up_to_date(con, name))
+
+
+def _is_up_to_date(con: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Whether a landed table has the columns of its record."""
+    found = con.execute(f"select name, type from pragma_table_info('raw.{name}')").fetchall()
+    return found == list(column_types(TABLES[name]).items())
+
+
+def _raw_tables(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables that are in the schema `raw`."""
+    found = con.execute(
+        "select table_name from duckdb_tables() where schema_name = 'raw' and database_name = current_database()"
+    )
+    return {name for (name,) in found.fetchall()}
 
 
 def landed_tags(con: duckdb.DuckDBPyConnection) -> list[str]:

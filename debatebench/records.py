@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException, Inexact, InvalidOperation
 from functools import cache, reduce
@@ -545,7 +545,8 @@ def _written_type(annotation: Any) -> Any:
     return annotation
 
 
-def column_types(record: type[Record]) -> dict[str, str]:
+@cache
+def column_types(record: type[Record]) -> Mapping[str, str]:
     """Column name → DuckDB type of the record's table, in column order."""
     hints = typing.get_type_hints(record, include_extras=True)
     return {name: _sql_type(hints[name]) for name in record.model_fields}

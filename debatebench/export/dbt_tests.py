@@ -128,7 +128,7 @@ def _value(value: Any, sql_type: str) -> Any:
     return json.dumps(value, default=str, ensure_ascii=False)
 
 
-def _types(name: str, models: Mapping[str, SqlModel]) -> dict[str, str]:
+def _types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]:
     """Lower-case column → type of a raw table or SQL model, as far as the YAML says."""
     if name not in models:
         return column_types(TABLES[name.partition(".")[2]])

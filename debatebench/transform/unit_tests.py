@@ -95,7 +95,7 @@ def _create_inputs(
         con.execute(f"insert into {name} {_typed_rows(types)}", [_to_json(rows)])
 
 
-def _input_types(name: str, models: Mapping[str, SqlModel]) -> dict[str, str]:
+def _input_types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]:
     """Column → type of a raw table or SQL model."""
     from debatebench.records import TABLES, column_types
 
