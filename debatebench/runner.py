@@ -19,6 +19,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import uvloop
+
 from debatebench.budget import check_affordable
 from debatebench.calls import CallFailedError, DurableCalls, RetryPolicy, RunStoppedError
 from debatebench.debate import play_debate
@@ -125,7 +127,7 @@ def play_run(
         resume.header = None
         _check_limit(plan, settings)
         resume.ledger.limit = settings.max_cost
-        return asyncio.run(_Session(plan, journal, resume, providers, settings, pacing, now, progress).play())
+        return uvloop.run(_Session(plan, journal, resume, providers, settings, pacing, now, progress).play())
 
 
 def _check_limit(plan: Plan, settings: RunSettings) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from fake_provider import (
     FakeProvider,
     Received,
@@ -103,7 +104,7 @@ class Session:
                 finally:
                     await provider.aclose()
 
-        return asyncio.run(session())
+        return uvloop.run(session())
 
     def ask(self, step: Step = STEP, request: Request = REQUEST, **options: Any) -> Answer:
         return self.run(lambda calls: calls(step, self.member, request), **options)

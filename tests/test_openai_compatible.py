@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import fake_provider as fake
 import pytest
+import uvloop
 from fake_provider import FakeProvider, answer, error_in_200, status
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,7 +59,7 @@ def during(provider: OpenAICompatible, work: Callable[[OpenAICompatible], Awaita
         finally:
             await provider.aclose()
 
-    return asyncio.run(run())
+    return uvloop.run(run())
 
 
 def ask(server: FakeProvider, request: Request = REQUEST, **options: Any) -> Completion:

@@ -37,14 +37,14 @@ group by all
 
 def probe_models(inputs: Inputs, output: Format) -> None:
     """Ask every hosted debater and judge one tiny request. Raises `DebatebenchError` when one does not answer."""
-    import asyncio
+    import uvloop
 
     from debatebench.probe import hosted, probe_members
 
     members = hosted([*inputs.debaters, *inputs.judges])
     if not members:
         raise UsageError("All debaters and judges of the configuration are simulated, so there is nobody to probe.")
-    probes = asyncio.run(probe_members(members, os.environ))
+    probes = uvloop.run(probe_members(members, os.environ))
     columns = ["id", "provider", "model", "answers", "latency_ms", "cost_usd", "problem"]
     print_rows(columns, [[getattr(probe, name) for name in columns] for probe in probes], output)
     _note_cost([probe.cost_usd for probe in probes if probe.was_asked])
@@ -55,7 +55,7 @@ def probe_models(inputs: Inputs, output: Format) -> None:
 
 def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, output: Format) -> None:
     """Have every judge judge a tiny fixed debate. Raises `DebatebenchError` when one returns no verdict."""
-    import asyncio
+    import uvloop
 
     from debatebench.probe import check_judges
     from debatebench.prompts import load_prompts
@@ -67,7 +67,7 @@ def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, 
         for judge in inputs.judges
     ]
     prompts = load_prompts(workspace, inputs.config, judges)
-    checks = asyncio.run(check_judges(judges, inputs.config, prompts, os.environ))
+    checks = uvloop.run(check_judges(judges, inputs.config, prompts, os.environ))
     columns = ["judge_id", "is_valid", "is_repaired", "asks", "latency_ms", "cost_usd", "problem"]
     print_rows(columns, [[getattr(check, name) for name in columns] for check in checks], output)
     _note_cost([check.cost_usd for check in checks])
