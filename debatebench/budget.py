@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.errors import UsageError
 from debatebench.providers import is_simulated
+from debatebench.records import MOST_MONEY
 
 if TYPE_CHECKING:
     from debatebench.config_types import ModelConfig
@@ -26,7 +27,6 @@ MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "a
 _TOKENS_PER_MESSAGE = 16
 _TOKENS_PER_REQUEST = 64
 _FINEST = Decimal("1e-10")
-_MOST = Decimal(10) ** 8
 
 AttemptKey = tuple[str, int]
 """A call's id and the number of the attempt."""
@@ -47,7 +47,7 @@ def largest_cost(request: Request, member: ModelConfig) -> Decimal | None:
     if request.json_schema is not None:
         size += len(json.dumps(request.json_schema))
     cost = member.pricing.prompt * (size + _TOKENS_PER_REQUEST) + member.pricing.completion * request.max_tokens
-    return cost.quantize(_FINEST, ROUND_CEILING) if cost < _MOST else None
+    return cost.quantize(_FINEST, ROUND_CEILING) if cost <= MOST_MONEY else None
 
 
 def _bytes_in(text: str) -> int:

@@ -23,7 +23,7 @@ from debatebench.budget import MAY_HAVE_BEEN_BILLED, largest_cost
 from debatebench.errors import DebatebenchError, RunIncompleteError
 from debatebench.pacing import TOO_BUSY, estimated_tokens
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
-from debatebench.records import Call, CostSource
+from debatebench.records import MOST_MONEY, CostSource, to_money
 
 if TYPE_CHECKING:
     from debatebench.config import ModelConfig
@@ -134,8 +134,9 @@ def cost_of(completion: Completion, member: ModelConfig) -> tuple[Decimal | None
         return completion.cost, "billed"
     if member.pricing is None or completion.prompt_tokens is None or completion.completion_tokens is None:
         return None, None
-    prompt = member.pricing.prompt * completion.prompt_tokens
-    return prompt + member.pricing.completion * completion.completion_tokens, "estimated"
+    cost = member.pricing.prompt * completion.prompt_tokens + member.pricing.completion * completion.completion_tokens
+    # More than any column holds comes of counts that nobody can believe.
+    return (cost, "estimated") if cost <= MOST_MONEY else (None, None)
 
 
 class DurableCalls:
@@ -244,7 +245,7 @@ class DurableCalls:
                 reply = await self._provider_of(call.member).send(call.request)
                 seq = self._journal.append(call.response(reply))
             except ProviderFailure as failure:
-                self._keep(self._call_record(call, sent_at, failure=failure), failure.partial_body)
+                self._keep(call, sent_at, failure=failure)
                 raise
             finally:
                 self._progress.call_returned()
@@ -294,25 +295,13 @@ class DurableCalls:
             completion = self._provider_of(call.member).read(reply)
         except ProviderFailure as failure:
             if not is_kept:
-                self._keep(self._call_record(call, sent_at, reply=reply, failure=failure), follows_from_reply=True)
+                self._keep(call, sent_at, reply=reply, failure=failure)
             raise
         if not is_kept:
-            self._keep(self._call_record(call, sent_at, reply=reply, completion=completion), follows_from_reply=True)
+            self._keep(call, sent_at, reply=reply, completion=completion)
         return Answer(call.call_id, completion, reply.received_at, reply.duration_ms)
 
-    def _keep(self, record: Call, partial_body: bytes | None = None, *, follows_from_reply: bool = False) -> None:
-        """Journal the outcome of an attempt, and what arrived of a reply that was cut."""
-        row = record.model_dump(mode="json", exclude_defaults=True)
-        outcome: dict[str, Any] = {"type": "outcome", "of": "call", "records": {"calls": [row]}}
-        if partial_body:
-            outcome["partial_body_base64"] = base64.b64encode(partial_body).decode("ascii")
-        self._journal.append(outcome, with_next=follows_from_reply)
-        self._ledger.settle(
-            (record.call_id, record.attempt), record.status, record.cost, record.cost_source, record.possible_cost
-        )
-        self._progress.call_settled(record)
-
-    def _call_record(
+    def _keep(
         self,
         call: _CallPlace,
         sent_at: datetime,
@@ -320,42 +309,65 @@ class DurableCalls:
         reply: Reply | None = None,
         completion: Completion | None = None,
         failure: ProviderFailure | None = None,
-    ) -> Call:
-        """The row of `raw.calls` of one attempt. Tokens and cost of a failed attempt are kept too."""
+    ) -> None:
+        """Journal what became of an attempt, and what arrived of a reply that was cut. What a reply says can wait."""
         told = completion or (failure.completion if failure is not None else None) or Completion(text="")
-        cost, cost_source = cost_of(told, call.member)
-        is_debater = call.step.purpose == "turn"
         status = _STATUS[failure.kind] if failure is not None else "answered"
+        cost, cost_source = cost_of(told, call.member)
+        cost = None if cost is None else to_money(cost)
         # An answer that broke off with an error has been written in part, and may have been billed in part.
         may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(told.text)
-        return Call(
-            run_tag=self._run_tag,
-            call_id=call.call_id,
-            attempt=call.attempt,
-            debate_id=call.step.debate_id,
-            step=call.step.name,
-            purpose=call.step.purpose,
-            model_id=call.member.id if is_debater else None,
-            judge_id=None if is_debater else call.member.id,
-            provider=call.member.provider,
-            model_name=call.member.model,
-            status=status,
-            error=str(failure) if failure is not None else None,
-            http_status=reply.status if reply is not None else (failure.http_status if failure is not None else None),
-            sent_at=sent_at,
-            duration_ms=reply.duration_ms if reply is not None else None,
-            prompt_tokens=told.prompt_tokens,
-            completion_tokens=told.completion_tokens,
-            total_tokens=told.total_tokens,
-            cost=cost,
-            cost_source=cost_source,
-            possible_cost=call.possible_cost if cost is None and may_be_billed else None,
-            finish_reason=told.finish_reason,
-            served_model=told.served_model,
-            serving_provider=told.serving_provider,
-            generation_id=told.generation_id or (failure.generation_id if failure is not None else None),
-            request_sha256=call.request_sha256,
-        )
+        could_cost = call.possible_cost if cost is None and may_be_billed else None
+        row = self._call_row(call, sent_at, status, told, reply, failure)
+        row["cost"] = None if cost is None else str(cost)
+        row["cost_source"] = cost_source
+        row["possible_cost"] = None if could_cost is None else str(could_cost)
+        known = {name: value for name, value in row.items() if value is not None}
+        outcome: dict[str, Any] = {"type": "outcome", "of": "call", "records": {"calls": [known]}}
+        if failure is not None and failure.partial_body:
+            outcome["partial_body_base64"] = base64.b64encode(failure.partial_body).decode("ascii")
+        self._journal.append(outcome, with_next=reply is not None)
+        self._ledger.settle(call.key, status, cost, cost_source, could_cost)
+        self._progress.call_settled(status, cost)
+
+    def _call_row(
+        self,
+        call: _CallPlace,
+        sent_at: datetime,
+        status: str,
+        told: Completion,
+        reply: Reply | None,
+        failure: ProviderFailure | None,
+    ) -> dict[str, Any]:
+        """The row of `raw.calls` of one attempt, but for money. Tokens of a failed attempt are kept too."""
+        is_debater = call.step.purpose == "turn"
+        return {
+            "run_tag": self._run_tag,
+            "call_id": call.call_id,
+            "attempt": call.attempt,
+            "debate_id": call.step.debate_id,
+            "step": call.step.name,
+            "purpose": call.step.purpose,
+            "model_id": call.member.id if is_debater else None,
+            "judge_id": None if is_debater else call.member.id,
+            "provider": call.member.provider,
+            "model_name": call.member.model,
+            "status": status,
+            "error": str(failure) if failure is not None else None,
+            "http_status": reply.status
+            if reply is not None
+            else (failure.http_status if failure is not None else None),
+            "sent_at": sent_at.isoformat(),
+            "duration_ms": reply.duration_ms if reply is not None else None,
+            "prompt_tokens": told.prompt_tokens,
+            "completion_tokens": told.completion_tokens,
+            "total_tokens": told.total_tokens,
+            "finish_reason": told.finish_reason,
+            "served_model": told.served_model,
+            "serving_provider": told.serving_provider,
+            "generation_id": told.generation_id or (failure.generation_id if failure is not None else None),
+            "request_sha256": call.request_sha256,
+        }
 
     async def _wait(self, seconds: float) -> None:
         """Wait before the next attempt, and let it be seen."""
@@ -373,7 +385,7 @@ class DurableCalls:
             return
 
 
-_STATUS: dict[FailureKind, Any] = {
+_STATUS: dict[FailureKind, str] = {
     FailureKind.UNSENT: "unsent",
     FailureKind.RETRY: "retried",
     FailureKind.AMBIGUOUS: "ambiguous",

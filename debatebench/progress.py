@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from debatebench.records import Call, Debate
+    from debatebench.records import Debate
 
 __all__ = ["Pace", "Progress", "write_progress"]
 
@@ -83,15 +83,15 @@ class Progress:
         """An attempt gave no answer."""
         self.rate_limited += http_status == _TOO_MANY_REQUESTS
 
-    def call_settled(self, call: Call) -> None:
+    def call_settled(self, status: str, cost: Decimal | None) -> None:
         """An attempt was read and journalled."""
-        if call.status == "answered":
+        if status == "answered":
             self.calls_answered += 1
         else:
             self.calls_failed += 1
-        if call.cost is not None:
-            self.cost += call.cost
-        elif call.status == "answered":
+        if cost is not None:
+            self.cost += cost
+        elif status == "answered":
             self.unpriced_calls += 1
 
     def answer_used(self, debate_id: str) -> None:

@@ -26,6 +26,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from debatebench.json_bytes import from_json
 
 __all__ = [
+    "MOST_MONEY",
     "TABLES",
     "Annotation",
     "Call",
@@ -52,10 +53,13 @@ __all__ = [
     "Winner",
     "clean_text",
     "column_types",
+    "to_money",
 ]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _FINEST_MONEY = Decimal("1e-10")
+MOST_MONEY = Decimal("99999999.9999999999")
+"""The most USD that a column holds."""
 _FINEST_SCORE = Decimal("1e-6")
 # What has more digits than its column raises `InvalidOperation`.
 _ROUNDED = Context(prec=18, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
@@ -94,8 +98,8 @@ def _to_naive_utc(value: Any) -> Any:
     return value
 
 
-def _to_money(value: Decimal) -> Decimal:
-    """Round to ten decimals, halves up as DuckDB does."""
+def to_money(value: Decimal) -> Decimal:
+    """USD rounded to ten decimals, halves up as DuckDB does. Raises `ValueError` for more than the column holds."""
     try:
         return value.quantize(_FINEST_MONEY, context=_ROUNDED)
     except InvalidOperation:
@@ -115,7 +119,7 @@ Text = Annotated[str, AfterValidator(clean_text)]
 Json = Annotated[Any, BeforeValidator(_clean)]
 UtcTime = Annotated[datetime, BeforeValidator(_to_naive_utc)]
 # Floats become decimals through their shortest text, so 0.1 stays 0.1; booleans, NaN and infinity are refused.
-Money = Annotated[Decimal, AfterValidator(_to_money)]
+Money = Annotated[Decimal, AfterValidator(to_money)]
 ScoreValue = Annotated[Decimal, AfterValidator(_check_score)]
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]

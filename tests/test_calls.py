@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import uvloop
 from fake_provider import (
+    Behaviour,
     FakeProvider,
     Received,
     Script,
@@ -50,6 +51,7 @@ from debatebench.pacing import Pacing
 from debatebench.progress import Progress
 from debatebench.providers import make_provider
 from debatebench.providers.base import Completion, FailureKind, Message, Request
+from debatebench.records import Call
 from debatebench.resume import Resume
 
 CANARY = "sk-canary-0123456789abcdef"
@@ -417,6 +419,30 @@ def test_what_came_of_a_cut_reply_is_kept(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    "behaviour",
+    [
+        answer("Hello.", usage={"cost": 0.00123}),
+        answer("Hello.", usage={"cost": 1e-12}),
+        answer("Hello.", usage={"cost": 99999999.999999999999}),
+        answer("Hello.", usage={"cost": None, "prompt_tokens": 7}),
+        answer(
+            "Hello.", usage={"cost": None, "prompt_tokens": 2**62, "completion_tokens": 2**62, "total_tokens": None}
+        ),
+        answer("", usage={"cost": 0.1}),
+        answer("Hello.", id="\ud800", provider="Caf\xe9"),
+        status(500),
+        cut(keep=20),
+    ],
+)
+def test_the_row_of_a_call_lands_as_it_was_journalled(tmp_path: Path, behaviour: Behaviour):
+    session, _, _ = asked(tmp_path, [behaviour], policy=RetryPolicy(0, 0, 0, 0))
+    (outcome,) = [event.data for event in read_journal(session.path) if event.data.get("of") == "call"]
+    (row,) = outcome["records"]["calls"]
+    landed = Call.model_validate(row)
+    assert landed.model_dump(mode="json", exclude_defaults=True) == row
+
+
+@pytest.mark.parametrize(
     ("told", "cost", "source"),
     [
         (Completion("x", cost=Decimal("0.5"), prompt_tokens=1, completion_tokens=1), Decimal("0.5"), "billed"),
@@ -424,6 +450,7 @@ def test_what_came_of_a_cut_reply_is_kept(tmp_path: Path):
         (Completion("x", prompt_tokens=3, completion_tokens=2), Decimal("0.007"), "estimated"),
         (Completion("x", prompt_tokens=3), None, None),
         (Completion("x"), None, None),
+        (Completion("x", prompt_tokens=10**11, completion_tokens=1), None, None),
     ],
 )
 def test_a_cost_is_billed_or_estimated_or_unknown_and_never_a_made_up_zero(

@@ -16,7 +16,7 @@ import msgspec
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
 from debatebench.providers.redaction import REDACTED, excerpt
 from debatebench.providers.retry_after import retry_after_s
-from debatebench.records import clean_text
+from debatebench.records import MOST_MONEY, clean_text
 
 __all__ = ["ReplySource", "read_reply"]
 
@@ -46,8 +46,7 @@ _STATUS_OF_CODE = {
 }
 # 409 and 425 say "not now", like the other three; every 5xx does.
 _RETRIED_STATUSES = {408, 409, 425, 429}
-_LARGEST_COST = Decimal(10) ** 8
-_LARGEST_COUNT = 2**63
+_LARGEST_COUNT = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +292,7 @@ def _cost(usage: dict[str, Any]) -> Decimal | None:
         return None
     if isinstance(cost, int) and not isinstance(cost, bool):
         cost = Decimal(cost)
-    if not isinstance(cost, Decimal) or not cost.is_finite() or not 0 <= cost < _LARGEST_COST:
+    if not isinstance(cost, Decimal) or not cost.is_finite() or not 0 <= cost <= MOST_MONEY:
         return None
     return abs(cost)
 
