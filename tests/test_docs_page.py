@@ -109,7 +109,7 @@ def test_a_section_says_grain_edges_tests_and_sql(page: Page):
     assert "select * from final" in text
     assert "Read by" in text
     assert "unit test" in page.section("marts.panel_winners_v2")
-    assert "version 2 contract latest" in page.section("marts.panel_winners_v2")
+    assert "version 2 incremental by run_tag contract latest" in page.section("marts.panel_winners_v2")
 
 
 def test_a_column_says_type_meaning_tests_and_what_it_is_made_of(page: Page):

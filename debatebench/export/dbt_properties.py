@@ -102,7 +102,8 @@ def _version(version: ModelVersion, table: str | None, names: DbtNames) -> dict[
     entry: dict[str, Any] = {"v": version.v}
     if version.description:
         entry["description"] = without_jinja(version.description)
-    config = dict(version.config)
+    # dbt makes every table anew.
+    config = {name: value for name, value in version.config.items() if name != "incremental_by"}
     if table is not None:
         config["alias"] = f"{table}_v{version.v}"
     if version.prerelease:

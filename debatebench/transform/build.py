@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from debatebench.errors import SqlModelError
+from debatebench.transform.incremental import changed_runs, replace_runs
 from debatebench.transform.parsed import remember_parsed
 from debatebench.transform.state import (
     BuiltModel,
@@ -19,6 +21,7 @@ from debatebench.transform.state import (
     data_fingerprints,
     definitions,
     is_current,
+    landed_content,
     read_builds,
     relations,
     write_builds,
@@ -122,6 +125,7 @@ class _Build:
         self.rows = read_builds(con)
         self.present = relations(con)
         self.definitions = definitions(models)
+        self.landed = landed_content(con) if "meta.landings" in self.present else None
         self.expected = self._expected()
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []
@@ -144,13 +148,16 @@ class _Build:
         stale = fingerprints.keys() - set(self.unchanged)
         for schema in sorted({self.models[name].schema for name in stale}):
             self.con.execute(f"create schema if not exists {schema}")
+        catalogs: list[str] = []
 
         def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
-            return self._create(con, model, fingerprints[model.name])
+            return self._create(con, model, fingerprints[model.name], catalogs)
 
         try:
             create_all(self.con, self.models, stale, create, self.built)
         finally:
+            for catalog in catalogs:
+                self.con.execute(f"detach database if exists {catalog}")
             places = {name: place for place, name in enumerate(self.models)}
             self.built.sort(key=lambda row: places[row.name])
             # Without a definition, until the contract was looked at: so the next build does not take it for finished.
@@ -193,20 +200,33 @@ class _Build:
             return row.definition == self.definitions[model.name]
         return row.fingerprint == fingerprint
 
-    def _create(self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str) -> BuiltModel:
-        """Create one table or view from the text as it is written."""
+    def _changed_runs(self, model: SqlModel, fingerprint: str) -> tuple[str, ...] | None:
+        """The runs whose rows have to be made anew in an incremental table; None when all have to be."""
+        row = self.rows.get(model.name)
+        if model.properties.config.incremental_by is None or self.full_refresh or row is None or row.landed is None:
+            return None
+        is_as_before = self.present.get(model.name) == "table" and row.definition == self.definitions[model.name]
+        if not is_as_before or fingerprint != self.expected[model.name]:
+            return None
+        return changed_runs(json.loads(row.landed), self.landed)
+
+    def _create(
+        self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str, catalogs: list[str]
+    ) -> BuiltModel:
+        """Make one table or view from the text as it is written, and note the name of a catalog that it attaches."""
         import duckdb
 
         started = time.perf_counter()
-        standing = self.present.get(model.name)
+        runs = self._changed_runs(model, fingerprint)
         try:
-            if standing is not None and standing != model.materialized:
-                con.execute(f"drop {standing} {model.name}")
-            # On one line with the text's first, so that line numbers of DuckDB's messages are those of the file.
-            create = f"create or replace {model.materialized} {model.name} as {model.query.sql}\n"
-            result = con.execute(create).fetchall()
+            if runs is None:
+                rows = self._create_whole(con, model)
+            else:
+                catalogs.append(f"debatebench_changed_{list(self.models).index(model.name)}")
+                rows = replace_runs(con, model, self.models, runs, catalogs[-1])
         except duckdb.Error as error:
             raise _failure(model, error) from None
+        is_whole = model.properties.config.incremental_by is not None and fingerprint == self.expected[model.name]
         return BuiltModel(
             name=model.name,
             version=model.version,
@@ -214,10 +234,21 @@ class _Build:
             sql_sha256=model.query.sha256,
             definition=self.definitions[model.name],
             fingerprint=fingerprint,
-            rows=result[0][0] if model.materialized == "table" else None,
+            rows=rows,
             seconds=time.perf_counter() - started,
             built_at=self.now,
+            landed=json.dumps(self.landed) if is_whole and self.landed else None,
         )
+
+    def _create_whole(self, con: duckdb.DuckDBPyConnection, model: SqlModel) -> int | None:
+        """Create one table or view; the rows of a table."""
+        standing = self.present.get(model.name)
+        if standing is not None and standing != model.materialized:
+            con.execute(f"drop {standing} {model.name}")
+        # On one line with the text's first, so that line numbers of DuckDB's messages are those of the file.
+        create = f"create or replace {model.materialized} {model.name} as {model.query.sql}\n"
+        result = con.execute(create).fetchall()
+        return int(result[0][0]) if model.materialized == "table" else None
 
     def _check_contracts(self) -> None:
         """Refuse SQL models whose columns are not those that their YAML promises; the next build makes them anew."""

@@ -230,6 +230,8 @@ def _badges(model: SqlModel, today: date) -> tuple[Badge, ...]:
         badges = [Badge(f"latest version: {model.properties.latest}")]
     if model.version is not None:
         badges.append(Badge(f"version {model.version}"))
+    if config.incremental_by is not None:
+        badges.append(Badge(f"incremental by {config.incremental_by}"))
     if config.contract.enforced:
         badges.append(Badge("contract"))
     badges += [Badge(f"tag: {tag}") for tag in config.tags]

@@ -66,6 +66,7 @@ def load_files(
             check_references(model.query, model.file, models, SOURCES)
             check_layers(model)
             _check_functions(model)
+            _check_incremental(model, models)
         _check_test_targets(model, models)
     for test in singular:
         check_references(test.query, test.file, models, SOURCES)
@@ -165,7 +166,7 @@ def _aliases(entries: Mapping[str, _Entry], models: Mapping[str, SqlModel]) -> I
             query=_alias_query(latest.name, entry.line),
             properties=described.model_copy(
                 update={
-                    "config": described.config.model_copy(update={"materialized": "view"}),
+                    "config": described.config.model_copy(update={"materialized": "view", "incremental_by": None}),
                     # The version's own tests say it all; the view is the same rows.
                     "columns": tuple(c.model_copy(update={"data_tests": ()}) for c in described.columns),
                     "data_tests": (),
@@ -191,6 +192,25 @@ def _check_functions(model: SqlModel) -> None:
             f"{shown(model.file)}: {model.name} calls the Python function '{called[0]}', so it cannot be a view; "
             f"set `config: {{materialized: table}}` in {shown(model.properties_file)}."
         )
+
+
+def _check_incremental(model: SqlModel, models: Mapping[str, SqlModel]) -> None:
+    """Refuse `incremental_by` where rows cannot be told apart by run."""
+    if model.properties.config.incremental_by is None:
+        return
+    where = f"{shown(model.properties_file)}: {model.name} is incremental by run_tag"
+    if not model.has_column("run_tag"):
+        raise SqlModelError(f"{where}, but describes no column of that name.")
+    for name in model.dependencies:
+        if name in models and not models[name].has_column("run_tag") and _reads_runs(name, models):
+            raise SqlModelError(
+                f"{where}, but reads {name}, whose rows come of all runs together; leave `incremental_by` out."
+            )
+
+
+def _reads_runs(name: str, models: Mapping[str, SqlModel]) -> bool:
+    """Whether landed rows come into a SQL model, through whatever else."""
+    return name not in models or any(_reads_runs(above, models) for above in models[name].dependencies)
 
 
 def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None:

@@ -67,9 +67,16 @@ class ModelConfig(_Frozen):
     """How a SQL model is built and found."""
 
     materialized: Literal["view", "table"] = "view"
+    incremental_by: Literal["run_tag"] | None = None
     contract: Contract = Contract()
     tags: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ()
     meta: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> ModelConfig:
+        if self.incremental_by is not None and self.materialized != "table":
+            raise ValueError("`incremental_by` needs `materialized: table`; a view holds no rows")
+        return self
 
 
 class Column(_Frozen):

@@ -99,6 +99,10 @@ class SqlModel:
         """`table` or `view`."""
         return self.properties.config.materialized
 
+    def has_column(self, name: str) -> bool:
+        """Whether a column of this name is described."""
+        return any(column.name.lower() == name for column in self.properties.columns)
+
 
 def shown(file: Path) -> str:
     """The file's path as a person would type it from the current folder."""

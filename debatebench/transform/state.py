@@ -22,7 +22,10 @@ __all__ = ["BuiltModel", "create_meta_tables", "is_current", "read_builds"]
 
 @dataclass(frozen=True, slots=True)
 class BuiltModel:
-    """One row of `meta.builds`: how a SQL model stands in the warehouse. `rows` is null for a view."""
+    """One row of `meta.builds`: how a SQL model stands in the warehouse. `rows` is null for a view.
+
+    `landed` is a JSON object, run tag → hash of the content, of what an incremental table was made from.
+    """
 
     name: str
     version: int | None
@@ -33,6 +36,7 @@ class BuiltModel:
     rows: int | None
     seconds: float
     built_at: datetime | None
+    landed: str | None = None
 
 
 def create_meta_tables(con: duckdb.DuckDBPyConnection) -> None:
@@ -40,8 +44,11 @@ def create_meta_tables(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("create schema if not exists meta")
     con.execute(
         "create table if not exists meta.builds (name varchar, version bigint, materialized varchar, "
-        "sql_sha256 varchar, definition varchar, fingerprint varchar, rows bigint, seconds double, built_at timestamp)"
+        "sql_sha256 varchar, definition varchar, fingerprint varchar, rows bigint, seconds double, built_at timestamp, "
+        "landed varchar)"
     )
+    # Earlier versions made it without.
+    con.execute("alter table meta.builds add column if not exists landed varchar")
     con.execute("create table if not exists meta.build_state (state varchar)")
 
 
@@ -49,11 +56,8 @@ def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
     """Every row of `meta.builds` by name; empty before the first build."""
     if "meta.builds" not in relations(con):
         return {}
-    rows = con.execute(
-        "select name, version, materialized, sql_sha256, definition, fingerprint, rows, seconds, built_at "
-        "from meta.builds"
-    ).fetchall()
-    return {row[0]: BuiltModel(*row) for row in rows}
+    # The columns stand in the order of the fields, and an earlier version made one less.
+    return {row[0]: BuiltModel(*row) for row in con.execute("from meta.builds").fetchall()}
 
 
 def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], state: str | None) -> None:
@@ -70,7 +74,7 @@ def _write_builds(con: duckdb.DuckDBPyConnection, rows: Sequence[BuiltModel]) ->
     con.execute(
         "insert into meta.builds select unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::varchar[]), "
         "unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::double[]), "
-        "unnest(?::timestamp[])",
+        "unnest(?::timestamp[]), unnest(?::varchar[])",
         [
             [row.name for row in rows],
             [row.version for row in rows],
@@ -81,6 +85,7 @@ def _write_builds(con: duckdb.DuckDBPyConnection, rows: Sequence[BuiltModel]) ->
             [row.rows for row in rows],
             [row.seconds for row in rows],
             [row.built_at for row in rows],
+            [row.landed for row in rows],
         ],
     )
 
@@ -145,10 +150,14 @@ def data_fingerprints(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return {name: f"{count} rows" for name, count in counts.items()}
 
 
+def landed_content(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Run tag → hash of what was landed, in order; raises `CatalogException` where landings are not noted."""
+    return dict(con.execute("select run_tag, content_sha256 from meta.landings order by all").fetchall())
+
+
 def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
     """Hash over every run's tag and content."""
-    landings = con.execute("select run_tag, content_sha256 from meta.landings order by all").fetchall()
-    return _hash([f"{tag}\x1f{sha256}" for tag, sha256 in landings])
+    return _hash([f"{tag}\x1f{sha256}" for tag, sha256 in landed_content(con).items()])
 
 
 def definitions(models: Mapping[str, SqlModel]) -> dict[str, str]:
