@@ -341,6 +341,7 @@ class DurableCalls:
     ) -> dict[str, Any]:
         """The row of `raw.calls` of one attempt, but for money. Tokens of a failed attempt are kept too."""
         is_debater = call.step.purpose == "turn"
+        http_status = reply.status if reply is not None else (failure.http_status if failure is not None else None)
         return {
             "run_tag": self._run_tag,
             "call_id": call.call_id,
@@ -354,9 +355,7 @@ class DurableCalls:
             "model_name": call.member.model,
             "status": status,
             "error": str(failure) if failure is not None else None,
-            "http_status": reply.status
-            if reply is not None
-            else (failure.http_status if failure is not None else None),
+            "http_status": http_status,
             "sent_at": sent_at.isoformat(),
             "duration_ms": reply.duration_ms if reply is not None else None,
             "prompt_tokens": told.prompt_tokens,
