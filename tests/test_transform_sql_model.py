@@ -106,6 +106,8 @@ def test_another_database_is_refused() -> None:
         ("select 1\nfrom (x", r"example\.sql:2: this cannot be read as SQL"),
         ("select 'open", "not closed"),
         ("select " + "(" * 20_000 + "1", "nested too deeply"),
+        ("select " + "not " * 20_000 + "true", "nested too deeply"),
+        ("select * from " + "(select * from " * 20_000 + "marts.debates" + ")" * 20_000, "nested too deeply"),
     ],
 )
 def test_what_is_not_exactly_one_query_is_refused(sql: str, message: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from debatebench.errors import SqlModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
@@ -28,6 +28,10 @@ _VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
 
 # Functions that make rows out of their arguments. Everything else in FROM could reach a file or hide a dependency.
 _ROW_FUNCTIONS = {"unnest", "generate_series", "range", "repeat", "json_each", "json_tree", "generate_subscripts"}
+
+
+_BRACKETS = {"L_PAREN": 1, "L_BRACKET": 1, "L_BRACE": 1, "R_PAREN": -1, "R_BRACKET": -1, "R_BRACE": -1}
+_DEEPEST = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,7 @@ def _parse(sql: str, file: Path) -> tuple[exp.Expr, list[Token]]:
     dialect = DuckDB()
     try:
         tokens = dialect.tokenize(sql)
+        _check_depth(tokens)
         statements = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
     except TokenError as error:
         raise SqlModelError(f"{shown(file)}: a quote, comment or bracket is not closed ({error}).") from None
@@ -179,6 +184,15 @@ def _parse(sql: str, file: Path) -> tuple[exp.Expr, list[Token]]:
     if not isinstance(tree, exp.Query) or sql.lstrip().startswith(";"):
         raise SqlModelError(f"{shown(file)}: holds a statement that is not a query; write a `select`.")
     return tree, tokens
+
+
+def _check_depth(tokens: Iterable[Token]) -> None:
+    """Raise `RecursionError` for brackets within brackets that the parser, which is compiled, would crash on."""
+    depth = 0
+    for token in tokens:
+        depth += _BRACKETS.get(token.token_type.name, 0)
+        if depth > _DEEPEST:
+            raise RecursionError
 
 
 def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
