@@ -318,10 +318,12 @@ class DurableCalls:
         # An answer that broke off with an error has been written in part, and may have been billed in part.
         may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(told.text)
         could_cost = call.possible_cost if cost is None and may_be_billed else None
-        row = self._call_row(call, sent_at, status, told, reply, failure)
-        row["cost"] = None if cost is None else str(cost)
-        row["cost_source"] = cost_source
-        row["possible_cost"] = None if could_cost is None else str(could_cost)
+        row = {
+            **self._call_row(call, sent_at, status, told, reply, failure),
+            "cost": None if cost is None else str(cost),
+            "cost_source": cost_source,
+            "possible_cost": None if could_cost is None else str(could_cost),
+        }
         known = {name: value for name, value in row.items() if value is not None}
         outcome: dict[str, Any] = {"type": "outcome", "of": "call", "records": {"calls": [known]}}
         if failure is not None and failure.partial_body:

@@ -244,6 +244,10 @@ def test_a_reader_of_the_warehouse_does_not_stand_in_the_way(small: Workspace, t
     with duckdb.connect(str(small.database), read_only=True) as con:
         con.execute("select * from marts.games").fetchone()
         export(small, "duckdb", tmp_path / "out")
+        games = con.execute("select count(*) from marts.games").fetchall()
+    (exported,) = (tmp_path / "out").glob("*.duckdb")
+    with duckdb.connect(str(exported), read_only=True) as con:
+        assert con.execute("select count(*) from marts.games").fetchall() == games != [(0,)]
 
 
 # --- Parquet --------------------------------------------------------------------------------------------------------

@@ -197,6 +197,17 @@ def test_what_cannot_be_told_apart_by_run_is_refused(tmp_path: Path, changes: di
         _ = write_project(tmp_path, FILES | changes).models
 
 
+def test_a_cycle_below_an_incremental_table_is_refused_as_a_cycle(tmp_path: Path) -> None:
+    changes = {
+        "marts/counts.sql": "select 'r' as run_tag, n as winner, n as debates, n as winners from marts.here",
+        "marts/here.sql": "select n from marts.there",
+        "marts/there.sql": "select n from marts.here",
+        "marts/t.yml": "models: [{name: here, description: A.}, {name: there, description: B.}]",
+    }
+    with pytest.raises(SqlModelError, match=r"marts\.here .*marts\.there"):
+        _ = write_project(tmp_path, FILES | changes).models
+
+
 @pytest.mark.parametrize(
     ("before", "now", "changed"),
     [

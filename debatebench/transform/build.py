@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from debatebench.errors import SqlModelError
-from debatebench.transform.incremental import changed_runs, replace_runs
+from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
 from debatebench.transform.parsed import remember_parsed
 from debatebench.transform.state import (
     BuiltModel,
@@ -148,16 +148,16 @@ class _Build:
         stale = fingerprints.keys() - set(self.unchanged)
         for schema in sorted({self.models[name].schema for name in stale}):
             self.con.execute(f"create schema if not exists {schema}")
-        catalogs: list[str] = []
 
         def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
-            return self._create(con, model, fingerprints[model.name], catalogs)
+            return self._create(con, model, fingerprints[model.name])
 
         try:
             create_all(self.con, self.models, stale, create, self.built)
         finally:
-            for catalog in catalogs:
-                self.con.execute(f"detach database if exists {catalog}")
+            for name in stale:
+                if self.models[name].properties.config.incremental_by is not None:
+                    self.con.execute(f"detach database if exists {catalog_of(self.models[name])}")
             places = {name: place for place, name in enumerate(self.models)}
             self.built.sort(key=lambda row: places[row.name])
             # Without a definition, until the contract was looked at: so the next build does not take it for finished.
@@ -210,20 +210,14 @@ class _Build:
             return None
         return changed_runs(json.loads(row.landed), self.landed)
 
-    def _create(
-        self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str, catalogs: list[str]
-    ) -> BuiltModel:
-        """Make one table or view from the text as it is written, and note the name of a catalog that it attaches."""
+    def _create(self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str) -> BuiltModel:
+        """Make one table or view from the text as it is written."""
         import duckdb
 
         started = time.perf_counter()
         runs = self._changed_runs(model, fingerprint)
         try:
-            if runs is None:
-                rows = self._create_whole(con, model)
-            else:
-                catalogs.append(f"debatebench_changed_{list(self.models).index(model.name)}")
-                rows = replace_runs(con, model, self.models, runs, catalogs[-1])
+            rows = self._create_whole(con, model) if runs is None else replace_runs(con, model, self.models, runs)
         except duckdb.Error as error:
             raise _failure(model, error) from None
         is_whole = model.properties.config.incremental_by is not None and fingerprint == self.expected[model.name]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["changed_runs", "replace_runs"]
+__all__ = ["catalog_of", "changed_runs", "replace_runs"]
 
 
 def changed_runs(before: Mapping[str, str] | None, now: Mapping[str, str] | None) -> tuple[str, ...] | None:
@@ -31,17 +31,18 @@ def changed_runs(before: Mapping[str, str] | None, now: Mapping[str, str] | None
     return None if now.keys() <= set(changed) else tuple(changed)
 
 
+def catalog_of(model: SqlModel) -> str:
+    """The database that `replace_runs` attaches for a model, as an identifier in SQL."""
+    return f'"changed rows for {model.name}"'
+
+
 def replace_runs(
-    con: duckdb.DuckDBPyConnection,
-    model: SqlModel,
-    models: Mapping[str, SqlModel],
-    runs: Sequence[str],
-    catalog: str,
+    con: duckdb.DuckDBPyConnection, model: SqlModel, models: Mapping[str, SqlModel], runs: Sequence[str]
 ) -> int:
     """Make the rows of `runs` in the model's table anew, and return the number of all its rows.
 
-    `con` has a transaction open in which nothing was done yet. A database named `catalog` is attached, and stays until
-    the caller detaches it. Raises `duckdb.Error` as the query does.
+    `con` has a transaction open in which nothing was done yet. The database `catalog_of(model)` is attached, and stays
+    until the caller detaches it. Raises `duckdb.Error` as the query does.
     """
     ((database,),) = con.execute("select current_database()").fetchall()
     table = f'"{database}".{model.name}'
@@ -51,7 +52,7 @@ def replace_runs(
         if _has_run_tag(name, models):
             sources[name] += f" where {is_changed}"
     con.execute(f"delete from {table} where {is_changed}")
-    with _in_place_of(con, database, sources, catalog):
+    with _in_place_of(con, database, sources, catalog_of(model)):
         # On one line with the text's first, so that line numbers of DuckDB's messages are those of the file. What reads
         # more than rows of runs may make rows of other runs too.
         con.execute(f"insert into {table} select * from ({model.query.sql}\n) where {is_changed}")

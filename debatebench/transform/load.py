@@ -66,11 +66,12 @@ def load_files(
             check_references(model.query, model.file, models, SOURCES)
             check_layers(model)
             _check_functions(model)
-            _check_incremental(model, models)
         _check_test_targets(model, models)
     for test in singular:
         check_references(test.query, test.file, models, SOURCES)
-    return in_order(models), tuple(singular), tuple(_unit_tests(yaml_files, models))
+    ordered = in_order(models)
+    _check_incremental(ordered)
+    return ordered, tuple(singular), tuple(_unit_tests(yaml_files, models))
 
 
 def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _Entry]:
@@ -194,23 +195,22 @@ def _check_functions(model: SqlModel) -> None:
         )
 
 
-def _check_incremental(model: SqlModel, models: Mapping[str, SqlModel]) -> None:
-    """Refuse `incremental_by` where rows cannot be told apart by run."""
-    if model.properties.config.incremental_by is None:
-        return
-    where = f"{shown(model.properties_file)}: {model.name} is incremental by run_tag"
-    if not model.has_column("run_tag"):
-        raise SqlModelError(f"{where}, but describes no column of that name.")
-    for name in model.dependencies:
-        if name in models and not models[name].has_column("run_tag") and _reads_runs(name, models):
-            raise SqlModelError(
-                f"{where}, but reads {name}, whose rows come of all runs together; leave `incremental_by` out."
-            )
-
-
-def _reads_runs(name: str, models: Mapping[str, SqlModel]) -> bool:
-    """Whether landed rows come into a SQL model, through whatever else."""
-    return name not in models or any(_reads_runs(above, models) for above in models[name].dependencies)
+def _check_incremental(models: Mapping[str, SqlModel]) -> None:
+    """Refuse `incremental_by` where rows cannot be told apart by run; `models` come in dependency order."""
+    reading_runs = set(SOURCES)
+    for model in models.values():
+        where = f"{shown(model.properties_file)}: {model.name} is incremental by run_tag"
+        above = [name for name in model.dependencies if name in reading_runs]
+        reading_runs |= {model.name} if above else set()
+        if model.properties.config.incremental_by is None:
+            continue
+        if not model.has_column("run_tag"):
+            raise SqlModelError(f"{where}, but describes no column of that name.")
+        for name in above:
+            if name in models and not models[name].has_column("run_tag"):
+                raise SqlModelError(
+                    f"{where}, but reads {name}, whose rows come of all runs together; leave `incremental_by` out."
+                )
 
 
 def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None:

@@ -29,9 +29,9 @@ _VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
 # Functions that make rows out of their arguments. Everything else in FROM could reach a file or hide a dependency.
 _ROW_FUNCTIONS = {"unnest", "generate_series", "range", "repeat", "json_each", "json_tree", "generate_subscripts"}
 
-
-_BRACKETS = {"L_PAREN": 1, "L_BRACKET": 1, "L_BRACE": 1, "R_PAREN": -1, "R_BRACKET": -1, "R_BRACE": -1}
+# Nobody writes so many within each other, and the compiled parser bears some thousands.
 _DEEPEST = 500
+_BRACKETS = {"L_PAREN": 1, "L_BRACKET": 1, "L_BRACE": 1, "R_PAREN": -1, "R_BRACKET": -1, "R_BRACE": -1}
 
 
 @dataclass(frozen=True, slots=True)
