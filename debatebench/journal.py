@@ -9,7 +9,6 @@ next one.
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import threading
@@ -19,13 +18,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from debatebench.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.files import make_folder
 from debatebench.json_bytes import from_json, is_json, to_json
+
+if TYPE_CHECKING:
+    import asyncio
+
+    _Waiter = tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]
+    """The number of the event that is waited for, and where."""
 
 __all__ = [
     "JOURNAL_FORMAT",
@@ -264,10 +269,6 @@ def write_journal(path: Path, events: Iterator[dict[str, Any]]) -> int:
     return tail.seq
 
 
-_Waiter = tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]
-"""The number of the event that is waited for, and where."""
-
-
 class Journal:
     """An open journal, held by this process alone. Use `Journal.open`, and as a context manager."""
 
@@ -366,6 +367,9 @@ class Journal:
 
     async def durable(self, seq: int, *, others_follow: bool = False) -> None:
         """Wait until event `seq` is on the disk; where `others_follow` soon, a little longer, for one sync of all."""
+        # Whoever only reads journals does without it.
+        import asyncio
+
         loop = asyncio.get_running_loop()
         with self._lock:
             if self._failure is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from debatebench.errors import DamagedDataError, UsageError
 from debatebench.journal import has_begun
-from debatebench.journal_landing import journal_rows
 from debatebench.landing import create_raw_tables, land_rows, landed_tags, outdated_tables
 from debatebench.publish import publishing
+from debatebench.transform.project import load_models
 
 if TYPE_CHECKING:
     import duckdb
 
     from debatebench.transform.build import BuildResult
+    from debatebench.transform.project import Project
     from debatebench.workspace import Workspace
 
 __all__ = ["Landed", "Source", "Update", "sources", "update_warehouse"]
@@ -35,6 +37,8 @@ class Source:
     def land(self, con: duckdb.DuckDBPyConnection, landed_sha256: str | None) -> dict[str, int]:
         """Land the tag and return its rows per table; `landed_sha256` is the content that was landed before, if any."""
         if self.is_journal:
+            from debatebench.journal_landing import journal_rows
+
             return land_rows(con, self.run_tag, journal_rows(self.path))
         from debatebench.importers.plain_landing import land_import
 
@@ -97,14 +101,24 @@ def update_warehouse(
     for run_tag in wanted:
         if run_tag not in known:
             raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
-    with publishing(workspace.database, from_scratch=from_scratch) as con:
-        if outdated_tables(con):
-            _start_over(con, known)
-            wanted = list(known)
-        create_raw_tables(con)
-        landed = tuple(_land(con, known[run_tag], now()) for run_tag in wanted)
-        result = _build(con, workspace, now, select, full_refresh) if build else None
+    with ThreadPoolExecutor(1) as pool:
+        # It is read while the warehouse is copied and records are landed.
+        project = pool.submit(_read_project, workspace) if build else None
+        with publishing(workspace.database, from_scratch=from_scratch) as con:
+            if outdated_tables(con):
+                _start_over(con, known)
+                wanted = list(known)
+            create_raw_tables(con)
+            landed = tuple(_land(con, known[run_tag], now()) for run_tag in wanted)
+            result = None if project is None else _build(con, project.result(), now, select, full_refresh)
     return Update(landed, result)
+
+
+def _read_project(workspace: Workspace) -> Project:
+    """The project of the workspace, its YAML read."""
+    project = load_models(workspace.files("sql", "**/*"))
+    project.read_yaml()
+    return project
 
 
 def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, Source]) -> None:
@@ -139,15 +153,13 @@ def _land(con: duckdb.DuckDBPyConnection, source: Source, now: datetime) -> Land
 
 def _build(
     con: duckdb.DuckDBPyConnection,
-    workspace: Workspace,
+    project: Project,
     now: Callable[[], datetime],
     select: list[str] | None,
     full_refresh: bool,
 ) -> BuildResult:
     from debatebench.transform.build import build
     from debatebench.transform.parsed import recall_parsed
-    from debatebench.transform.project import load_models
 
     recall_parsed(con)
-    project = load_models(workspace.files("sql", "**/*"))
     return build(con, project, select=select, full_refresh=full_refresh, now=now())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -73,7 +75,6 @@ def build(
         return BuildResult((), tuple(read_builds(con)), (), (), time.perf_counter() - started)
     state = build_state(con, project)
     models = project.models
-    _register_functions(con, models.values())
     create_meta_tables(con)
     work = _Build(con, models, full_refresh, now)
     chosen = _chosen(models, select)
@@ -103,12 +104,12 @@ def _chosen(models: Mapping[str, SqlModel], select: Sequence[str] | None) -> set
     return set(select_models(models, select))
 
 
-def _register_functions(con: duckdb.DuckDBPyConnection, models: Iterable[SqlModel]) -> None:
-    """Make known the Python functions that a SQL model calls (the first costs the import of numpy)."""
+def _register_functions(con: duckdb.DuckDBPyConnection, functions: Collection[str]) -> None:
+    """Make Python functions known to the database of `con`, over a connection of its own."""
     from debatebench import udfs
 
-    called = {function for model in models for function in model.query.functions}
-    udfs.register(con, called & udfs.FUNCTIONS.keys())
+    with closing(con.cursor()) as cursor:
+        udfs.register(cursor, functions)
 
 
 class _Build:
@@ -148,12 +149,18 @@ class _Build:
         stale = fingerprints.keys() - set(self.unchanged)
         for schema in sorted({self.models[name].schema for name in stale}):
             self.con.execute(f"create schema if not exists {schema}")
+        called = {function for name in stale for function in _python_functions(self.models[name])}
 
         def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
+            if _python_functions(model):
+                registered.result()
             return self._create(con, model, fingerprints[model.name])
 
         try:
-            create_all(self.con, self.models, stale, create, self.built)
+            # The first function costs the import of numpy, and the first tables need none.
+            with ThreadPoolExecutor(1) as pool:
+                registered = pool.submit(_register_functions, self.con, called)
+                create_all(self.con, self.models, stale, create, self.built)
         finally:
             for name in stale:
                 if self.models[name].properties.config.incremental_by is not None:
@@ -275,6 +282,13 @@ class _Build:
             row.fingerprint == self.expected[name] and row.definition == self.definitions[name]
             for name, row in self.rows.items()
         )
+
+
+def _python_functions(model: SqlModel) -> set[str]:
+    """The Python functions that a SQL model calls."""
+    from debatebench.udfs import FUNCTIONS
+
+    return set(model.query.functions) & FUNCTIONS.keys()
 
 
 def _failure(model: SqlModel, error: Exception) -> SqlModelError:

@@ -17,7 +17,7 @@ from debatebench.transform.properties import ModelProperties, PropertiesFile, re
 from debatebench.transform.sql_model import Query, Reference, SqlModel, parse_query, read_sql, shown, split_version
 from debatebench.udfs import FUNCTIONS
 
-__all__ = ["SOURCES", "load_files"]
+__all__ = ["SOURCES", "load_files", "read_yaml_files"]
 
 SOURCES = tuple(f"raw.{table}" for table in TABLES)
 
@@ -42,11 +42,7 @@ def load_files(
     files: Mapping[str, Path],
 ) -> tuple[dict[str, SqlModel], tuple[SingularTest, ...], tuple[LocatedUnitTest, ...]]:
     """SQL models in dependency order, singular tests and unit tests of `files` (relative path → file)."""
-    yaml_files = {
-        PurePosixPath(path): read_properties(file)
-        for path, file in sorted(files.items())
-        if path.endswith((".yml", ".yaml"))
-    }
+    yaml_files = read_yaml_files(files)
     entries = _entries(yaml_files)
     models: dict[str, SqlModel] = {}
     singular: list[SingularTest] = []
@@ -72,6 +68,15 @@ def load_files(
     ordered = in_order(models)
     _check_incremental(ordered)
     return ordered, tuple(singular), tuple(_unit_tests(yaml_files, models))
+
+
+def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, PropertiesFile]:
+    """Every YAML file of `files`, by its relative path."""
+    return {
+        PurePosixPath(path): read_properties(file)
+        for path, file in sorted(files.items())
+        if path.endswith((".yml", ".yaml"))
+    }
 
 
 def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _Entry]:
