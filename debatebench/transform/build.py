@@ -160,7 +160,8 @@ class _Build:
             # The first function costs the import of numpy, and the first tables need none.
             with ThreadPoolExecutor(1) as pool:
                 registered = pool.submit(_register_functions, self.con, called)
-                create_all(self.con, self.models, stale, create, self.built)
+                seconds = {name: row.seconds for name, row in self.rows.items()}
+                create_all(self.con, self.models, stale, create, self.built, seconds)
         finally:
             for name in stale:
                 if self.models[name].properties.config.incremental_by is not None:

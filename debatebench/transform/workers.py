@@ -27,8 +27,10 @@ T = TypeVar("T")
 
 # More would mostly wait for each other: few models are ready at one time, and Python functions run one by one.
 _MOST_WORKERS = 4
-# How much longer than a view a table takes, as a rule. It only says what had better begin first.
-_TABLE, _VIEW = 10, 1
+# What a model takes, in seconds, until that is known. It only says what had better begin first.
+_TABLE_S, _VIEW_S = 0.05, 0.005
+# A transaction for each would cost more than it gains, and a table had better not wait for many.
+_VIEWS_AT_ONCE = 4
 
 
 def create_all(
@@ -37,14 +39,16 @@ def create_all(
     chosen: Collection[str],
     create: Create[T],
     done: list[T],
+    seconds: Mapping[str, float],
 ) -> None:
     """Call `create` for every chosen one of `models` (all, in dependency order), and add what it returns to `done`.
 
     Each call gets a connection to the database of `con` with a transaction open; what it reads, through whatever else,
-    is committed before. A table has a transaction of its own, views share one. The first error is raised when the
+    is committed before. A table has a transaction of its own, views share one. `seconds` are those that models took
+    before, where that is known: the longest chain of models goes first. The first error is raised when the
     others that were at work have ended; `done` holds what is committed then.
     """
-    queue = _Queue(models, chosen)
+    queue = _Queue(models, chosen, seconds)
     workers = max(1, min(_MOST_WORKERS, _processors(), len(chosen)))
     with ExitStack() as stack:
         connections = [stack.enter_context(_connection(con)) for _ in range(workers)]
@@ -53,7 +57,7 @@ def create_all(
         working: dict[Future[list[T]], tuple[duckdb.DuckDBPyConnection, list[SqlModel]]] = {}
         try:
             while True:
-                while idle and (batch := queue.take(len(idle))):
+                while idle and (batch := queue.take()):
                     cursor = idle.pop()
                     working[pool.submit(_in_transaction, cursor, batch, create)] = cursor, batch
                 if not working:
@@ -91,26 +95,19 @@ def _in_transaction(con: duckdb.DuckDBPyConnection, batch: Sequence[SqlModel], c
 class _Queue:
     """Which models can be created next, and which of them should be."""
 
-    def __init__(self, models: Mapping[str, SqlModel], chosen: Collection[str]) -> None:
+    def __init__(self, models: Mapping[str, SqlModel], chosen: Collection[str], seconds: Mapping[str, float]) -> None:
         self.waits_for = _chosen_above(models, chosen)
         self.waiting = {name: models[name] for name in self.waits_for}
-        self.length = _chain_lengths(self.waiting, self.waits_for)
+        self.length = _chain_lengths(self.waiting, self.waits_for, seconds)
 
-    def take(self, workers: int) -> list[SqlModel]:
-        """What one of so many idle workers should create next; empty when nothing is ready.
-
-        Views that tables wait for come first, since they are quick; then the table that the longest chain waits for;
-        then the views that are left. Of views it is the worker's share.
+    def take(self) -> list[SqlModel]:
+        """What an idle worker should create next, which is what the longest chain waits for; empty when nothing is
+        ready. Views come a few at once.
         """
         ready = [model for name, model in self.waiting.items() if not self.waits_for[name]]
-        tables = [model for model in ready if model.materialized == "table"]
+        ready.sort(key=lambda model: self.length[model.name], reverse=True)
         views = [model for model in ready if model.materialized == "view"]
-        urgent = [model for model in views if self.length[model.name] > _TABLE]
-        if tables and not urgent:
-            taken = [max(tables, key=lambda model: self.length[model.name])]
-        else:
-            share = urgent or views
-            taken = share[: -(-len(share) // workers)]
+        taken = views[:_VIEWS_AT_ONCE] if ready[:1] == views[:1] else ready[:1]
         for model in taken:
             del self.waiting[model.name]
         return taken
@@ -131,11 +128,14 @@ def _chosen_above(models: Mapping[str, SqlModel], chosen: Collection[str]) -> di
     return {name: names for name, names in above.items() if name in chosen}
 
 
-def _chain_lengths(models: Mapping[str, SqlModel], waits_for: Mapping[str, set[str]]) -> dict[str, int]:
-    """Name → the longest chain of models that begins with it, by what they take."""
-    length = dict.fromkeys(models, 0)
+def _chain_lengths(
+    models: Mapping[str, SqlModel], waits_for: Mapping[str, set[str]], seconds: Mapping[str, float]
+) -> dict[str, float]:
+    """Name → the seconds of the longest chain of models that begins with it."""
+    length = dict.fromkeys(models, 0.0)
     for name in reversed(tuple(models)):
-        length[name] += _TABLE if models[name].materialized == "table" else _VIEW
+        usual = _TABLE_S if models[name].materialized == "table" else _VIEW_S
+        length[name] += seconds.get(name, usual)
         for above in waits_for[name]:
             length[above] = max(length[above], length[name])
     return length

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice, pairwise
+from itertools import islice
 from operator import lt
 from typing import Any
 
@@ -68,9 +68,10 @@ def _sorted_games(
     if all(map(lt, order, islice(order, 1, None))):
         return pro, con, score
     rank = sorted(range(len(order)), key=order.__getitem__)
-    if any(order[one] == order[next_] for one, next_ in pairwise(rank)):
+    ordered = list(map(order.__getitem__, rank))
+    if not all(map(lt, ordered, islice(ordered, 1, None))):
         raise ValueError("`order` holds a position twice, so the order of play is not known")
-    return [pro[i] for i in rank], [con[i] for i in rank], [score[i] for i in rank]
+    return list(map(pro.__getitem__, rank)), list(map(con.__getitem__, rank)), list(map(score.__getitem__, rank))
 
 
 _GAMES = ("BIGINT[]", "INTEGER[]", "INTEGER[]", "DOUBLE[]", "DOUBLE", "DOUBLE")

@@ -7,10 +7,9 @@ games as (
 
 ),
 
--- What judges read, in characters: tokens are not known everywhere, and count thoughts that no judge sees.
-lengths as (
+turns as (
 
-    select * from intermediate.int_debate_lengths
+    select * from staging.stg_turns
 
 ),
 
@@ -82,6 +81,26 @@ sampled_games as materialized (
         game_counts.count_games <= 500 * sizes.count_debaters
         or games.game_number * 2654435761 % 4294967296
         < 4294967296 * (500 * sizes.count_debaters) / game_counts.count_games
+
+),
+
+-- What judges read, in characters: tokens are not known everywhere, and count thoughts that no judge sees. Only the
+-- sampled debates are measured, which are few beside all.
+lengths as (
+
+    select
+        sampled_games.run_tag,
+        sampled_games.debate_id,
+        coalesce(sum(case when turns.side = 'pro' then length(turns.content) end), 0) as pro_characters,
+        coalesce(sum(case when turns.side = 'con' then length(turns.content) end), 0) as con_characters
+
+    from sampled_games
+
+    inner join turns
+        on sampled_games.run_tag = turns.run_tag
+        and sampled_games.debate_id = turns.debate_id
+
+    group by sampled_games.run_tag, sampled_games.debate_id
 
 ),
 

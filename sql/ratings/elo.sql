@@ -7,9 +7,9 @@ games as (
 
 ),
 
-elo_history as (
+elo_games as (
 
-    select * from ratings.elo_history
+    select * from ratings.elo_games
 
 ),
 
@@ -19,20 +19,73 @@ runs as (
 
 ),
 
-results as (
+-- Counted per side first: there are many games and few debaters.
+sides as (
+
+    select
+        run_tag,
+        pro_model_id as model_id,
+        'pro' as side,
+        max(game_number) as last_game,
+        count(case when pro_score = 1 then 1 end) as wins,
+        count(case when pro_score = 0 then 1 end) as losses,
+        count(case when pro_score = 0.5 then 1 end) as ties
+
+    from games
+
+    group by run_tag, pro_model_id
+
+    union all
+
+    select
+        run_tag,
+        con_model_id as model_id,
+        'con' as side,
+        max(game_number) as last_game,
+        count(case when pro_score = 0 then 1 end) as wins,
+        count(case when pro_score = 1 then 1 end) as losses,
+        count(case when pro_score = 0.5 then 1 end) as ties
+
+    from games
+
+    group by run_tag, con_model_id
+
+),
+
+totals as (
 
     select
         run_tag,
         model_id,
-        arg_max(rating_after, game_number) as rating,
-        count(*) as games,
-        count(case when score = 1 then 1 end) as wins,
-        count(case when score = 0 then 1 end) as losses,
-        count(case when score = 0.5 then 1 end) as ties
+        max(last_game) as last_game,
+        arg_max(side, last_game) as last_side,
+        cast(sum(wins + losses + ties) as bigint) as games,
+        cast(sum(wins) as bigint) as wins,
+        cast(sum(losses) as bigint) as losses,
+        cast(sum(ties) as bigint) as ties
 
-    from elo_history
+    from sides
 
     group by run_tag, model_id
+
+),
+
+results as (
+
+    select
+        totals.run_tag,
+        totals.model_id,
+        case totals.last_side when 'pro' then elo_games.pro_after else elo_games.con_after end as rating,
+        totals.games,
+        totals.wins,
+        totals.losses,
+        totals.ties
+
+    from totals
+
+    inner join elo_games
+        on totals.run_tag = elo_games.run_tag
+        and totals.last_game = elo_games.game_number
 
 ),
 
