@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from debatebench.records import Record, Topic
+if TYPE_CHECKING:
+    from debatebench.records import Record, Topic
 
 __all__ = ["BadRecord", "BadSourceError", "Imported", "Importer", "Key", "Unit", "sorted_json", "visible_files"]
 
@@ -75,6 +76,8 @@ class Unit:
     @classmethod
     def of(cls, unit: Imported) -> Unit:
         """The unit without its rows."""
+        from debatebench.records import Topic
+
         topics = tuple(record for record in unit.records if isinstance(record, Topic))
         return cls(unit.key, unit.where, unit.digest, topics, unit.run_facts)
 

@@ -20,6 +20,7 @@ __all__ = [
     "Manifest",
     "Part",
     "check_part",
+    "files_of",
     "kept_manifest",
     "kept_units",
     "read_manifest",
@@ -146,20 +147,27 @@ def _counted(
 
 def check_part(folder: Path, manifest: Manifest, part: Part) -> list[Path]:
     """The files of a part, in reading order. Raises `DamagedDataError` if they are not those that were copied."""
+    files = files_of(folder, manifest, part)
+    inside = folder / part.name
+    for file in part.files:
+        with (inside / file.name).open("rb") as content:
+            if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
+                raise DamagedDataError(
+                    f"{inside / file.name} is not what was imported; put the original file back "
+                    f"({file.size:,} bytes, SHA-256 {file.sha256})."
+                )
+    return files
+
+
+def files_of(folder: Path, manifest: Manifest, part: Part) -> list[Path]:
+    """The files of a part, in reading order, whatever is in them. Raises `DamagedDataError` if they are others."""
     inside = folder / part.name
     files = IMPORTERS[manifest.format].find_files(inside / part.root)
-    expected = {file.name: file for file in part.files}
+    expected = {file.name for file in part.files}
     names = {file.relative_to(inside).as_posix() for file in files if file.is_file()}
-    if names != expected.keys():
-        name = sorted(names ^ expected.keys())[0]
+    if names != expected:
+        name = sorted(names ^ expected)[0]
         raise DamagedDataError(
             f"{inside / name} is {'missing' if name in expected else 'not part of what was imported'}."
         )
-    for name, file in expected.items():
-        with (inside / name).open("rb") as content:
-            if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
-                raise DamagedDataError(
-                    f"{inside / name} is not what was imported; put the original file back "
-                    f"({file.size:,} bytes, SHA-256 {file.sha256})."
-                )
     return files

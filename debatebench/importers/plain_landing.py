@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.duckdb_sql import transaction
+from debatebench.errors import DamagedDataError
 from debatebench.importers import IMPORTERS
 from debatebench.importers import debate_rows as rows
-from debatebench.importers.manifest import Manifest, check_part, kept_manifest, replacing_parts
+from debatebench.importers.manifest import Manifest, check_part, files_of, kept_manifest, replacing_parts
 from debatebench.importers.store import read_import, run_record
 from debatebench.landing import check_rows, insert_records, land_records, remove_run
 from debatebench.records import TABLES
@@ -60,51 +62,71 @@ def _landed_parts(manifest: Manifest, landed_sha256: str | None) -> int:
 
 def _land_plain(con: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, landed_parts: int) -> dict[str, int]:
     """Land the parts behind the first `landed_parts`, whose rows are there."""
-    run_tag = manifest.run_tag
-    with _linked(folder, manifest, landed_parts) as parts:
-        paths = list(parts)
-        con.execute(rows.READ_DEBATES, {"paths": paths})
-        with transaction(con):
-            if not landed_parts:
-                remove_run(con, run_tag)
-            before = _counts(con, run_tag)
-            replaced = replacing_parts(manifest)
-            con.execute(
-                rows.NEW_LINES,
-                {
-                    "run_tag": run_tag,
-                    "paths": paths,
-                    "parts": list(parts.values()),
-                    "replaced": [key[1] for key in replaced],
-                    "replacing": list(replaced.values()),
-                },
-            )
-            expected = _expected(con)
-            only_new = expected["debates"] < _count(con, "select count(*) from temp.read_debates")
-            con.execute(f"insert into raw.debates {rows.DEBATES}", {"run_tag": run_tag})
-            con.execute(f"insert into raw.participants {rows.PARTICIPANTS}", {"run_tag": run_tag})
-            con.execute(f"insert into raw.turns {rows.turns(only_new)}", {"run_tag": run_tag, "paths": paths})
-            con.execute(f"insert into raw.verdicts {rows.verdicts(only_new)}", {"run_tag": run_tag, "paths": paths})
-            for table, count in expected.items():
-                check_rows(con, table, run_tag, before.get(table, 0) + count)
-            _replace_shared_rows(con, manifest)
-            landed = _counts(con, run_tag)
+    with _linked(folder, manifest, landed_parts) as parts, ThreadPoolExecutor(1) as pool:
+        con.execute(rows.READ_DEBATES, {"paths": list(parts)})
+        # Beside what DuckDB does next, which keeps one processor busy.
+        checking = pool.submit(_check, folder, manifest, landed_parts)
+        try:
+            with transaction(con):
+                landed = _insert_rows(con, manifest, parts, landed_parts)
+                checking.result()
+        except DamagedDataError:
+            # That a file is another says more than what came of it.
+            checking.result()
+            raise
         con.execute("drop table temp.read_debates; drop table temp.new_lines")
     return landed
 
 
+def _insert_rows(
+    con: duckdb.DuckDBPyConnection, manifest: Manifest, parts: Mapping[str, int], landed_parts: int
+) -> dict[str, int]:
+    """Insert the rows of the parts (path → index of the part), whose debates were read; the rows that are there now."""
+    run_tag, paths = manifest.run_tag, list(parts)
+    if not landed_parts:
+        remove_run(con, run_tag)
+    before = _counts(con, run_tag)
+    replaced = replacing_parts(manifest)
+    con.execute(
+        rows.NEW_LINES,
+        {
+            "run_tag": run_tag,
+            "paths": paths,
+            "parts": list(parts.values()),
+            "replaced": [key[1] for key in replaced],
+            "replacing": list(replaced.values()),
+        },
+    )
+    expected = _expected(con)
+    only_new = expected["debates"] < _count(con, "select count(*) from temp.read_debates")
+    con.execute(f"insert into raw.debates {rows.DEBATES}", {"run_tag": run_tag})
+    con.execute(f"insert into raw.participants {rows.PARTICIPANTS}", {"run_tag": run_tag})
+    con.execute(f"insert into raw.turns {rows.turns(only_new)}", {"run_tag": run_tag, "paths": paths})
+    con.execute(f"insert into raw.verdicts {rows.verdicts(only_new)}", {"run_tag": run_tag, "paths": paths})
+    for table, count in expected.items():
+        check_rows(con, table, run_tag, before.get(table, 0) + count)
+    _replace_shared_rows(con, manifest)
+    return _counts(con, run_tag)
+
+
 @contextmanager
 def _linked(folder: Path, manifest: Manifest, landed_parts: int) -> Iterator[dict[str, int]]:
-    """The files of the parts to land, checked, each with the index of its part, under names that are no patterns."""
+    """The files of the parts to land, each with the index of its part, under names that are no patterns."""
     with tempfile.TemporaryDirectory(prefix="debatebench-landing-") as links:
         found: dict[str, int] = {}
         for index, part in enumerate(manifest.parts):
             if index >= landed_parts:
-                for file in check_part(folder, manifest, part):
+                for file in files_of(folder, manifest, part):
                     link = os.path.join(links, f"{len(found)}.jsonl")
                     os.symlink(file.resolve(), link)
                     found[link] = index
         yield found
+
+
+def _check(folder: Path, manifest: Manifest, landed_parts: int) -> None:
+    """Raise `DamagedDataError` if a file to land is not what was imported."""
+    for part in manifest.parts[landed_parts:]:
+        check_part(folder, manifest, part)
 
 
 def _replace_shared_rows(con: duckdb.DuckDBPyConnection, manifest: Manifest) -> None:

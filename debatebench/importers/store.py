@@ -8,9 +8,11 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ImportReport", "add_import", "read_import", "run_record"]
 
 _INCOMING = ".incoming"
-_BLOCK = 256 * 1024
+_BLOCK = 1024 * 1024
 _KINDS = {"debate": "debates", "annotation": "annotations", "gold": "debates' gold verdicts"}
 _RUN_FACTS = ("benchmark_name", "benchmark_version", "rubric_version", "seed")
 
@@ -214,12 +216,18 @@ def _copy(files: list[Path], path: Path, incoming: Path) -> tuple[str, tuple[Kep
 def _copy_file(file: Path, target: Path) -> tuple[int, str]:
     """Copy what the file holds, and return how many bytes that was and their SHA-256."""
     size, digest = 0, hashlib.sha256()
-    # One block is used again and again: new memory for each takes longer than the rest.
-    block = memoryview(bytearray(_BLOCK))
-    with file.open("rb", buffering=0) as source, target.open("xb") as copy:
-        while count := source.readinto(block):
+    # One block is hashed while the other is read and written. New memory for each would take longer than the rest.
+    blocks = cycle([memoryview(bytearray(_BLOCK)), memoryview(bytearray(_BLOCK))])
+    with file.open("rb", buffering=0) as source, target.open("xb") as copy, ThreadPoolExecutor(1) as pool:
+        hashing: Future[None] | None = None
+        for block in blocks:
+            count = source.readinto(block)
+            if not count:
+                break
             copy.write(block[:count])
-            digest.update(block[:count])
+            if hashing is not None:
+                hashing.result()
+            hashing = pool.submit(digest.update, block[:count])
             size += count
     return size, digest.hexdigest()
 

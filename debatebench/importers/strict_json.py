@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from debatebench.importers.base import BadSourceError
-from debatebench.records import clean_text
 
 __all__ = [
     "LARGEST_RECORD",
@@ -143,6 +142,9 @@ def _refuse_deep_nesting(value: Any) -> None:
 
 
 def _clean(value: Any) -> Any:
+    # Whoever only looks for plain debates does without it.
+    from debatebench.records import clean_text
+
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, dict):
