@@ -1,30 +1,68 @@
-"""Whether the warehouse is up to date: what a build asks first, so it loads little."""
+"""Whether the warehouse is up to date: what a build asks first, so it loads little.
+
+Beside the warehouse lies a note: this very file is what these inputs give. While neither has changed, DuckDB need not
+be loaded to know that there is nothing to do. The note decides nothing else, and may be lost.
+"""
 
 from __future__ import annotations
 
-from contextlib import closing
+import os
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.query import open_for_query
+from debatebench.files import write_atomically
 from debatebench.transform.project import load_models
-from debatebench.transform.state import state_with_landings
+from debatebench.transform.state import inputs_sha256, state_with_landings
 
 if TYPE_CHECKING:
+    from debatebench.transform.project import Project
     from debatebench.workspace import Workspace
 
-__all__ = ["build_is_current"]
+__all__ = ["build_is_current", "note_current"]
 
 
 def build_is_current(workspace: Workspace) -> bool:
     """Whether a build would change nothing: same SQL models, same landed data, same code. Quick, and copies nothing."""
     if not workspace.database.exists():
         return False
+    project = load_models(workspace.files("sql", "**/*"))
+    looked_at = workspace.database.stat()
+    with suppress(OSError, UnicodeDecodeError):
+        if _note_of(workspace.database).read_text(encoding="ascii") == _note(looked_at, project):
+            return True
+    is_current = _is_current(workspace.database, project)
+    if is_current:
+        note_current(workspace.database, looked_at, project)
+    return is_current
+
+
+def note_current(database: Path, looked_at: os.stat_result, project: Project) -> None:
+    """Note that the warehouse is what `project` gives, if it is still the file that was looked at."""
+    # Whoever may not write here finds out again.
+    with suppress(OSError):
+        now = database.stat()
+        if (now.st_ino, now.st_mtime_ns) == (looked_at.st_ino, looked_at.st_mtime_ns):
+            write_atomically(_note_of(database), _note(now, project), is_durable=False)
+
+
+def _is_current(database: Path, project: Project) -> bool:
     import duckdb
 
-    project = load_models(workspace.files("sql", "**/*"))
-    with closing(open_for_query(workspace.database)) as con:
+    from debatebench.query import open_for_query
+
+    with closing(open_for_query(database)) as con:
         try:
             stored = con.execute("select state from meta.build_state").fetchall()
             return stored == [(state_with_landings(con, project),)]
         except duckdb.CatalogException:
             return False
+
+
+def _note_of(database: Path) -> Path:
+    return database.with_name(f".{database.name}.current")
+
+
+def _note(database: os.stat_result, project: Project) -> str:
+    """Differs when the file was changed or replaced, or the inputs of a build."""
+    return f"{database.st_ino} {database.st_size} {database.st_mtime_ns} {inputs_sha256(project)}\n"

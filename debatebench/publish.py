@@ -23,7 +23,7 @@ from debatebench.files import make_folder
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["publishing"]
+__all__ = ["private_copy", "publishing"]
 
 # Clients back to DuckDB 1.4 can open the file.
 STORAGE_VERSION = "v1.4.0"
@@ -55,9 +55,15 @@ def publishing(
         raise DebatebenchError(f"The warehouse cannot be changed and stays as it was: {_reason(error)}.") from error
 
 
+def private_copy(database: Path) -> Path:
+    """The file that becomes the warehouse when a publication ends."""
+    database = Path(os.path.realpath(database))
+    return database.with_name(f".{database.name}.publishing")
+
+
 def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield the connection to the copy, then publish it."""
-    copy = database.with_name(f".{database.name}.publishing")
+    copy = private_copy(database)
     _remove(copy)
     try:
         with _without_writers(database, wait_s, may_be_damaged=from_scratch):

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.errors import DamagedDataError, UsageError
+from debatebench.freshness import note_current
 from debatebench.journal import has_begun
 from debatebench.landing import create_raw_tables, land_rows, landed_tags, outdated_tables
-from debatebench.publish import publishing
+from debatebench.publish import private_copy, publishing
 from debatebench.transform.project import load_models
 
 if TYPE_CHECKING:
@@ -111,6 +112,11 @@ def update_warehouse(
             create_raw_tables(con)
             landed = tuple(_land(con, known[run_tag], now()) for run_tag in wanted)
             result = None if project is None else _build(con, project.result(), now, select, full_refresh)
+            copy = private_copy(workspace.database).stat()
+        published = workspace.database.stat()
+        # Another process may have published since.
+        if project is not None and result is not None and result.is_complete and published.st_ino == copy.st_ino:
+            note_current(workspace.database, published, project.result())
     return Update(landed, result)
 
 

@@ -90,6 +90,11 @@ def test_a_command_loads_only_what_it_uses(mine: Path, arguments: list[str], unu
     assert loaded_by("--root", str(mine), *arguments) & unused == set()
 
 
+def test_a_build_with_nothing_to_do_knows_it_without_duckdb(mine: Path):
+    assert "Nothing has changed" in debatebench(mine, "build").out
+    assert loaded_by("--root", str(mine), "build") & HEAVY == set()
+
+
 # --- good input -----------------------------------------------------------------------------------------------------
 
 

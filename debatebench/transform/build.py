@@ -42,13 +42,17 @@ __all__ = ["BuildResult", "BuiltModel", "build", "is_current"]
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """What a build did: SQL models built, left as they were, and dropped, and what a person should know."""
+    """What a build did: SQL models built, left as they were, and dropped, and what a person should know.
+
+    `is_complete` says that the same build now would change nothing.
+    """
 
     built: tuple[BuiltModel, ...]
     unchanged: tuple[str, ...]
     dropped: tuple[str, ...]
     warnings: tuple[str, ...]
     seconds: float
+    is_complete: bool
 
 
 def build(
@@ -72,7 +76,7 @@ def build(
     """
     started = time.perf_counter()
     if select is None and not full_refresh and is_current(con, project):
-        return BuildResult((), tuple(read_builds(con)), (), (), time.perf_counter() - started)
+        return BuildResult((), tuple(read_builds(con)), (), (), time.perf_counter() - started, is_complete=True)
     state = build_state(con, project)
     models = project.models
     create_meta_tables(con)
@@ -84,7 +88,8 @@ def build(
     except BaseException:
         write_builds(con, work.rows.values(), None)
         raise
-    write_builds(con, work.rows.values(), state if work.is_complete() else None)
+    is_complete = work.is_complete()
+    write_builds(con, work.rows.values(), state if is_complete else None)
     queries = [*(model.query for model in models.values()), *(test.query for test in project.singular_tests)]
     remember_parsed(con, (query.sha256 for query in queries))
     return BuildResult(
@@ -93,6 +98,7 @@ def build(
         dropped=dropped,
         warnings=() if now is None else tuple(reading_warnings(models, now.date())),
         seconds=time.perf_counter() - started,
+        is_complete=is_complete,
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["BuiltModel", "create_meta_tables", "is_current", "read_builds"]
+__all__ = ["BuiltModel", "create_meta_tables", "inputs_sha256", "is_current", "read_builds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def build_state(con: duckdb.DuckDBPyConnection, project: Project) -> str:
     if "meta.landings" in relations(con):
         return state_with_landings(con, project)
     data = sorted(data_fingerprints(con).items())
-    return _hash([project.sha256, _code_sha256(), *(f"{table} {sha256}" for table, sha256 in data)])
+    return _hash([inputs_sha256(project), *(f"{table} {sha256}" for table, sha256 in data)])
 
 
 def state_with_landings(con: duckdb.DuckDBPyConnection, project: Project) -> str:
@@ -111,7 +111,12 @@ def state_with_landings(con: duckdb.DuckDBPyConnection, project: Project) -> str
 
     It reads no list of tables, which takes DuckDB longer than all the rest.
     """
-    return _hash([project.sha256, _code_sha256(), _landed_sha256(con)])
+    return _hash([inputs_sha256(project), _landed_sha256(con)])
+
+
+def inputs_sha256(project: Project) -> str:
+    """Hash of everything that a build depends on beside landed data: files, and this package's code for building."""
+    return _hash([project.sha256, _code_sha256()])
 
 
 def _code_sha256() -> str:

@@ -1,0 +1,85 @@
+"""What a build takes for granted: a note that this very warehouse file is what these inputs give."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+from command_line import debatebench, debatebench_here
+
+from debatebench.freshness import build_is_current
+from debatebench.workspace import Workspace
+
+
+@pytest.fixture
+def noted(mine: Path) -> Workspace:
+    """A workspace that was built by this very process, which left a note."""
+    assert debatebench_here(mine, "build", "--full-refresh").code == 0
+    workspace = Workspace(mine)
+    assert note_of(workspace).exists()
+    return workspace
+
+
+def note_of(workspace: Workspace) -> Path:
+    return workspace.warehouse / ".debatebench.duckdb.current"
+
+
+def unopened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on the warehouse cannot be opened by DuckDB."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("DuckDB was asked")
+
+    monkeypatch.setattr(duckdb, "connect", refuse)
+
+
+def test_what_is_noted_is_current_without_asking_duckdb(noted: Workspace, monkeypatch: pytest.MonkeyPatch):
+    unopened(monkeypatch)
+    assert build_is_current(noted)
+
+
+def test_a_changed_sql_model_is_noticed(noted: Workspace):
+    noted.sql.joinpath("marts").mkdir(parents=True)
+    noted.sql.joinpath("marts", "one.sql").write_text("select 1 as one\n")
+    assert not build_is_current(noted)
+
+
+def test_a_warehouse_that_was_changed_in_its_place_is_looked_at(noted: Workspace):
+    with duckdb.connect(noted.database) as con:
+        con.execute("delete from meta.build_state")
+    assert not build_is_current(noted)
+
+
+def test_another_warehouse_in_the_same_place_is_looked_at(noted: Workspace):
+    other = noted.warehouse / "other.duckdb"
+    with duckdb.connect(other) as con:
+        con.execute("create table unrelated as select 1 as one")
+    os.replace(other, noted.database)
+    assert not build_is_current(noted)
+
+
+@pytest.mark.parametrize("note", [b"", b"\xff\xff", b"1 2 3 of another version"])
+def test_a_note_that_says_something_else_is_made_anew(noted: Workspace, note: bytes, monkeypatch: pytest.MonkeyPatch):
+    before = note_of(noted).read_bytes()
+    note_of(noted).write_bytes(note)
+    assert build_is_current(noted)
+    assert note_of(noted).read_bytes() == before
+    unopened(monkeypatch)
+    assert build_is_current(noted)
+
+
+def test_a_note_that_cannot_be_written_is_no_error(noted: Workspace):
+    note_of(noted).unlink()
+    note_of(noted).mkdir()
+    assert build_is_current(noted)
+    assert debatebench_here(noted.root, "build").out.startswith("Nothing has changed")
+
+
+def test_a_build_of_some_sql_models_notes_nothing(noted: Workspace):
+    assert debatebench(noted.root, "run", "--run-tag", "later", "--sample-topics", "1", "--no-build").code == 0
+    before = note_of(noted).read_bytes()
+    assert debatebench_here(noted.root, "build", "--select", "marts.panel_winners_v2").code == 0
+    assert note_of(noted).read_bytes() == before
+    assert not build_is_current(noted)
