@@ -6,7 +6,6 @@ be loaded to know that there is nothing to do. The note decides nothing else, an
 
 from __future__ import annotations
 
-import os
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,23 +26,21 @@ def build_is_current(workspace: Workspace) -> bool:
     if not workspace.database.exists():
         return False
     project = load_models(workspace.files("sql", "**/*"))
-    looked_at = workspace.database.stat()
+    note = _note(workspace.database, project)
     with suppress(OSError, UnicodeDecodeError):
-        if _note_of(workspace.database).read_text(encoding="ascii") == _note(looked_at, project):
+        if _note_of(workspace.database).read_text(encoding="ascii") == note:
             return True
     is_current = _is_current(workspace.database, project)
-    if is_current:
-        note_current(workspace.database, looked_at, project)
+    if is_current and _note(workspace.database, project) == note:
+        _keep(workspace.database, note)
     return is_current
 
 
-def note_current(database: Path, looked_at: os.stat_result, project: Project) -> None:
-    """Note that the warehouse is what `project` gives, if it is still the file that was looked at."""
-    # Whoever may not write here finds out again.
+def note_current(database: Path, project: Project, inode: int) -> None:
+    """Note that the warehouse is what `project` gives, if it is the file of that number: another may be there since."""
     with suppress(OSError):
-        now = database.stat()
-        if (now.st_ino, now.st_mtime_ns) == (looked_at.st_ino, looked_at.st_mtime_ns):
-            write_atomically(_note_of(database), _note(now, project), is_durable=False)
+        if database.stat().st_ino == inode:
+            _keep(database, _note(database, project))
 
 
 def _is_current(database: Path, project: Project) -> bool:
@@ -63,6 +60,13 @@ def _note_of(database: Path) -> Path:
     return database.with_name(f".{database.name}.current")
 
 
-def _note(database: os.stat_result, project: Project) -> str:
+def _note(database: Path, project: Project) -> str:
     """Differs when the file was changed or replaced, or the inputs of a build."""
-    return f"{database.st_ino} {database.st_size} {database.st_mtime_ns} {inputs_sha256(project)}\n"
+    found = database.stat()
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {inputs_sha256(project)}\n"
+
+
+def _keep(database: Path, note: str) -> None:
+    # Whoever may not write here finds out again the next time.
+    with suppress(OSError):
+        write_atomically(_note_of(database), note, is_durable=False)

@@ -112,11 +112,9 @@ def update_warehouse(
             create_raw_tables(con)
             landed = tuple(_land(con, known[run_tag], now()) for run_tag in wanted)
             result = None if project is None else _build(con, project.result(), now, select, full_refresh)
-            copy = private_copy(workspace.database).stat()
-        published = workspace.database.stat()
-        # Another process may have published since.
-        if project is not None and result is not None and result.is_complete and published.st_ino == copy.st_ino:
-            note_current(workspace.database, published, project.result())
+            inode = private_copy(workspace.database).stat().st_ino
+        if project is not None and result is not None and result.is_complete:
+            note_current(workspace.database, project.result(), inode)
     return Update(landed, result)
 
 

@@ -9,7 +9,8 @@ import duckdb
 import pytest
 from command_line import debatebench, debatebench_here
 
-from debatebench.freshness import build_is_current
+from debatebench.freshness import build_is_current, note_current
+from debatebench.transform.project import load_models
 from debatebench.workspace import Workspace
 
 
@@ -68,6 +69,16 @@ def test_a_note_that_says_something_else_is_made_anew(noted: Workspace, note: by
     assert note_of(noted).read_bytes() == before
     unopened(monkeypatch)
     assert build_is_current(noted)
+
+
+def test_a_warehouse_that_another_process_published_since_is_not_noted(noted: Workspace):
+    note_of(noted).unlink()
+    project = load_models(noted.files("sql", "**/*"))
+    inode = noted.database.stat().st_ino
+    note_current(noted.database, project, inode + 1)
+    assert not note_of(noted).exists()
+    note_current(noted.database, project, inode)
+    assert note_of(noted).exists()
 
 
 def test_a_note_that_cannot_be_written_is_no_error(noted: Workspace):

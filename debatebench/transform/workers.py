@@ -30,6 +30,7 @@ T = TypeVar("T")
 _MOST_WORKERS = 4
 # What a model takes, in seconds, until that is known. It only says what had better begin first.
 _TABLE_S, _VIEW_S = 0.05, 0.005
+# Two Python functions at once take turns, and one that computes in small steps waits so long at every step.
 _TURN_S = 0.0005
 # A transaction for each would cost more than it gains, and a table had better not wait for many.
 _VIEWS_AT_ONCE = 4
@@ -53,7 +54,6 @@ def create_all(
     queue = _Queue(models, chosen, seconds)
     workers = max(1, min(_MOST_WORKERS, _processors(), len(chosen)))
     with ExitStack() as stack:
-        # Two Python functions at once take turns, and one that computes in small steps waits as long at every step.
         stack.callback(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(_TURN_S)
         connections = [stack.enter_context(_connection(con)) for _ in range(workers)]
