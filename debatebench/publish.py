@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -172,17 +172,12 @@ def _locked(database: Path, wait_s: float) -> Iterator[None]:
 
     Raises `BusyError` when a program still writes after `wait_s` seconds.
     """
-    try:
-        descriptor = os.open(database, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+    with ExitStack() as stack:
+        with suppress(FileNotFoundError):
+            file = stack.enter_context(open(database, "rb"))
+            shared = fcntl.LOCK_SH | fcntl.LOCK_NB
+            _take(lambda: fcntl.lockf(file, shared), wait_s, _written_by_another(database))
         yield
-        return
-    try:
-        shared = fcntl.LOCK_SH | fcntl.LOCK_NB
-        _take(lambda: fcntl.lockf(descriptor, shared), wait_s, _written_by_another(database))
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _written_by_another(database: Path) -> BusyError:

@@ -119,9 +119,11 @@ def update_warehouse(
 
 
 def _read_project(workspace: Workspace) -> Project:
-    """The project of the workspace, its YAML read."""
+    """The project of the workspace. Its YAML is read, and need not be read again when it is checked."""
+    from debatebench.transform.load import read_yaml_files
+
     project = load_models(workspace.files("sql", "**/*"))
-    project.read_yaml()
+    read_yaml_files(project.files)
     return project
 
 

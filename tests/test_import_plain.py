@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
@@ -221,3 +222,11 @@ def test_small_files_can_be_halved_too(tmp_path: Path, content: bytes):
     path = tmp_path / "small.jsonl"
     path.write_bytes(content)
     assert list(look(path, worth_a_process=0)) == list(look(path))
+
+
+def test_the_second_process_loads_no_more_than_it_looks_with():
+    program = (
+        "import sys, debatebench.importers.plain_scan; print(*{'pydantic', 'duckdb', 'numpy'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

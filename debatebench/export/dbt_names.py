@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from debatebench.records import TABLES
-from debatebench.udfs import FUNCTIONS
+from debatebench.udfs import python_functions
 
 if TYPE_CHECKING:
     from debatebench.transform.sql_model import SqlModel
@@ -52,7 +52,7 @@ def _made_by_python(models: Mapping[str, SqlModel]) -> set[str]:
     families = {
         (model.schema, model.base_name)
         for model in models.values()
-        if model.schema == "ratings" or any(function in FUNCTIONS for function in model.query.functions)
+        if model.schema == "ratings" or python_functions(model.query.functions)
     }
     return {name for name, model in models.items() if (model.schema, model.base_name) in families}
 

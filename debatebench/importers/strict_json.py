@@ -97,7 +97,7 @@ def parse_json(text: bytes) -> Any:
     if text.count(b"{") + text.count(b"[") > _DEEPEST_NESTING:
         _refuse_deep_nesting(value)
     # Decoded UTF-8 holds no surrogates, so that they can only come from escapes.
-    return _clean(value) if b"\\ud" in text or b"\\uD" in text else value
+    return _without_surrogates(value) if b"\\ud" in text or b"\\uD" in text else value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -141,14 +141,15 @@ def _refuse_deep_nesting(value: Any) -> None:
     raise _too_deep()
 
 
-def _clean(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     # Whoever only looks for plain debates does without it.
     from debatebench.records import clean_text
 
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, dict):
-        return _object([(clean_text(key), _clean(inner)) for key, inner in value.items()])
-    if isinstance(value, list):
-        return [_clean(inner) for inner in value]
-    return value
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean_text(value)
+        if isinstance(value, dict):
+            return _object([(clean_text(key), clean(inner)) for key, inner in value.items()])
+        return [clean(inner) for inner in value] if isinstance(value, list) else value
+
+    return clean(value)

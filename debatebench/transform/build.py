@@ -30,6 +30,7 @@ from debatebench.transform.state import (
 )
 from debatebench.transform.versions import reading_warnings
 from debatebench.transform.workers import create_all
+from debatebench.udfs import python_functions, register
 
 if TYPE_CHECKING:
     import duckdb
@@ -112,10 +113,8 @@ def _chosen(models: Mapping[str, SqlModel], select: Sequence[str] | None) -> set
 
 def _register_functions(con: duckdb.DuckDBPyConnection, functions: Collection[str]) -> None:
     """Make Python functions known to the database of `con`, over a connection of its own."""
-    from debatebench import udfs
-
     with closing(con.cursor()) as cursor:
-        udfs.register(cursor, functions)
+        register(cursor, functions)
 
 
 class _Build:
@@ -155,10 +154,10 @@ class _Build:
         stale = fingerprints.keys() - set(self.unchanged)
         for schema in sorted({self.models[name].schema for name in stale}):
             self.con.execute(f"create schema if not exists {schema}")
-        called = {function for name in stale for function in _python_functions(self.models[name])}
+        called = {function for name in stale for function in python_functions(self.models[name].query.functions)}
 
         def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
-            if _python_functions(model):
+            if called.intersection(model.query.functions):
                 registered.result()
             return self._create(con, model, fingerprints[model.name])
 
@@ -289,13 +288,6 @@ class _Build:
             row.fingerprint == self.expected[name] and row.definition == self.definitions[name]
             for name, row in self.rows.items()
         )
-
-
-def _python_functions(model: SqlModel) -> set[str]:
-    """The Python functions that a SQL model calls."""
-    from debatebench.udfs import FUNCTIONS
-
-    return set(model.query.functions) & FUNCTIONS.keys()
 
 
 def _failure(model: SqlModel, error: Exception) -> SqlModelError:

@@ -15,7 +15,7 @@ from debatebench.transform.graph import check_layers, check_references, did_you_
 from debatebench.transform.project import LocatedUnitTest, SingularTest
 from debatebench.transform.properties import ModelProperties, PropertiesFile, read_properties
 from debatebench.transform.sql_model import Query, Reference, SqlModel, parse_query, read_sql, shown, split_version
-from debatebench.udfs import FUNCTIONS
+from debatebench.udfs import python_functions
 
 __all__ = ["SOURCES", "load_files", "read_yaml_files"]
 
@@ -192,7 +192,7 @@ def _alias_query(name: str, line: int) -> Query:
 
 def _check_functions(model: SqlModel) -> None:
     """Refuse a view that calls a Python function: another process could not read it."""
-    called = [name for name in model.query.functions if name in FUNCTIONS]
+    called = python_functions(model.query.functions)
     if called and model.materialized == "view":
         raise SqlModelError(
             f"{shown(model.file)}: {model.name} calls the Python function '{called[0]}', so it cannot be a view; "

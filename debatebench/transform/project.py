@@ -67,12 +67,6 @@ class Project:
 
         return _Checked(*load_files(self.files))
 
-    def read_yaml(self) -> None:
-        """Read every YAML file now; the project is checked later, and does not read them again."""
-        from debatebench.transform.load import read_yaml_files
-
-        read_yaml_files(self.files)
-
     @property
     def models(self) -> dict[str, SqlModel]:
         """Every SQL model by dotted name, each after everything that it reads."""

@@ -168,13 +168,13 @@ def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
 def definitions(models: Mapping[str, SqlModel]) -> dict[str, str]:
     """SQL model → hash of how it is made: its tokens, how it is stored, its contract, its functions, all upstream."""
     from debatebench.records import TABLES, column_types
-    from debatebench.udfs import FUNCTIONS, fingerprint
+    from debatebench.udfs import fingerprint, python_functions
 
     found = {f"raw.{name}": _hash([f"{c} {t}" for c, t in column_types(cls).items()]) for name, cls in TABLES.items()}
     for name, model in models.items():
         config = model.properties.config
         contract = [f"{c.name} {c.data_type}" for c in model.properties.columns] if config.contract.enforced else []
-        functions = [fingerprint(function) for function in model.query.functions if function in FUNCTIONS]
+        functions = map(fingerprint, python_functions(model.query.functions))
         above = [f"{dependency} {found[dependency]}" for dependency in model.dependencies]
         found[name] = _hash([model.query.tokens_sha256, config.materialized, *contract, *functions, *above])
     return found

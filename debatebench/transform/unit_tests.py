@@ -44,7 +44,7 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     units = [unit for unit in project.unit_tests if unit.model in chosen]
     with duckdb.connect(":memory:") as con:
         called = {function for unit in units for function in models[unit.model].query.functions}
-        udfs.register(con, called & udfs.FUNCTIONS.keys())
+        udfs.register(con, udfs.python_functions(called))
         return [_run(con, unit, models) for unit in units]
 
 

@@ -32,7 +32,7 @@ _MOST_WORKERS = 4
 _TABLE_S, _VIEW_S = 0.05, 0.005
 # Two Python functions at once take turns, and one that computes in small steps waits so long at every step.
 _TURN_S = 0.0005
-# A transaction for each would cost more than it gains, and a table had better not wait for many.
+# A transaction for each is not quicker, and a table had better not wait for many.
 _VIEWS_AT_ONCE = 4
 
 
@@ -112,7 +112,8 @@ class _Queue:
         ready = [model for name, model in self.waiting.items() if not self.waits_for[name]]
         ready.sort(key=lambda model: self.length[model.name], reverse=True)
         views = [model for model in ready if model.materialized == "view"]
-        taken = views[:_VIEWS_AT_ONCE] if ready[:1] == views[:1] else ready[:1]
+        is_view_first = bool(ready) and ready[0].materialized == "view"
+        taken = views[:_VIEWS_AT_ONCE] if is_view_first else ready[:1]
         for model in taken:
             del self.waiting[model.name]
         return taken

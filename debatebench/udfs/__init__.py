@@ -25,7 +25,7 @@ from debatebench.udfs.sql_function import SqlFunction
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["FUNCTIONS", "SqlFunction", "fingerprint", "named_in", "register"]
+__all__ = ["FUNCTIONS", "SqlFunction", "fingerprint", "named_in", "python_functions", "register"]
 
 FUNCTIONS: Mapping[str, SqlFunction] = {
     **agreement.FUNCTIONS,
@@ -41,6 +41,11 @@ _CALL = re.compile(r"(?<![a-z0-9_])([a-z_][a-z0-9_]*+)\"?(?:\s|--[^\n]*\n|/\*(?:
 def named_in(sql: str) -> list[str]:
     """The functions that a text seems to call; every one that it calls is among them."""
     return sorted(set(_CALL.findall(sql.lower())) & FUNCTIONS.keys())
+
+
+def python_functions(names: Iterable[str]) -> list[str]:
+    """Those of `names` that are functions of this package, in their order."""
+    return [name for name in names if name in FUNCTIONS]
 
 
 def register(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = None) -> None:
