@@ -27,7 +27,7 @@ from fake_provider import FakeProvider, delayed
 from test_runner import marts, start, wait_until_asked
 from tournament import KEY, good_answers, play, write_workspace
 
-from debatebench.journal import read_journal
+from debatebench.journal.journal import read_journal
 
 
 def journalled(root: Path) -> tuple[set[str], set[tuple[str, int]]]:

@@ -22,7 +22,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from debatebench.game_reading import read_games
+from debatebench.query.rated_games import read_games
 from debatebench.stats.bradley_terry import counted_games
 from debatebench.stats.elo import elo_ratings
 from debatebench.stats.standings import standings

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from debatebench.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
     from debatebench.api import ColumnInfo, ModelInfo, QueryResult, RunInfo, Warehouse, open
 
-__version__ = "0.1.0"
 __all__ = [
     "ColumnInfo",
     "DebatebenchError",

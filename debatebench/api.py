@@ -14,19 +14,19 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from debatebench.catalogue import Relation, read_catalogue
-from debatebench.duckdb_errors import sql_errors
-from debatebench.errors import BusyError, DebatebenchError, UsageError
-from debatebench.query import QueryResult, one_select, open_for_query, run_query
-from debatebench.workspace import Workspace, packaged
+from debatebench.query.duckdb_errors import sql_errors
+from debatebench.query.relations import Relation, read_catalogue
+from debatebench.query.safe_query import QueryResult, one_select, open_for_query, run_query
+from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
+from debatebench.shared.workspace import Workspace, packaged
 
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.transform.lineage import LineageNode
+    from debatebench.transform.build_state import BuiltModel
+    from debatebench.transform.lineage.column_lineage import LineageNode
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
-    from debatebench.transform.state import BuiltModel
 
 __all__ = ["ColumnInfo", "ModelInfo", "QueryResult", "RunInfo", "Warehouse", "open"]
 
@@ -204,7 +204,7 @@ class Warehouse:
         What the warehouse holds under the run's own settings is `ratings.elo`. Raises `UsageError` when no run has the
         tag.
         """
-        from debatebench.game_reading import read_games
+        from debatebench.query.rated_games import read_games
         from debatebench.stats.elo import elo_ratings
 
         with sql_errors():
@@ -248,13 +248,13 @@ class Warehouse:
         For `schema.model`, the SQL models and landed tables that it reads. It is worked out from the SQL files, those
         of the workspace over the packaged ones. Raises `UsageError` for a name that is not there.
         """
-        from debatebench.transform.lineage import column_lineage
+        from debatebench.transform.lineage.column_lineage import column_lineage
 
         return column_lineage(self._project, name)
 
     @cached_property
     def _builds(self) -> dict[str, BuiltModel]:
-        from debatebench.transform.state import read_builds
+        from debatebench.transform.build_state import read_builds
 
         with sql_errors():
             return read_builds(self.connection)
@@ -262,7 +262,7 @@ class Warehouse:
     @cached_property
     def _project(self) -> Project:
         """The SQL models of the workspace that the file lies in, else the packaged ones."""
-        from debatebench.transform.parsed import recall_parsed
+        from debatebench.transform.parse_cache import recall_parsed
         from debatebench.transform.project import load_models
 
         with sql_errors():
@@ -274,7 +274,7 @@ class Warehouse:
 
 
 def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None) -> ModelInfo:
-    from debatebench.transform.versions import is_prerelease
+    from debatebench.transform.model_versions import is_prerelease
 
     described = {column.name.lower(): column.description for column in model.properties.columns} if model else {}
     return ModelInfo(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import duckdb
 
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.project import load_models
-from debatebench.warehouse import update_warehouse
-from debatebench.workspace import Workspace
+from debatebench.warehouse.update import update_warehouse
 
 NOON = datetime(2026, 1, 1, 12)
 

@@ -11,10 +11,9 @@ from typing import Any
 from built_warehouse import begin_built
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH
 
-from debatebench.importers.store import add_import
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.publish import publishing
-from debatebench.records import (
+from debatebench.landing.importers.store import add_import
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import (
     Call,
     Debate,
     Debater,
@@ -29,10 +28,11 @@ from debatebench.records import (
     Turn,
     Verdict,
 )
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
 from debatebench.transform.project import load_models
-from debatebench.warehouse import update_warehouse
-from debatebench.workspace import Workspace
+from debatebench.warehouse.publish import publishing
+from debatebench.warehouse.update import update_warehouse
 
 NOON = datetime(2026, 1, 1, 12)
 IMPORTS = {"original": ("debatebench", ORIGINAL), "flow": ("debateflow", DEBATEFLOW), "bp": ("panelbench", PANELBENCH)}

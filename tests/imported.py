@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from debatebench.importers import IMPORTERS, BadRecord, Imported
-from debatebench.importers.store import read_import
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.records import Record
-from debatebench.workspace import Workspace
+from debatebench.landing.importers import IMPORTERS, BadRecord, Imported
+from debatebench.landing.importers.store import read_import
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import Record
+from debatebench.shared.workspace import Workspace
 
 FIXTURES = Path(__file__).resolve().parent / "data" / "imports"
 ORIGINAL = FIXTURES / "original" / "debates.jsonl"

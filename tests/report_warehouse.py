@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 from built_warehouse import empty_and_built
 
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.records import (
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import (
     Annotation,
     Debate,
     Debater,
@@ -26,9 +26,9 @@ from debatebench.records import (
     Verdict,
     Weakness,
 )
+from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import load_models
-from debatebench.workspace import packaged
 
 NOON = datetime(2026, 1, 1, 12)
 DIMENSIONS = ("logic", "clarity")

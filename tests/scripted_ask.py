@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from debatebench.calls import Answer, CallFailedError, Step, call_id_of
-from debatebench.config_types import Config, DimensionConfig, ModelConfig, Round, TopicConfig
-from debatebench.prompts import DEBATER_PLACEHOLDERS, JUDGE_PLACEHOLDERS, PromptSet
+from debatebench.config.prompts import DEBATER_PLACEHOLDERS, JUDGE_PLACEHOLDERS, PromptSet
+from debatebench.config.types import Config, DimensionConfig, ModelConfig, Round, TopicConfig
+from debatebench.plan.schedule import Plan, PlanOptions, make_plan
+from debatebench.play.calls import Answer, CallFailedError, Step, call_id_of
 from debatebench.providers.base import Completion, FailureKind, Request
-from debatebench.schedule import Plan, PlanOptions, make_plan
 
 START = datetime(2026, 1, 1, 12, 0, 0)
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import duckdb
 
-from debatebench.records import TABLES, column_types
+from debatebench.shared.records import TABLES, column_types
 from debatebench.transform.project import Project, load_models
 
 STAGING = {

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debatebench import udfs
+from debatebench.stats import sql as udfs
 from debatebench.stats.agreement import (
     Agreement,
     agreement,

@@ -16,7 +16,7 @@ import pytest
 from two_runs import two_runs
 
 import debatebench as db
-from debatebench.errors import BusyError, DamagedDataError, UsageError
+from debatebench.shared.errors import BusyError, DamagedDataError, UsageError
 
 __all__ = ["two_runs"]
 

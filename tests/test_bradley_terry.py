@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debatebench import udfs
+from debatebench.stats import sql as udfs
 from debatebench.stats.bradley_terry import (
     ELO_PER_LOG_STRENGTH,
     Games,

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
 
-from debatebench.budget import Ledger, Spending, largest_cost
-from debatebench.config import ModelConfig, Pricing
-from debatebench.journal import read_journal
-from debatebench.progress import Pace, Progress, write_progress
+from debatebench.config.load import ModelConfig, Pricing
+from debatebench.journal.journal import read_journal
+from debatebench.play.budget import Ledger, Spending, largest_cost
+from debatebench.play.progress import Pace, Progress, write_progress
 from debatebench.providers.base import Message, Request
-from debatebench.providers.model_catalogue import parse_catalogue
-from debatebench.records import Call
+from debatebench.providers.served_models import parse_catalogue
+from debatebench.shared.records import Call
 
 PRICED = ModelConfig(
     id="m", provider="http", model="m", pricing=Pricing(prompt=Decimal("0.001"), completion=Decimal("0.002"))
@@ -110,7 +110,7 @@ def test_unknown_money_is_never_told_as_nothing():
 
 @given(st.lists(st.tuples(st.sampled_from(["answered", "ambiguous", "retried"]), st.booleans()), max_size=30))
 def test_the_ledger_of_a_resumed_run_is_that_of_the_run_itself(attempts: list[tuple[str, bool]]):
-    from debatebench.budget import settle_rows
+    from debatebench.play.budget import settle_rows
 
     live, resumed = Ledger(), Ledger()
     for number, (status_, is_priced) in enumerate(attempts):

@@ -31,8 +31,10 @@ from fake_provider import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.asking import seed_of, short_hash
-from debatebench.calls import (
+from debatebench.config.load import ModelConfig, Pricing
+from debatebench.config.types import DimensionConfig
+from debatebench.journal.journal import Journal, read_journal
+from debatebench.play.calls import (
     Answer,
     CallFailedError,
     DurableCalls,
@@ -42,17 +44,15 @@ from debatebench.calls import (
     call_id_of,
     cost_of,
 )
-from debatebench.config import ModelConfig, Pricing
-from debatebench.config_types import DimensionConfig
-from debatebench.errors import DebatebenchError
-from debatebench.journal import Journal, read_journal
-from debatebench.judges.direct import verdict_schema
-from debatebench.pacing import Pacing
-from debatebench.progress import Progress
+from debatebench.play.judges.direct import verdict_schema
+from debatebench.play.pacing import Pacing
+from debatebench.play.progress import Progress
+from debatebench.play.requests import seed_of, short_hash
+from debatebench.play.resume import Resume
 from debatebench.providers import make_provider
 from debatebench.providers.base import Completion, FailureKind, Message, Request
-from debatebench.records import Call
-from debatebench.resume import Resume
+from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.records import Call
 
 CANARY = "sk-canary-0123456789abcdef"
 STEP = Step("d1", "turn:0", "turn")

@@ -20,18 +20,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_warehouse import NOON, annotated, make_warehouse, tournament
 
-from debatebench.comparison import Comparison, Subject, compare, find_subject
-from debatebench.config import load_config, load_judges, load_models, load_topics
-from debatebench.config_types import Config, ModelConfig, Pricing, Round, TopicConfig
-from debatebench.errors import UsageError
-from debatebench.gate import Limits, gate
-from debatebench.prompts import PromptSet, load_prompts
-from debatebench.query import open_for_reading, run_query
-from debatebench.records import Record, Run
-from debatebench.report.site import build_site
-from debatebench.schedule import Plan, PlanOptions, make_plan, run_records
-from debatebench.tables import render
-from debatebench.workspace import Workspace, packaged
+from debatebench.config.load import load_config, load_judges, load_models, load_topics
+from debatebench.config.prompts import PromptSet, load_prompts
+from debatebench.config.types import Config, ModelConfig, Pricing, Round, TopicConfig
+from debatebench.output.report.site import build_site
+from debatebench.plan.schedule import Plan, PlanOptions, make_plan, run_records
+from debatebench.query.comparison import Comparison, Subject, compare, find_subject
+from debatebench.query.gate import Limits, gate
+from debatebench.query.safe_query import open_for_reading, run_query
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import Record, Run
+from debatebench.shared.result_formats import render
+from debatebench.shared.workspace import Workspace, packaged
 
 T_5 = 2.570581836  # Student's t, 97.5 %, 5 degrees of freedom
 

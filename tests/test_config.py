@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from debatebench.config import (
+from debatebench.config.load import (
     Config,
     Limits,
     ModelConfig,
@@ -22,9 +22,9 @@ from debatebench.config import (
     load_quick_test,
     load_topics,
 )
-from debatebench.config_files import LARGEST_FILE
-from debatebench.errors import ConfigError
-from debatebench.workspace import packaged
+from debatebench.config.setting import LARGEST_FILE
+from debatebench.shared.errors import ConfigError
+from debatebench.shared.workspace import packaged
 
 LEAST = """\
 debate:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_plan, told
 
-from debatebench.calls import CallFailedError, Step
-from debatebench.config_types import ModelConfig, Pricing, Round
-from debatebench.debate import clean_speech, play_debate
+from debatebench.config.transcript_layout import read_transcript
+from debatebench.config.types import ModelConfig, Pricing, Round
+from debatebench.plan.schedule import Plan
+from debatebench.play.calls import CallFailedError, Step
+from debatebench.play.debate import clean_speech, play_debate
 from debatebench.providers.base import FailureKind
-from debatebench.records import Turn
-from debatebench.schedule import Plan
-from debatebench.transcript_layout import read_transcript
+from debatebench.shared.records import Turn
 
 
 def play(plan: Plan, ask: ScriptedAsk, turns: list[Turn] | None = None) -> list[Turn]:

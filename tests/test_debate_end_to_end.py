@@ -12,20 +12,20 @@ import pytest
 from fake_provider import FakeProvider, Received, answer
 from scripted_ask import tiny_plan
 
-from debatebench.calls import DurableCalls, RetryPolicy
-from debatebench.config import load_config, load_judges, load_models, load_topics
-from debatebench.config_types import ModelConfig
-from debatebench.debate import play_debate
-from debatebench.journal import Journal
-from debatebench.judges.panel import judge_debate
-from debatebench.pacing import Pacing
-from debatebench.progress import Progress
-from debatebench.prompts import load_prompts
+from debatebench.config.load import load_config, load_judges, load_models, load_topics
+from debatebench.config.prompts import load_prompts
+from debatebench.config.types import ModelConfig
+from debatebench.journal.journal import Journal
+from debatebench.plan.schedule import Plan, PlanOptions, make_plan
+from debatebench.play.calls import DurableCalls, RetryPolicy
+from debatebench.play.debate import play_debate
+from debatebench.play.judges.panel import judge_debate
+from debatebench.play.pacing import Pacing
+from debatebench.play.progress import Progress
+from debatebench.play.resume import Resume
 from debatebench.providers import make_provider
-from debatebench.records import Turn, Verdict
-from debatebench.resume import Resume
-from debatebench.schedule import Plan, PlanOptions, make_plan
-from debatebench.workspace import Workspace
+from debatebench.shared.records import Turn, Verdict
+from debatebench.shared.workspace import Workspace
 
 NOW = datetime(2026, 1, 1)
 Played = dict[str, tuple[list[Turn], list[Verdict]]]

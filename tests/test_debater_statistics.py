@@ -14,12 +14,12 @@ import duckdb
 import pytest
 from scipy import stats as oracle
 
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
+from debatebench.shared.workspace import packaged
 from debatebench.stats import power, significance
 from debatebench.transform.build import build
 from debatebench.transform.project import load_models
-from debatebench.workspace import packaged
 
 MODELS = (
     "debater_topics",

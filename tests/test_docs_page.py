@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sql_project import STAGING, write_project
 
-from debatebench.errors import ConfigError, UsageError
-from debatebench.records import TABLES
-from debatebench.transform.docs_page import render_docs, write_docs
-from debatebench.transform.graph_layout import layered_layout
+from debatebench.output.docs.graph_layout import layered_layout
+from debatebench.output.docs.page import render_docs, write_docs
+from debatebench.shared.errors import ConfigError, UsageError
+from debatebench.shared.records import TABLES
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.project import Project, load_models
-from debatebench.workspace import Workspace
 
 TODAY = date(2026, 6, 1)
 VOID = {"meta", "input", "br", "hr", "link", "img"}

@@ -15,11 +15,11 @@ from imported import ORIGINAL
 from test_runner import start, wait_until_asked
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
 
-from debatebench.doctor import examine, salvage
-from debatebench.importers.store import add_import
-from debatebench.journal import all_lines, read_journal
-from debatebench.reparsing import reparse_run
-from debatebench.workspace import Workspace
+from debatebench.journal.journal import all_lines, read_journal
+from debatebench.landing.importers.store import add_import
+from debatebench.play.reparsing import reparse_run
+from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.doctor import examine, salvage
 
 
 def journal_of(root: Path) -> Path:
@@ -217,8 +217,8 @@ def test_a_sound_journal_is_not_salvaged(whole: Path):
 @pytest.fixture
 def strict_then_lenient(monkeypatch: pytest.MonkeyPatch):
     """A parser of tomorrow that accepts scores in words, which that of today refuses."""
-    from debatebench import reparsing
-    from debatebench.judges.parsing import parse_verdict
+    from debatebench.play import reparsing
+    from debatebench.play.judges.parsing import parse_verdict
 
     def lenient(text: str, dimensions: object, declares_winner: bool):
         return parse_verdict(text.replace('"seven"', "7"), dimensions, declares_winner)
@@ -273,8 +273,8 @@ def test_a_seat_that_was_filled_again_keeps_its_judge(tmp_path: Path, strict_the
 
 
 def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from debatebench import reparsing
-    from debatebench.judges.parsing import InvalidVerdictError
+    from debatebench.play import reparsing
+    from debatebench.play.judges.parsing import InvalidVerdictError
 
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server, judges=4)

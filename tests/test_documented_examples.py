@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from two_runs import two_runs
 
-from debatebench.query import parse_params, run_query
+from debatebench.query.safe_query import parse_params, run_query
 
 __all__ = ["two_runs"]
 

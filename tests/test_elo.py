@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench import udfs
+from debatebench.stats import sql as udfs
 from debatebench.stats.elo import elo_path, elo_ratings
 from debatebench.stats.elo_orders import elo_over_orders
 

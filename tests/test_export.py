@@ -16,12 +16,12 @@ from built_warehouse import stored
 from command_line import debatebench
 from exported import NOON, land, make_workspace
 
-from debatebench.errors import DebatebenchError, UsageError
-from debatebench.export import FORMATS, export
-from debatebench.export.manifest import read_manifest
+from debatebench.output.export import FORMATS, export
+from debatebench.output.export.manifest import read_manifest
+from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.workspace import Workspace
+from debatebench.transform.build_state import is_current
 from debatebench.transform.project import load_models
-from debatebench.transform.state import is_current
-from debatebench.workspace import Workspace
 
 RUNS = ("bp", "flow", "original", "played")
 

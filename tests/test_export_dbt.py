@@ -17,16 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sql_project import write_project
 
-from debatebench.export import export
-from debatebench.export.dbt_names import dbt_names
-from debatebench.export.dbt_project import _model_files, _project_file
-from debatebench.export.dbt_properties import properties_files, sources_file
-from debatebench.export.dbt_sql import dbt_sql, without_jinja
-from debatebench.export.dbt_tests import data_tests
-from debatebench.records import TABLES
-from debatebench.transform.generic_tests import parse_generic_test
+from debatebench.output.export import export
+from debatebench.output.export.dbt_names import dbt_names
+from debatebench.output.export.dbt_project import _model_files, _project_file
+from debatebench.output.export.dbt_properties import properties_files, sources_file
+from debatebench.output.export.dbt_sql import dbt_sql, without_jinja
+from debatebench.output.export.dbt_tests import data_tests
+from debatebench.shared.records import TABLES
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.project import Project, load_models
-from debatebench.workspace import Workspace
+from debatebench.transform.testing.generic_tests import parse_generic_test
 
 PROJECT = load_models(Workspace(Path("nowhere")).files("sql", "**/*"))
 NAMES = dbt_names(PROJECT.models)

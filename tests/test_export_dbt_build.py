@@ -17,11 +17,11 @@ from command_line import debatebench
 from conftest import REPOSITORY
 from exported import IMPORTS, make_workspace
 
-from debatebench.export import export
-from debatebench.export.dbt_names import dbt_names
-from debatebench.export.duckdb_file import DATABASE
+from debatebench.output.export import export
+from debatebench.output.export.dbt_names import dbt_names
+from debatebench.output.export.duckdb_file import DATABASE
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.project import Project, load_models
-from debatebench.workspace import Workspace
 
 DBT = os.environ.get("DEBATEBENCH_DBT")
 GOLDEN = REPOSITORY.parent / "shared" / "data" / "debatebench-v0" / "golden" / "debates.jsonl"

@@ -14,7 +14,7 @@ from command_line import debatebench_here
 from conftest import REPOSITORY
 from exported import land
 
-from debatebench.workspace import Workspace
+from debatebench.shared.workspace import Workspace
 
 PAGE = REPOSITORY / "docs" / "exporting.md"
 # What other tools do is tested by `make test-dbt`.

@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from imported import ORIGINAL
 
-from debatebench.errors import UsageError
-from debatebench.export import export
-from debatebench.export.original_record import original_record
-from debatebench.importers import IMPORTERS
-from debatebench.importers.base import Imported
-from debatebench.importers.store import add_import
-from debatebench.records import TABLES, Debate, Turn, Verdict
-from debatebench.warehouse import update_warehouse
-from debatebench.workspace import Workspace
+from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers.base import Imported
+from debatebench.landing.importers.store import add_import
+from debatebench.output.export import export
+from debatebench.output.export.original_record import original_record
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import TABLES, Debate, Turn, Verdict
+from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.update import update_warehouse
 
 
 @pytest.fixture(scope="module")

@@ -49,20 +49,20 @@ from fake_provider import (
 from test_calls import CANARY, Session
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 
-from debatebench.budget import Spending
-from debatebench.calls import Answer, CallFailedError, RetryPolicy, RunStoppedError
-from debatebench.config import load_config, load_judges, load_models, load_topics
-from debatebench.errors import DebatebenchError
-from debatebench.journal import read_journal
-from debatebench.journal_landing import journal_records
-from debatebench.progress import Progress
-from debatebench.prompts import load_prompts
+from debatebench.config.load import load_config, load_judges, load_models, load_topics
+from debatebench.config.prompts import load_prompts
+from debatebench.journal.journal import read_journal
+from debatebench.landing.journal_records import journal_records
+from debatebench.plan.schedule import PlanOptions, make_plan
+from debatebench.play.budget import Spending
+from debatebench.play.calls import Answer, CallFailedError, RetryPolicy, RunStoppedError
+from debatebench.play.progress import Progress
+from debatebench.play.runner import RunReport, RunSettings, play_run
 from debatebench.providers.base import FailureKind
 from debatebench.providers.openai_compatible import OpenAICompatible
-from debatebench.records import Call, Debate, Turn, Verdict
-from debatebench.runner import RunReport, RunSettings, play_run
-from debatebench.schedule import PlanOptions, make_plan
-from debatebench.workspace import Workspace
+from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.records import Call, Debate, Turn, Verdict
+from debatebench.shared.workspace import Workspace
 
 TESTS = Path(__file__).resolve().parent
 NOW = datetime(2026, 1, 1)
@@ -534,7 +534,7 @@ def test_a_judges_answer(judged: dict[str, Verdict], row: str, text: str, is_val
 def test_hostile_characters_of_a_judge_go_through_journal_and_landing(tmp_path: Path):
     import duckdb
 
-    from debatebench.landing import create_raw_tables, land_records
+    from debatebench.landing.land import create_raw_tables, land_records
 
     hostile = "\ud800 \x00 \u202e <script>"
 
@@ -587,7 +587,7 @@ def die_at_sync(number: int, *, before: bool) -> str:
         f"def die():\n    count[0] += 1\n    count[0] == {number} and os.kill(os.getpid(), signal.SIGKILL)\n"
         f"def hooked(fd):\n    {order}\n"
         "os.fdatasync = hooked\n"
-        "from debatebench import journal\n"
+        "from debatebench.journal import journal\n"
         "journal._GATHERING_S = journal._LONG_GATHERING_S = 0"
     )
 
@@ -696,7 +696,7 @@ def test_a_run_that_was_stopped_says_so_without_the_key(tmp_path: Path):
 
 def test_whatever_waits_for_money_leaves_when_the_run_stops(tmp_path: Path):
     """Two calls do not fit the limit together; the first is refused its key, and the second must not wait for ever."""
-    from debatebench.calls import DurableCalls, Step
+    from debatebench.play.calls import DurableCalls, Step
     from debatebench.providers.base import Message, Request
 
     with FakeProvider([status(401)]) as server:

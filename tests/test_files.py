@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from debatebench.files import make_folder, write_atomically
+from debatebench.shared.files import make_folder, write_atomically
 
 
 def test_a_file_is_the_old_one_or_the_new_one(tmp_path: Path):

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 from command_line import debatebench, debatebench_here
 
-from debatebench.freshness import build_is_current, note_current
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.project import load_models
-from debatebench.workspace import Workspace
+from debatebench.warehouse.up_to_date import build_is_current, note_current
 
 
 @pytest.fixture

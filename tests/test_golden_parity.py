@@ -10,13 +10,13 @@ import duckdb
 import pytest
 from built_warehouse import store_views
 
-from debatebench.importers.store import add_import, read_import
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.summaries import SUMMARIES, ratings_json, write_summaries
+from debatebench.landing.importers.store import add_import, read_import
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
-from debatebench.transform.data_tests import run_data_tests
 from debatebench.transform.project import Project, load_models
-from debatebench.workspace import Workspace
+from debatebench.transform.testing.data_tests import run_data_tests
 
 # The golden run twice and two other formats, so that whatever leaks from one tag into another shows.
 IMPORTS = {

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from imported import ORIGINAL, bad_records, counts, landed, only, rows, units
 
-from debatebench.importers.store import add_import
-from debatebench.records import Debate, Dimension, Participant, Topic, Turn, Verdict
-from debatebench.workspace import Workspace
+from debatebench.landing.importers.store import add_import
+from debatebench.shared.records import Debate, Dimension, Participant, Topic, Turn, Verdict
+from debatebench.shared.workspace import Workspace
 
 FULL, OLD, SELF_PLAY = (json.loads(line) for line in ORIGINAL.read_text(encoding="utf-8").splitlines())
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from imported import DEBATEFLOW, bad_records, counts, landed, only, rows, units
 
-from debatebench.importers.store import add_import
-from debatebench.records import Annotation, Debate, Debater, Topic, Turn, Weakness
-from debatebench.workspace import Workspace
+from debatebench.landing.importers.store import add_import
+from debatebench.shared.records import Annotation, Debate, Debater, Topic, Turn, Weakness
+from debatebench.shared.workspace import Workspace
 
 DIMENSIONS = [
     "clash_engagement",

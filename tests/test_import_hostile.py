@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, bad_records, landed, only, rows
 
-from debatebench.errors import DamagedDataError
-from debatebench.importers import IMPORTERS, BadRecord
-from debatebench.importers.base import BadSourceError
-from debatebench.importers.store import add_import
-from debatebench.importers.strict_json import LARGEST_RECORD, parse_json
-from debatebench.importers.strict_yaml import parse_yaml
-from debatebench.records import Turn
-from debatebench.workspace import Workspace
+from debatebench.landing.importers import IMPORTERS, BadRecord
+from debatebench.landing.importers.base import BadSourceError
+from debatebench.landing.importers.store import add_import
+from debatebench.landing.importers.strict_json import LARGEST_RECORD, parse_json
+from debatebench.landing.importers.strict_yaml import parse_yaml
+from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.records import Turn
+from debatebench.shared.workspace import Workspace
 
 FULL = json.loads(ORIGINAL.read_text(encoding="utf-8").splitlines()[0])
 

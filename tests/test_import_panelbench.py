@@ -11,9 +11,9 @@ import pytest
 import yaml
 from imported import PANELBENCH, bad_records, counts, landed, only, rows, units
 
-from debatebench.importers.store import add_import
-from debatebench.records import Debate, Gold, Participant, Topic, Turn
-from debatebench.workspace import Workspace
+from debatebench.landing.importers.store import add_import
+from debatebench.shared.records import Debate, Gold, Participant, Topic, Turn
+from debatebench.shared.workspace import Workspace
 
 BP_SPEAKERS = {"OG": "pro", "CG": "pro", "OO": "con", "CO": "con"}
 

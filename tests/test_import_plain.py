@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from imported import ORIGINAL
 from plain import PLAIN, changed, line_of, mutated_debates
 
-from debatebench.importers import IMPORTERS, BadRecord, Imported
-from debatebench.importers.base import Unit
-from debatebench.importers.debatebench import _read_debate
-from debatebench.importers.plain_debates import LARGEST_PLAIN_LINE, Outline, plain_debate, plain_outline
-from debatebench.importers.plain_scan import look
-from debatebench.records import Topic
+from debatebench.landing.importers import IMPORTERS, BadRecord, Imported
+from debatebench.landing.importers.base import Unit
+from debatebench.landing.importers.debatebench import _read_debate
+from debatebench.landing.importers.plain_debates import LARGEST_PLAIN_LINE, Outline, plain_debate, plain_outline
+from debatebench.landing.importers.plain_scan import look
+from debatebench.shared.records import Topic
 
 
 def strictly(line: bytes) -> Imported:
@@ -225,8 +225,7 @@ def test_small_files_can_be_halved_too(tmp_path: Path, content: bytes):
 
 
 def test_the_second_process_loads_no_more_than_it_looks_with():
-    program = (
-        "import sys, debatebench.importers.plain_scan; print(*{'pydantic', 'duckdb', 'numpy'} & sys.modules.keys())"
-    )
+    loads = "import sys, debatebench.landing.importers.plain_scan\n"
+    program = loads + "print(*{'pydantic', 'duckdb', 'numpy'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from imported import ORIGINAL
 from plain import PLAIN, changed, line_of, mutated_debates
 
-from debatebench.errors import DamagedDataError
-from debatebench.importers.manifest import Manifest, kept_manifest
-from debatebench.importers.plain_debates import plain_debate
-from debatebench.importers.plain_landing import land_import
-from debatebench.importers.store import add_import, read_import
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.records import TABLES
-from debatebench.workspace import Workspace
+from debatebench.landing.importers.manifest import Manifest, kept_manifest
+from debatebench.landing.importers.plain_debates import plain_debate
+from debatebench.landing.importers.plain_landing import land_import
+from debatebench.landing.importers.store import add_import, read_import
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.records import TABLES
+from debatebench.shared.workspace import Workspace
 
 Rows = dict[str, list[tuple[Any, ...]]]
 

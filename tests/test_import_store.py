@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, counts, landed, only
 
-from debatebench.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
-from debatebench.importers.store import add_import, read_import
-from debatebench.records import Debate, Run, Topic
-from debatebench.workspace import Workspace, init_workspace
+from debatebench.landing.importers.store import add_import, read_import
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.records import Debate, Run, Topic
+from debatebench.shared.workspace import Workspace, init_workspace
 
 FULL, OLD, SELF_PLAY = (json.loads(line) for line in ORIGINAL.read_text(encoding="utf-8").splitlines())
 

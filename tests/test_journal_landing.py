@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from command_line import debatebench
 
-from debatebench.errors import DamagedDataError
-from debatebench.journal import Journal, read_journal
-from debatebench.journal_landing import journal_records, journal_rows
-from debatebench.records import Call, Record
-from debatebench.resume import Resume
+from debatebench.journal.journal import Journal, read_journal
+from debatebench.landing.journal_records import journal_records, journal_rows
+from debatebench.play.resume import Resume
+from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.records import Call, Record
 
 JOURNALS = Path(__file__).parent / "data" / "journals"
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.json_bytes import from_json, quoted, to_json
 from debatebench.providers.base import Message, Request
+from debatebench.shared.json_bytes import from_json, quoted, to_json
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 ANY_VALUE = st.recursive(

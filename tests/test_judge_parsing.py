@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debatebench.config_types import DimensionConfig
-from debatebench.judges.parsing import InvalidVerdictError, ParsedVerdict, json_objects, parse_verdict
-from debatebench.thinking import strip_thinking
+from debatebench.config.types import DimensionConfig
+from debatebench.play.judges.parsing import InvalidVerdictError, ParsedVerdict, json_objects, parse_verdict
+from debatebench.play.thinking import strip_thinking
 
 DIMENSIONS = {
     "clarity": DimensionConfig(min=1, max=10),

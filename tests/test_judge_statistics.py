@@ -15,8 +15,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Turn, Verdict
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Turn, Verdict
+from debatebench.shared.workspace import packaged
 from debatebench.stats.agreement import agreement, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha_interval
 from debatebench.stats.bias import mirrored_pairs, verbosity
 from debatebench.stats.distributions import t_quantile
@@ -24,7 +25,6 @@ from debatebench.stats.jackknife import jackknife
 from debatebench.stats.significance import sign_test, wilson_interval
 from debatebench.transform.build import build
 from debatebench.transform.project import load_models
-from debatebench.workspace import packaged
 
 Biases = dict[tuple[str, str], dict[str, Any]]
 Mirrored = dict[str, dict[str, Any]]

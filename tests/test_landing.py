@@ -13,9 +13,9 @@ import duckdb
 import pytest
 from pydantic import ValidationError
 
-from debatebench.errors import DamagedDataError
-from debatebench.landing import create_raw_tables, land_records, landed_tags, outdated_tables
-from debatebench.records import TABLES, Record, Run, Score, Topic, Turn, Verdict, clean_text, column_types
+from debatebench.landing.land import create_raw_tables, land_records, landed_tags, outdated_tables
+from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.records import TABLES, Record, Run, Score, Topic, Turn, Verdict, clean_text, column_types
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from sql_project import write_project
 
-from debatebench.errors import UsageError
-from debatebench.transform.lineage import Lineage, LineageNode, column_lineage
-from debatebench.transform.lineage_text import lineage_json, lineage_mermaid, lineage_text
+from debatebench.shared.errors import UsageError
+from debatebench.shared.workspace import Workspace
+from debatebench.transform.lineage.column_lineage import Lineage, LineageNode, column_lineage
+from debatebench.transform.lineage.formats import lineage_json, lineage_mermaid, lineage_text
 from debatebench.transform.project import Project, load_models
-from debatebench.workspace import Workspace
 
 FILES = {
     "staging/stg_verdicts.sql": """

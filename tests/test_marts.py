@@ -19,9 +19,10 @@ import duckdb
 import pytest
 from built_warehouse import store_views
 
-from debatebench.errors import DebatebenchError, UsageError
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.records import (
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
+from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.records import (
     Call,
     Debate,
     Debater,
@@ -35,14 +36,13 @@ from debatebench.records import (
     Turn,
     Verdict,
 )
-from debatebench.summaries import SUMMARIES, ratings_json, write_summaries
+from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.data_tests import run_data_tests
-from debatebench.transform.generic_tests import Unique, UniqueCombinationOfColumns
 from debatebench.transform.project import Project, load_models
 from debatebench.transform.sql_model import SqlModel
-from debatebench.transform.unit_tests import run_unit_tests
-from debatebench.workspace import packaged
+from debatebench.transform.testing.data_tests import run_data_tests
+from debatebench.transform.testing.generic_tests import Unique, UniqueCombinationOfColumns
+from debatebench.transform.testing.unit_tests import run_unit_tests
 
 NOON = datetime(2026, 1, 1, 12)
 # Their rows stand in the SQL and are the same in every warehouse.

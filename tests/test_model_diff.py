@@ -12,15 +12,15 @@ import duckdb
 import pytest
 from sql_project import STAGING, raw_database, write_project
 
-from debatebench.errors import UsageError
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.records import Debate, Debater, Record, Run, Score, Verdict
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.row_diff import ChangedRow, RunCounts, ValueChange
+from debatebench.query.version_diff import ModelDiff, diff_model
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import Debate, Debater, Record, Run, Score, Verdict
+from debatebench.shared.workspace import Workspace, packaged
 from debatebench.transform.build import build
-from debatebench.transform.model_diff import ModelDiff, diff_model
+from debatebench.transform.model_versions import is_prerelease, reading_warnings, remarks, versions_of
 from debatebench.transform.project import Project, load_models
-from debatebench.transform.row_diff import ChangedRow, RunCounts, ValueChange
-from debatebench.transform.versions import is_prerelease, reading_warnings, remarks, versions_of
-from debatebench.workspace import Workspace, packaged
 
 NOON = datetime(2026, 1, 1, 12)
 S = "staging.stg_debates"

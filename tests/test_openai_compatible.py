@@ -26,8 +26,7 @@ from fake_provider import FakeProvider, answer, error_in_200, status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.config import ModelConfig
-from debatebench.errors import UsageError
+from debatebench.config.load import ModelConfig
 from debatebench.providers import KNOWN, is_simulated, make_provider, provider_key, transport
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
 from debatebench.providers.endpoints import PROFILES, completions_url, proxy_for
@@ -36,6 +35,7 @@ from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.redaction import excerpt, without_keys, without_keys_in_bytes
 from debatebench.providers.retry_after import retry_after_s
 from debatebench.providers.transport import Arrived
+from debatebench.shared.errors import UsageError
 
 CANARY = "sk-or-v1-canary0123456789abcdef"
 REQUEST = Request("fake/model", (Message("system", "Be brief."), Message("user", "Hello?")), temperature=0.5)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from virtual_time import in_virtual_time, now
 
-from debatebench.config_types import Limits, ModelConfig
-from debatebench.pacing import Admission, Pacing, estimated_tokens
+from debatebench.config.types import Limits, ModelConfig
+from debatebench.play.pacing import Admission, Pacing, estimated_tokens
 from debatebench.providers.base import Message, Request
 
 T = TypeVar("T")

@@ -13,17 +13,17 @@ from zlib import crc32
 import pytest
 from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_plan, told
 
-from debatebench.calls import RunStoppedError, Step
-from debatebench.config_types import DimensionConfig, Pricing
-from debatebench.errors import UsageError
-from debatebench.judges import make_judge
-from debatebench.judges.base import Seat
-from debatebench.judges.direct import verdict_schema
-from debatebench.judges.panel import judge_debate
+from debatebench.config.transcript_layout import read_transcript
+from debatebench.config.types import DimensionConfig, Pricing
+from debatebench.plan.schedule import Plan, replacement_judges
+from debatebench.play.calls import RunStoppedError, Step
+from debatebench.play.judges import make_judge
+from debatebench.play.judges.base import Seat
+from debatebench.play.judges.direct import verdict_schema
+from debatebench.play.judges.panel import judge_debate
 from debatebench.providers.base import FailureKind
-from debatebench.records import Turn, Verdict
-from debatebench.schedule import Plan, replacement_judges
-from debatebench.transcript_layout import read_transcript
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import Turn, Verdict
 
 SCORES = {"pro": {"clarity": 7, "clash": 4}, "con": {"clarity": 6, "clash": 5}}
 GOOD = json.dumps({"scores": SCORES})

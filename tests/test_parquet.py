@@ -12,9 +12,9 @@ from uuid import UUID
 import duckdb
 import pytest
 
-from debatebench.errors import DebatebenchError, UsageError
-from debatebench.parquet import write_parquet
-from debatebench.query import open_for_query, run_query
+from debatebench.query.parquet import write_parquet
+from debatebench.query.safe_query import open_for_query, run_query
+from debatebench.shared.errors import DebatebenchError, UsageError
 
 
 @pytest.fixture(scope="module")

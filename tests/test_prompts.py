@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debatebench.config import Config, DimensionConfig, ModelConfig, Round, load_config, load_judges
-from debatebench.errors import ConfigError
-from debatebench.prompts import (
+from debatebench.config.load import Config, DimensionConfig, ModelConfig, Round, load_config, load_judges
+from debatebench.config.prompts import (
     DEBATER_PLACEHOLDERS,
     JUDGE_PLACEHOLDERS,
     PromptSet,
@@ -23,8 +22,9 @@ from debatebench.prompts import (
     judge_values,
     load_prompts,
 )
-from debatebench.transcript_layout import END_LINE, read_transcript
-from debatebench.workspace import Workspace, packaged
+from debatebench.config.transcript_layout import END_LINE, read_transcript
+from debatebench.shared.errors import ConfigError
+from debatebench.shared.workspace import Workspace, packaged
 
 CONFIG = Config(
     language="de",

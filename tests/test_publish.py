@@ -14,8 +14,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from debatebench.errors import BusyError, DamagedDataError
-from debatebench.publish import publishing
+from debatebench.shared.errors import BusyError, DamagedDataError
+from debatebench.warehouse.publish import publishing
 
 
 def numbers(database: Path) -> list[int]:
@@ -57,7 +57,7 @@ def test_an_error_in_the_block_leaves_the_old_file_byte_for_byte(database: Path)
 def test_a_reader_keeps_its_snapshot_while_another_is_published(database: Path):
     reader = duckdb.connect(str(database), read_only=True)
     program = (
-        "import sys; from pathlib import Path; from debatebench.publish import publishing\n"
+        "import sys; from pathlib import Path; from debatebench.warehouse.publish import publishing\n"
         "with publishing(Path(sys.argv[1])) as con: con.execute('insert into numbers values (2)')"
     )
     subprocess.run([sys.executable, "-c", program, str(database)], check=True)
@@ -83,7 +83,7 @@ def test_a_publication_killed_at_any_moment_leaves_the_old_warehouse(database: P
     program = """
 import sys, time
 from pathlib import Path
-from debatebench.publish import publishing
+from debatebench.warehouse.publish import publishing
 with publishing(Path(sys.argv[1])) as con:
     con.execute("insert into numbers values (2)")
     con.execute("checkpoint")
@@ -262,8 +262,8 @@ def test_a_disk_that_refuses_is_one_sentence_and_changes_nothing(database: Path)
     program = """
 import resource, signal, sys
 from pathlib import Path
-from debatebench.errors import DebatebenchError
-from debatebench.publish import publishing
+from debatebench.shared.errors import DebatebenchError
+from debatebench.warehouse.publish import publishing
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 for limit in (1000, 2_000_000):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))

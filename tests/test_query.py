@@ -16,8 +16,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from debatebench.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
-from debatebench.query import open_for_query, parse_params, run_query
+from debatebench.query.safe_query import open_for_query, parse_params, run_query
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -410,7 +410,7 @@ def test_query_beyond_the_memory_limit_fails_in_one_sentence(warehouse: Path) ->
 
 def test_keyboard_interrupt_stays_one(warehouse: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from debatebench.query import run_query\n"
+        "import sys; from pathlib import Path; from debatebench.query.safe_query import run_query\n"
         "print('ready', flush=True)\n"
         f"database = Path({str(warehouse / 'debatebench.duckdb')!r})\n"
         "try: run_query(database, 'select count(*) from range(10000000000000)')\n"
@@ -499,7 +499,7 @@ def test_other_readers_are_no_hindrance(warehouse: Path) -> None:
 
 def test_query_imports_nothing_heavy_before_it_runs() -> None:
     code = (
-        "import sys; import debatebench.query, debatebench.tables\n"
+        "import sys; import debatebench.query.safe_query, debatebench.shared.result_formats\n"
         "print([m for m in ('duckdb', 'numpy', 'pydantic', 'sqlglot', 'jinja2') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)

@@ -23,11 +23,11 @@ import duckdb
 import pytest
 
 import debatebench as db
-from debatebench.errors import DebatebenchError, UsageError
-from debatebench.parquet import write_parquet
-from debatebench.query import open_for_query, run_query
-from debatebench.sql_prompt import run_lines
-from debatebench.sql_session import Settings, SqlSession
+from debatebench.cli.sql_prompt import run_lines
+from debatebench.cli.sql_session import Settings, SqlSession
+from debatebench.query.parquet import write_parquet
+from debatebench.query.safe_query import open_for_query, run_query
+from debatebench.shared.errors import DebatebenchError, UsageError
 
 CANARY = "canary-5d1f"
 
@@ -657,7 +657,7 @@ def test_memory_bomb_fails_and_the_process_lives(database: Path, tmp_path: Path,
 
 
 def test_rows_beyond_the_memory_for_them_end_the_query(con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("debatebench.query._MOST_BYTES", 50_000_000)
+    monkeypatch.setattr("debatebench.query.safe_query._MOST_BYTES", 50_000_000)
     with pytest.raises(DebatebenchError, match="more memory than it may use"):
         run_query(
             con, "select range, repeat('x', 1000) || range as t from range(100000000)", limit=None, timeout_s=None

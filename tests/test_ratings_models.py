@@ -14,12 +14,12 @@ import duckdb
 import pytest
 from command_line import debatebench
 
-from debatebench.landing import create_raw_tables, land_records
-from debatebench.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict
+from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.data_tests import run_data_tests
 from debatebench.transform.project import Project, load_models
-from debatebench.workspace import packaged
+from debatebench.transform.testing.data_tests import run_data_tests
 
 NOON = datetime(2026, 1, 1, 12)
 POINTS = {"p": ("7", "5"), "c": ("5", "7"), "t": ("6", "6")}

@@ -21,17 +21,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 
-from debatebench.errors import ConfigError, DebatebenchError, UsageError
-from debatebench.importers.store import add_import, read_import
-from debatebench.query import run_query
-from debatebench.records import Debate, Record, Run, Topic
-from debatebench.report.charts import chart
-from debatebench.report.colours import SCALES, contrast, ink_on, shade_colour
-from debatebench.report.folder import MANIFEST, replace_files
-from debatebench.report.html import format_values, guess_format, heading, script_json
-from debatebench.report.page import CHARTS, FORMATS, Column, Options, Section, load_pages
-from debatebench.report.site import build_site
-from debatebench.workspace import Workspace, packaged
+from debatebench.landing.importers.store import add_import, read_import
+from debatebench.output.report.charts import chart
+from debatebench.output.report.colours import SCALES, contrast, ink_on, shade_colour
+from debatebench.output.report.folder import MANIFEST, replace_files
+from debatebench.output.report.html import format_values, guess_format, heading, script_json
+from debatebench.output.report.page import CHARTS, FORMATS, Column, Options, Section, load_pages
+from debatebench.output.report.site import build_site
+from debatebench.query.safe_query import run_query
+from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
+from debatebench.shared.records import Debate, Record, Run, Topic
+from debatebench.shared.workspace import Workspace, packaged
 
 NOW = datetime(2026, 2, 3, 4, 5)
 DEBATERS = ("alpha", "beta", "gamma")

@@ -28,28 +28,28 @@ from scripted_ask import ScriptedAsk, tiny_config, tiny_plan
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 from two_runs import two_runs
 
-from debatebench.bans import Bans
-from debatebench.begun import plan_of_today, read_begun_plan
-from debatebench.calls import RetryPolicy
-from debatebench.cli.checking import stored_latencies
-from debatebench.cli.choices import refuse_contradictions
+from debatebench.cli.run_checks import stored_latencies
 from debatebench.cli.run_inputs import InputPaths, Inputs, load_inputs, planned
-from debatebench.cli.selecting import Talk, pick, select
-from debatebench.config_types import ModelConfig, Pricing, TopicConfig
-from debatebench.errors import InterruptedRunError, UsageError
-from debatebench.journal import Journal, events_of, read_journal
-from debatebench.journal_landing import journal_records
-from debatebench.judges.panel import judge_debate
-from debatebench.probe import check_judges, probe_members
-from debatebench.prompts import LibraryPrompt, load_prompts, prompt_library
+from debatebench.cli.run_options import refuse_contradictions
+from debatebench.cli.run_wizard import Talk, pick, select
+from debatebench.config.prompts import LibraryPrompt, load_prompts, prompt_library
+from debatebench.config.transcript_layout import in_order
+from debatebench.config.types import ModelConfig, Pricing, TopicConfig
+from debatebench.journal.journal import Journal, events_of, read_journal
+from debatebench.landing.journal_records import journal_records
+from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
+from debatebench.plan.schedule import Plan, PlanOptions, make_plan, plan_part
+from debatebench.plan.selection import parse_numbers
+from debatebench.plan.time_estimate import Latencies, estimate_time
+from debatebench.play.bans import Bans
+from debatebench.play.calls import RetryPolicy
+from debatebench.play.judges.panel import judge_debate
+from debatebench.play.probe import check_judges, probe_members
+from debatebench.play.runner import RunSettings, play_run
 from debatebench.providers.base import FailureKind
-from debatebench.records import Debater, ScheduledDebate, Turn, Verdict
-from debatebench.runner import RunSettings, play_run
-from debatebench.schedule import Plan, PlanOptions, make_plan, plan_part
-from debatebench.selection import parse_numbers
-from debatebench.time_estimate import Latencies, estimate_time
-from debatebench.transcript_layout import in_order
-from debatebench.workspace import Workspace, packaged
+from debatebench.shared.errors import InterruptedRunError, UsageError
+from debatebench.shared.records import Debater, ScheduledDebate, Turn, Verdict
+from debatebench.shared.workspace import Workspace, packaged
 
 __all__ = ["two_runs"]
 

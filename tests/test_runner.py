@@ -26,14 +26,14 @@ from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delaye
 from tournament import KEY, TOPICS, good_answers, is_judge, play, sometimes, verdict_text, write_workspace
 
 from debatebench import providers
-from debatebench.config import load_config, load_judges, load_models, load_topics
-from debatebench.journal import JOURNAL_FORMAT, Journal, read_journal
-from debatebench.prompts import load_prompts
+from debatebench.config.load import load_config, load_judges, load_models, load_topics
+from debatebench.config.prompts import load_prompts
+from debatebench.journal.journal import JOURNAL_FORMAT, Journal, read_journal
+from debatebench.plan.schedule import PlanOptions, make_plan
+from debatebench.play.runner import RunSettings, play_run
 from debatebench.providers.base import Reply, Request
-from debatebench.providers.simulated import Simulated
-from debatebench.runner import RunSettings, play_run
-from debatebench.schedule import PlanOptions, make_plan
-from debatebench.workspace import Workspace
+from debatebench.providers.simulated.provider import Simulated
+from debatebench.shared.workspace import Workspace
 
 DEBATES, CALLS = 12, 48
 # What may differ between two runs with the same answers: times, and attempts that gave none.

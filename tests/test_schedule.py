@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debatebench.config import (
+from debatebench.config.load import (
     Config,
     DimensionConfig,
     ModelConfig,
@@ -29,12 +29,12 @@ from debatebench.config import (
     load_models,
     load_topics,
 )
-from debatebench.errors import UsageError
-from debatebench.panels import PanelBalance, random_panel
-from debatebench.prompts import PromptSet, load_prompts
-from debatebench.records import Debater, Dimension, Judge, Run, ScheduledDebate, Topic
-from debatebench.schedule import Plan, PlanOptions, estimate, make_plan, replacement_judges, run_records
-from debatebench.workspace import Workspace, packaged
+from debatebench.config.prompts import PromptSet, load_prompts
+from debatebench.plan.panels import PanelBalance, random_panel
+from debatebench.plan.schedule import Plan, PlanOptions, estimate, make_plan, replacement_judges, run_records
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import Debater, Dimension, Judge, Run, ScheduledDebate, Topic
+from debatebench.shared.workspace import Workspace, packaged
 
 CONFIG = Config(
     benchmark_name="Bench",

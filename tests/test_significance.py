@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
-from debatebench import udfs
 from debatebench.stats import distributions, power, significance
+from debatebench.stats import sql as udfs
 
 counts = st.integers(0, 60)
 shares = st.floats(0, 1)

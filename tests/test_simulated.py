@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.config import DimensionConfig, ModelConfig, Pricing
-from debatebench.errors import UsageError
-from debatebench.judges.parsing import InvalidVerdictError, parse_verdict
+from debatebench.config.load import DimensionConfig, ModelConfig, Pricing
+from debatebench.config.transcript_layout import render_transcript
+from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
+from debatebench.play.thinking import strip_thinking
 from debatebench.providers import make_provider, provider_key
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
-from debatebench.providers.simulated import Simulated
-from debatebench.providers.simulated_judging import qualities_of
-from debatebench.providers.simulated_speech import WEAKNESSES, points_named
-from debatebench.records import Turn
-from debatebench.thinking import strip_thinking
-from debatebench.transcript_layout import render_transcript
+from debatebench.providers.simulated.judging import qualities_of
+from debatebench.providers.simulated.provider import Simulated
+from debatebench.providers.simulated.speech import WEAKNESSES, points_named
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import Turn
 
 MOTION = "Cities should close their centres to private cars."
 ROUNDS = [(side, stage) for stage in ("opening", "rebuttal", "closing") for side in ("pro", "con")]

@@ -14,9 +14,9 @@ import pytest
 from command_line import debatebench
 
 import debatebench as db
-from debatebench import udfs
-from debatebench.errors import DebatebenchError
-from debatebench.query import open_for_query, run_query
+from debatebench.query.safe_query import open_for_query, run_query
+from debatebench.shared.errors import DebatebenchError
+from debatebench.stats import sql as udfs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -113,7 +113,7 @@ def test_only_what_a_query_names_is_registered(con: duckdb.DuckDBPyConnection) -
 @pytest.mark.parametrize("sql", ["select 1", "select count(*) from marts.pairs", "select 'sign_test'"])
 def test_a_query_without_functions_loads_no_mathematics(root: Path, sql: str) -> None:
     program = (
-        "import sys; from pathlib import Path; from debatebench.query import run_query\n"
+        "import sys; from pathlib import Path; from debatebench.query.safe_query import run_query\n"
         f"run_query(Path({str(root / 'warehouse' / 'debatebench.duckdb')!r}), {sql!r})\n"
         "print([name for name in ('numpy', 'scipy') if name in sys.modules])"
     )

@@ -19,11 +19,11 @@ import pytest
 from command_line import debatebench
 from two_runs import two_runs
 
-from debatebench.catalogue import Relation
-from debatebench.completion import Completions
-from debatebench.errors import DebatebenchError, UsageError
-from debatebench.sql_prompt import history_file, run_lines
-from debatebench.sql_session import LeaveSession, Settings, SqlSession
+from debatebench.cli.sql_completion import Completions
+from debatebench.cli.sql_prompt import history_file, run_lines
+from debatebench.cli.sql_session import LeaveSession, Settings, SqlSession
+from debatebench.query.relations import Relation
+from debatebench.shared.errors import DebatebenchError, UsageError
 
 __all__ = ["two_runs"]
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.errors import UsageError
-from debatebench.tables import FORMATS, json_text, render, unique_names, visible
+from debatebench.shared.errors import UsageError
+from debatebench.shared.result_formats import FORMATS, json_text, render, unique_names, visible
 
 COLUMNS = ["model_id", "rating", "games", "win_rate", "cost_usd"]
 ROWS = [

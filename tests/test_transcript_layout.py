@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.records import Turn, clean_text
-from debatebench.transcript_layout import END_LINE, escape_speech, read_transcript, render_transcript
+from debatebench.config.transcript_layout import END_LINE, escape_speech, read_transcript, render_transcript
+from debatebench.shared.records import Turn, clean_text
 
 SIDES = st.sampled_from(["pro", "con"])
 STAGES = st.sampled_from(["opening", "rebuttal", "closing statement", "cross-examination | 2", "", "a] [PRO | b"])

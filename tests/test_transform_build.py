@@ -14,10 +14,10 @@ import duckdb
 import pytest
 from sql_project import STAGING, add_debates, raw_database, read_project, write_project
 
-from debatebench.errors import SqlModelError, UsageError
-from debatebench.publish import publishing
+from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.transform.build import BuildResult, build
-from debatebench.transform.state import is_current, read_builds
+from debatebench.transform.build_state import is_current, read_builds
+from debatebench.warehouse.publish import publishing
 
 FILES = STAGING | {
     "marts/winners_v1.sql": "select run_tag, debate_id, winner from staging.stg_debates",
@@ -446,7 +446,7 @@ def test_a_process_that_builds_ends_without_a_word_on_stderr(tmp_path: Path) -> 
 
 def test_a_refused_statement_leaves_nothing_on_stderr() -> None:
     code = (
-        "from pathlib import Path; from debatebench.errors import SqlModelError\n"
+        "from pathlib import Path; from debatebench.shared.errors import SqlModelError\n"
         "from debatebench.transform.sql_model import parse_query\n"
         "try: parse_query('vacuum marts.x', Path('x.sql'))\n"
         "except SqlModelError as error: print(error)"
@@ -474,7 +474,8 @@ def test_importing_the_engine_and_finding_nothing_to_do_loads_nothing_heavy(tmp_
 
 REBUILD = (
     "import sys; from pathlib import Path; import duckdb; from debatebench.transform.build import build\n"
-    "from debatebench.transform.parsed import recall_parsed; from debatebench.transform.project import load_models\n"
+    "from debatebench.transform.parse_cache import recall_parsed\n"
+    "from debatebench.transform.project import load_models\n"
     "root = Path(sys.argv[1]); files = {f.relative_to(root).as_posix(): f for f in root.rglob('*') if f.is_file()}\n"
     "con = duckdb.connect(sys.argv[2]); recall_parsed(con)\n"
     "print(len(build(con, load_models(files), full_refresh=True).built), 'sqlglot' in sys.modules)\n"

@@ -10,7 +10,7 @@ import pytest
 from sql_project import STAGING, raw_database, read_project, write_project
 
 from debatebench.transform.build import build
-from debatebench.transform.data_tests import TestResult, run_data_tests
+from debatebench.transform.testing.data_tests import TestResult, run_data_tests
 
 ROWS = """
     select * from (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sql_project import STAGING, write_project
 
-from debatebench.errors import UsageError
+from debatebench.shared.errors import UsageError
 from debatebench.transform.graph import select_models
 from debatebench.transform.sql_model import SqlModel
 

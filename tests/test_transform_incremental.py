@@ -12,13 +12,13 @@ from built_warehouse import NOON, begin_built
 from command_line import debatebench
 from sql_project import STAGING, add_debates, raw_database, read_project, write_project
 
-from debatebench.errors import SqlModelError
+from debatebench.shared.errors import SqlModelError
+from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
+from debatebench.transform.build_state import read_builds
 from debatebench.transform.incremental import changed_runs
 from debatebench.transform.project import load_models
-from debatebench.transform.state import read_builds
-from debatebench.warehouse import update_warehouse
-from debatebench.workspace import Workspace
+from debatebench.warehouse.update import update_warehouse
 
 COUNTS = """
     -- Winners by run.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sql_project import STAGING, write_project
 
-from debatebench.errors import SqlModelError
+from debatebench.shared.errors import SqlModelError
 
 VERSIONED = STAGING | {
     "marts/winners_v1.sql": "select run_tag, debate_id, winner from staging.stg_debates",

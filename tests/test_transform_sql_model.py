@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from debatebench.errors import SqlModelError
+from debatebench.shared.errors import SqlModelError
 from debatebench.transform.sql_model import Query, parse_query
 
 FILE = Path("sql/marts/example.sql")

@@ -8,8 +8,8 @@ from textwrap import indent
 import pytest
 from sql_project import STAGING, write_project
 
-from debatebench.transform.data_tests import TestResult
-from debatebench.transform.unit_tests import run_unit_tests
+from debatebench.transform.testing.data_tests import TestResult
+from debatebench.transform.testing.unit_tests import run_unit_tests
 
 MART = STAGING | {
     "marts/counts_v1.sql": """

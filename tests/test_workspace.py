@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from debatebench.config import load_config, load_topics
-from debatebench.errors import ConfigError, DebatebenchError, UsageError
-from debatebench.workspace import Workspace, check_run_tag, init_workspace, packaged
+from debatebench.config.load import load_config, load_topics
+from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
+from debatebench.shared.workspace import Workspace, check_run_tag, init_workspace, packaged
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 CONFIGS = [
@@ -102,7 +102,7 @@ def test_an_installed_package_brings_its_configuration_inside_itself(tmp_path: P
     shutil.copytree(REPOSITORY / "debatebench", package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(REPOSITORY / "configs", package / "packaged" / "configs")
     program = (
-        "from pathlib import Path; from debatebench.workspace import init_workspace; "
+        "from pathlib import Path; from debatebench.shared.workspace import init_workspace; "
         "print(len(init_workspace(Path('new'), False).written))"
     )
     environ = {**os.environ, "PYTHONPATH": str(package.parent)}

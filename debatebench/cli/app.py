@@ -12,10 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench import __version__
-from debatebench.cli import compare, configure, doctor, export, models, play, publish, query, show, warehouse
+from debatebench.cli import compare, doctor, export, query, show, warehouse
+from debatebench.cli import init as configure
+from debatebench.cli import report as publish
+from debatebench.cli import run as play
+from debatebench.cli import sql_models as models
 from debatebench.cli.common import note
-from debatebench.errors import DebatebenchError, InterruptedRunError
+from debatebench.shared.errors import DebatebenchError, InterruptedRunError
+from debatebench.shared.version import __version__
 
 __all__ = ["COMMANDS", "make_app", "run_app"]
 

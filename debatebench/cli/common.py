@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from debatebench.workspace import Workspace
+    from debatebench.shared.workspace import Workspace
 
 __all__ = ["Format", "FormatOption", "note", "now", "print_rows", "workspace_of"]
 
@@ -32,7 +32,7 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print the
 
 def workspace_of(context: typer.Context) -> Workspace:
     """The workspace that `--root` names."""
-    from debatebench.workspace import Workspace
+    from debatebench.shared.workspace import Workspace
 
     root: Path = context.obj
     return Workspace(root)
@@ -51,6 +51,6 @@ def note(text: str) -> None:
 
 def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], output: Format) -> None:
     """Print a result on stdout."""
-    from debatebench.tables import print_table
+    from debatebench.shared.result_formats import print_table
 
     print_table(columns, rows, output.value)

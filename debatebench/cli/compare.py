@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
-from debatebench.errors import RegressionError
+from debatebench.shared.errors import RegressionError
 
 if TYPE_CHECKING:
-    from debatebench.comparison import Comparison
-    from debatebench.gate import GateResult
+    from debatebench.query.comparison import Comparison
+    from debatebench.query.gate import GateResult
 
 __all__ = ["compare", "gate"]
 
@@ -83,8 +83,8 @@ def gate(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Fail with exit code 6 when the candidate is worse than the baseline, beyond a limit and beyond chance."""
-    from debatebench.gate import Limits
-    from debatebench.gate import gate as hold_against
+    from debatebench.query.gate import Limits
+    from debatebench.query.gate import gate as hold_against
 
     comparison = _comparison(context, baseline, candidate)
     limits = Limits(max_drop, max_win_rate_drop, max_score_drop, max_cost_increase, max_agreement_drop)
@@ -110,9 +110,9 @@ def gate(
 
 
 def _comparison(context: typer.Context, baseline: str, candidate: str) -> Comparison:
-    from debatebench.comparison import compare as compare_subjects
-    from debatebench.comparison import find_subject
-    from debatebench.query import open_for_reading
+    from debatebench.query.comparison import compare as compare_subjects
+    from debatebench.query.comparison import find_subject
+    from debatebench.query.safe_query import open_for_reading
 
     with open_for_reading(workspace_of(context).database) as con:
         return compare_subjects(con, find_subject(con, baseline), find_subject(con, candidate))
@@ -130,7 +130,7 @@ def _note_unfinished(comparison: Comparison) -> None:
 
 
 def _print_json(value: Any) -> None:
-    from debatebench.tables import json_text
+    from debatebench.shared.result_formats import json_text
 
     sys.stdout.write(json_text(value, indent=2) + "\n")
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
-from debatebench.errors import DamagedDataError
+from debatebench.shared.errors import DamagedDataError
 
 __all__ = ["doctor"]
 
@@ -23,7 +23,7 @@ def doctor(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Say what is damaged, missing, ambiguous or not landed; exit code 3 when data is damaged."""
-    from debatebench.doctor import Finding, examine
+    from debatebench.warehouse.doctor import Finding, examine
 
     workspace = workspace_of(context)
     found = examine(workspace, run_tag)
@@ -41,7 +41,7 @@ def doctor(
 
 def _salvage(journals: list[Path]) -> None:
     """Save what can be saved, and say what to do with it."""
-    from debatebench.doctor import salvage
+    from debatebench.warehouse.doctor import salvage
 
     for journal in journals:
         saved = salvage(journal)

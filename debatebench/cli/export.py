@@ -11,7 +11,7 @@ import typer
 from debatebench.cli.common import note, now, workspace_of
 
 if TYPE_CHECKING:
-    from debatebench.export.manifest import LeftOut
+    from debatebench.output.export.manifest import LeftOut
 
 __all__ = ["export"]
 
@@ -44,7 +44,7 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace the export that the folder holds.")] = False,
 ) -> None:
     """Write runs as Parquet, JSONL, a DuckDB file or a dbt project."""
-    from debatebench.export import export as write_export
+    from debatebench.output.export import export as write_export
 
     done = write_export(
         workspace_of(context), format_name.value, out, run_tags=run_tag, select=select, force=force, now=now()

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note, now
-from debatebench.errors import DebatebenchError, InterruptedRunError
-from debatebench.progress import Pace, write_progress
+from debatebench.play.progress import Pace, write_progress
+from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from debatebench.progress import Progress
+    from debatebench.play.progress import Progress
 
 __all__ = ["watching"]
 

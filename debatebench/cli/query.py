@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
-from debatebench.errors import DebatebenchError, StuckQueryError, UsageError
+from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 
 if TYPE_CHECKING:
-    from debatebench.workspace import Workspace
+    from debatebench.shared.workspace import Workspace
 
 __all__ = ["query", "sql"]
 
@@ -55,7 +55,7 @@ def query(
     ] = None,
 ) -> None:
     """Ask the warehouse one SELECT; nothing else can be read, and nothing changed."""
-    from debatebench.query import parse_params, run_query
+    from debatebench.query.safe_query import parse_params, run_query
 
     workspace = workspace_of(context)
     statement, params = _statement(sql, file), parse_params(param or [])
@@ -82,9 +82,9 @@ def sql(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Ask the warehouse one SELECT after the other, at a prompt or through a pipe."""
-    from debatebench.query import parse_params
-    from debatebench.sql_prompt import history_file, interact, run_lines
-    from debatebench.sql_session import Settings, SqlSession
+    from debatebench.cli.sql_prompt import history_file, interact, run_lines
+    from debatebench.cli.sql_session import Settings, SqlSession
+    from debatebench.query.safe_query import parse_params
 
     settings = Settings(output.value, limit, timeout, parse_params(param or []))
     is_for_people = sys.stdin.isatty() and sys.stdout.isatty()
@@ -109,10 +109,10 @@ def _write(
     timeout: float,
 ) -> None:
     """Write the whole result to a file."""
-    from debatebench.files import write_atomically
-    from debatebench.parquet import write_parquet
-    from debatebench.query import run_query
-    from debatebench.tables import render
+    from debatebench.query.parquet import write_parquet
+    from debatebench.query.safe_query import run_query
+    from debatebench.shared.files import write_atomically
+    from debatebench.shared.result_formats import render
 
     _refuse_to_overwrite(workspace, path)
     if form == "parquet":

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.begun import plan_of_today, read_begun_plan
-from debatebench.config import load_config, load_judges, load_models, load_quick_test, load_topics
-from debatebench.errors import UsageError
-from debatebench.prompts import load_prompts
+from debatebench.config.load import load_config, load_judges, load_models, load_quick_test, load_topics
+from debatebench.config.prompts import load_prompts
+from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
+from debatebench.plan.schedule import PlanOptions, make_plan
+from debatebench.plan.selection import QUICK_TEST_JUDGES, quick_test_draw
 from debatebench.providers import is_simulated
-from debatebench.schedule import PlanOptions, make_plan
-from debatebench.selection import QUICK_TEST_JUDGES, quick_test_draw
-from debatebench.versions import git_commit
+from debatebench.shared.errors import UsageError
+from debatebench.shared.version import git_commit
 
 if TYPE_CHECKING:
-    from debatebench.config_types import Config, ModelConfig, TopicConfig
-    from debatebench.schedule import Plan, PlanPart
-    from debatebench.workspace import Workspace
+    from debatebench.config.types import Config, ModelConfig, TopicConfig
+    from debatebench.plan.schedule import Plan, PlanPart
+    from debatebench.shared.workspace import Workspace
 
 __all__ = ["InputPaths", "Inputs", "load_inputs", "planned"]
 

@@ -9,10 +9,10 @@ from debatebench.cli.common import Format, note, print_rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from debatebench.budget import Spending
-    from debatebench.estimate import Estimate
-    from debatebench.progress import Progress
-    from debatebench.runner import RunReport
+    from debatebench.plan.cost_estimate import Estimate
+    from debatebench.play.budget import Spending
+    from debatebench.play.progress import Progress
+    from debatebench.play.runner import RunReport
 
 __all__ = ["note_costs", "note_costs_so_far", "note_missing", "print_report"]
 
@@ -61,8 +61,8 @@ def note_costs(progress: Progress, expected: Estimate | None) -> None:
 
 def note_costs_so_far(journal: Path) -> None:
     """Say what a run that has begun has cost, for comparing it with the plan; nothing where none has."""
-    from debatebench.journal import has_begun, read_journal
-    from debatebench.resume import Resume
+    from debatebench.journal.journal import has_begun, read_journal
+    from debatebench.play.resume import Resume
 
     if not journal.exists() or not has_begun(journal):
         return

@@ -79,9 +79,9 @@ def show_leaderboard(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the debaters of a run by rating: the judges' preference in debates, not truth."""
-    from debatebench.inspection import check_marts
-    from debatebench.landing import pick_run_tag
-    from debatebench.query import open_for_query, run_query
+    from debatebench.landing.land import pick_run_tag
+    from debatebench.query.one_debate import check_marts
+    from debatebench.query.safe_query import open_for_query, run_query
 
     with closing(open_for_query(workspace_of(context).database)) as con:
         run_tag = pick_run_tag(con, run_tag)
@@ -151,9 +151,9 @@ def summarize(
     ] = None,
 ) -> None:
     """Write a run's eleven summary tables as CSV files."""
-    from debatebench.landing import pick_run_tag
-    from debatebench.query import open_for_query
-    from debatebench.summaries import write_summaries
+    from debatebench.landing.land import pick_run_tag
+    from debatebench.output.summaries import write_summaries
+    from debatebench.query.safe_query import open_for_query
 
     workspace = workspace_of(context)
     with closing(open_for_query(workspace.database)) as con:
@@ -172,7 +172,7 @@ def inspect_debate(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print one debate: the motion, every speech, every judge's verdict."""
-    from debatebench.inspection import find_debate, render_debate
+    from debatebench.query.one_debate import find_debate, render_debate
 
     debate = find_debate(workspace_of(context).database, debate_id, run_tag)
     sys.stdout.write(render_debate(debate, output.value))

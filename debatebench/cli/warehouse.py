@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
-from debatebench.errors import UsageError
+from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.warehouse import Update
-    from debatebench.workspace import Workspace
+    from debatebench.shared.workspace import Workspace
+    from debatebench.warehouse.update import Update
 
 __all__ = ["build", "import_", "land", "rate", "report_update"]
 
@@ -47,8 +47,8 @@ def import_(
     no_build: NoBuildOption = False,
 ) -> None:
     """Import debates, annotations or gold verdicts of another system under a run tag."""
-    from debatebench.importers.store import add_import
-    from debatebench.warehouse import update_warehouse
+    from debatebench.landing.importers.store import add_import
+    from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
     report = add_import(workspace, run_tag, format_name, path, replace=replace)
@@ -68,7 +68,7 @@ def land(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Land what journals and kept imports hold, and build the SQL models."""
-    from debatebench.warehouse import update_warehouse
+    from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
     if reparse:
@@ -78,8 +78,8 @@ def land(
 
 def _reparse(workspace: Workspace, run_tag: str | None, output: Format) -> None:
     """Read the stored answers of one run or of all again, and print what that changes."""
-    from debatebench.reparsing import ChangedVerdict, reparse_run
-    from debatebench.warehouse import sources
+    from debatebench.play.reparsing import ChangedVerdict, reparse_run
+    from debatebench.warehouse.update import sources
 
     known = sources(workspace)
     if run_tag is not None and run_tag not in known:
@@ -102,13 +102,13 @@ def build(
     ] = False,
 ) -> None:
     """Build the SQL models and ratings in the warehouse."""
-    from debatebench.freshness import build_is_current
+    from debatebench.warehouse.up_to_date import build_is_current
 
     workspace = workspace_of(context)
     if not (select or full_refresh or from_journals) and build_is_current(workspace):
         typer.echo("Nothing has changed since the last build.")
         return
-    from debatebench.warehouse import update_warehouse
+    from debatebench.warehouse.update import update_warehouse
 
     update = update_warehouse(
         workspace,
@@ -130,12 +130,12 @@ def rate(
     ] = None,
 ) -> None:
     """Compute the ratings again and write them as JSON."""
-    from debatebench.files import write_atomically
-    from debatebench.freshness import build_is_current
-    from debatebench.landing import pick_run_tag
-    from debatebench.query import open_for_query
-    from debatebench.summaries import ratings_json
-    from debatebench.warehouse import update_warehouse
+    from debatebench.landing.land import pick_run_tag
+    from debatebench.output.summaries import ratings_json
+    from debatebench.query.safe_query import open_for_query
+    from debatebench.shared.files import write_atomically
+    from debatebench.warehouse.up_to_date import build_is_current
+    from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
     with closing(open_for_query(workspace.database)) as con:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING
 
-from debatebench.errors import UsageError
+from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config import ModelConfig
+    from debatebench.config.load import ModelConfig
     from debatebench.providers.base import Provider
 
 __all__ = ["KNOWN", "is_simulated", "make_provider", "provider_key"]
@@ -22,7 +22,7 @@ def _openai_compatible(member: ModelConfig, environ: Mapping[str, str]) -> Provi
 
 
 def _simulated(member: ModelConfig, environ: Mapping[str, str]) -> Provider:
-    from debatebench.providers.simulated import Simulated
+    from debatebench.providers.simulated.provider import Simulated
 
     return Simulated.of(member)
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from debatebench.json_bytes import quoted, sorted_json
+from debatebench.shared.json_bytes import quoted, sorted_json
 
 __all__ = [
     "LOCAL_PARAMETERS",

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from debatebench.errors import UsageError
+from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config import ModelConfig
+    from debatebench.config.load import ModelConfig
 
 __all__ = ["PROFILES", "Profile", "completions_url", "key_for", "key_variable", "proxy_for", "proxy_secrets"]
 

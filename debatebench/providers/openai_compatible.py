@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from debatebench.json_bytes import to_json
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, FailureKind, ProviderFailure, Reply, Request
 from debatebench.providers.endpoints import (
     PROFILES,
@@ -19,9 +18,10 @@ from debatebench.providers.endpoints import (
 )
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.redaction import excerpt, without_keys, without_keys_in_bytes
+from debatebench.shared.json_bytes import to_json
 
 if TYPE_CHECKING:
-    from debatebench.config import ModelConfig
+    from debatebench.config.load import ModelConfig
     from debatebench.providers.endpoints import Profile
     from debatebench.providers.transport import Arrived, Broken, Transport
 
@@ -132,8 +132,8 @@ class OpenAICompatible:
 
     def _open(self) -> Transport:
         """The transport, made with the first request, so that planning a run loads none."""
-        from debatebench import __version__
         from debatebench.providers.transport import Transport
+        from debatebench.shared.version import __version__
 
         headers = {
             "accept": "application/json",

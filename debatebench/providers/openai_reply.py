@@ -16,7 +16,7 @@ import msgspec
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
 from debatebench.providers.redaction import REDACTED, excerpt
 from debatebench.providers.retry_after import retry_after_s
-from debatebench.records import MOST_MONEY, clean_text
+from debatebench.shared.records import MOST_MONEY, clean_text
 
 __all__ = ["ReplySource", "read_reply"]
 

@@ -1,1 +1,1 @@
-"""Statistics as pure functions over arrays; `debatebench.udfs` makes them SQL functions."""
+"""Statistics as pure functions over arrays; `debatebench.stats.sql` makes them SQL functions."""

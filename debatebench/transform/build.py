@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from debatebench.errors import SqlModelError
-from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
-from debatebench.transform.parsed import remember_parsed
-from debatebench.transform.state import (
+from debatebench.shared.errors import SqlModelError
+from debatebench.stats.sql import python_functions, register
+from debatebench.transform.build_state import (
     BuiltModel,
     build_state,
     content_fingerprint,
@@ -28,9 +27,10 @@ from debatebench.transform.state import (
     relations,
     write_builds,
 )
-from debatebench.transform.versions import reading_warnings
+from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
+from debatebench.transform.model_versions import reading_warnings
+from debatebench.transform.parse_cache import remember_parsed
 from debatebench.transform.workers import create_all
-from debatebench.udfs import python_functions, register
 
 if TYPE_CHECKING:
     import duckdb

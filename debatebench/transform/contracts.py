@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from debatebench.errors import SqlModelError
+from debatebench.shared.errors import SqlModelError
 
 if TYPE_CHECKING:
     import duckdb

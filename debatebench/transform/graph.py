@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from debatebench.errors import SqlModelError, UsageError
+from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.transform.sql_model import Query, shown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from debatebench.duckdb_sql import quoted_text
+from debatebench.shared.duckdb_sql import quoted_text
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from debatebench.errors import SqlModelError
-from debatebench.records import TABLES
-from debatebench.transform.generic_tests import GenericTest, Relationships, RowCount
+from debatebench.shared.errors import SqlModelError
+from debatebench.shared.records import TABLES
+from debatebench.stats.sql import python_functions
 from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
 from debatebench.transform.project import LocatedUnitTest, SingularTest
 from debatebench.transform.properties import ModelProperties, PropertiesFile, read_properties
 from debatebench.transform.sql_model import Query, Reference, SqlModel, parse_query, read_sql, shown, split_version
-from debatebench.udfs import python_functions
+from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
 
 __all__ = ["SOURCES", "load_files", "read_yaml_files"]
 

@@ -21,9 +21,9 @@ from pydantic import (
     model_validator,
 )
 
-from debatebench.errors import SqlModelError
-from debatebench.transform.generic_tests import GenericTest, parse_generic_test
+from debatebench.shared.errors import SqlModelError
 from debatebench.transform.sql_model import shown
+from debatebench.transform.testing.generic_tests import GenericTest, parse_generic_test
 
 if TYPE_CHECKING:
     import yaml

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.errors import SqlModelError
+from debatebench.shared.errors import SqlModelError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from debatebench.duckdb_sql import transaction
+from debatebench.shared.duckdb_sql import transaction
 
 if TYPE_CHECKING:
     import duckdb

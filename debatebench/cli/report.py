@@ -1,0 +1,31 @@
+"""`debatebench report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from debatebench.cli.common import now, workspace_of
+
+__all__ = ["report"]
+
+
+def report(
+    context: typer.Context,
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="This run only; default: every run.")] = None,
+    out_dir: Annotated[Path | None, typer.Option("--out-dir", help="Default: reports/site.")] = None,
+) -> None:
+    """Render the static HTML site from queries on the warehouse."""
+    from debatebench.output.report.site import build_site
+
+    workspace = workspace_of(context)
+    index = build_site(
+        workspace.database,
+        workspace.files("reports", "**/*"),
+        out_dir or workspace.reports / "site",
+        run_tag=run_tag,
+        now=now(),
+    )
+    typer.echo(str(index))

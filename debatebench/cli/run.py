@@ -1,0 +1,318 @@
+"""`debatebench run`."""
+
+from __future__ import annotations
+
+import gc
+import os
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from debatebench.cli import run_checks as checking
+from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
+from debatebench.cli.run_options import asked_for, refuse_contradictions
+from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
+
+if TYPE_CHECKING:
+    from debatebench.plan.schedule import Plan, PlanPart
+    from debatebench.play.runner import RunSettings
+    from debatebench.shared.workspace import Workspace
+
+__all__ = ["run"]
+
+# Objects that are made and not gone yet.
+_COLLECTED_AFTER = 20_000
+
+
+def run(
+    context: typer.Context,
+    run_tag: Annotated[
+        str | None, typer.Option("--run-tag", help="The name of the run; an unfinished one goes on. Default: the time.")
+    ] = None,
+    config_path: Annotated[Path | None, typer.Option(help="Default: configs/config.yaml.")] = None,
+    topics_path: Annotated[Path | None, typer.Option(help="Default: configs/topics.json.")] = None,
+    models_path: Annotated[Path | None, typer.Option(help="The debaters. Default: configs/models.yaml.")] = None,
+    judges_path: Annotated[Path | None, typer.Option(help="Default: configs/judges.yaml.")] = None,
+    topic: Annotated[
+        list[str] | None, typer.Option("--topic", help="Only this topic, by id; again for further ones.")
+    ] = None,
+    debater: Annotated[
+        list[str] | None, typer.Option("--debater", help="Only this debater, by id; again for further ones.")
+    ] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option("--judge", help="Only this judge, by id; again for further ones.")
+    ] = None,
+    debater_prompt: Annotated[
+        str | None, typer.Option(help="A kept prompt: configs/prompts/debater_pro_STYLE.md and debater_con_STYLE.md.")
+    ] = None,
+    judge_prompt: Annotated[
+        str | None, typer.Option(help="A kept prompt for all judges: configs/prompts/judge_STYLE.md.")
+    ] = None,
+    list_prompts: Annotated[bool, typer.Option("--list-prompts", help="Print the kept prompts, and leave.")] = False,
+    quick_test: Annotated[
+        bool,
+        typer.Option(
+            "--quick-test",
+            help="One topic and two debaters, drawn by the seed, and at most 3 judges, who may be debaters; "
+            "configs/quick-test-models.yaml where there is one.",
+        ),
+    ] = False,
+    prod_run: Annotated[
+        bool, typer.Option("--prod-run", help="Everybody on every topic in both orders; nobody simulated.")
+    ] = False,
+    new_model: Annotated[
+        list[str] | None,
+        typer.Option("--new-model", help="Add this debater of models.yaml to a run that has begun; again for more."),
+    ] = None,
+    sample_topics: Annotated[
+        int | None, typer.Option("--sample-topics", min=1, help="Play this many topics, drawn by the seed.")
+    ] = None,
+    debates_per_pair: Annotated[int, typer.Option(min=1, help="Debates per pair of debaters and topic.")] = 1,
+    balanced_sides: Annotated[
+        bool, typer.Option("--balanced-sides/--no-balanced-sides", help="Every pair meets in both orders.")
+    ] = True,
+    swap_sides: Annotated[bool, typer.Option("--swap-sides", help="Flip sides per debate, by the seed.")] = False,
+    balanced_judges: Annotated[
+        bool, typer.Option("--balanced-judges/--random-judges", help="Even out how often judges sit, and together.")
+    ] = True,
+    judges_from_selection: Annotated[
+        bool, typer.Option("--judges-from-selection", help="The debaters judge each other's debates.")
+    ] = False,
+    allow_judge_overlap: Annotated[
+        bool, typer.Option("--allow-judge-overlap", help="Let a debater judge, and mark the run.")
+    ] = False,
+    swap_order: Annotated[
+        bool, typer.Option("--swap-order", help="Show every judge con first in half of its debates, by the seed.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Decides every draw of the plan.")] = 12345,
+    concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Most requests in flight.")] = 32,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run; also the default.")] = False,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask again what had failed for good.")] = False,
+    skip_on_empty: Annotated[
+        bool, typer.Option("--skip-on-empty", help="Ask a debater no more that keeps answering empty.")
+    ] = False,
+    empty_debates: Annotated[
+        int | None,
+        typer.Option(min=1, help="For --skip-on-empty: so many debates in a row without its speech. Default: 3."),
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", min=0, help="Stop before the request that could pass this many USD.")
+    ] = None,
+    max_ambiguous_retries: Annotated[
+        int, typer.Option(min=0, help="Ask again this often per call when an attempt may have been billed.")
+    ] = 3,
+    log_failed_judges: Annotated[
+        bool, typer.Option("--log-failed-judges", help="Write judges' unusable answers to warehouse/failed_judges/.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost; ask nobody.")] = False,
+    estimate_time: Annotated[
+        bool, typer.Option("--estimate-time", help="Like --dry-run, and how long it takes, from stored timings.")
+    ] = False,
+    judges_test: Annotated[
+        bool, typer.Option("--judges-test", help="Only have every judge judge a tiny debate; lands nothing.")
+    ] = False,
+    openrouter_probe: Annotated[
+        bool, typer.Option("--openrouter-probe", help="Only send every hosted model one tiny request; lands nothing.")
+    ] = False,
+    no_input: Annotated[
+        bool, typer.Option("--no-input", help="Never ask; a new run at a terminal asks what is to play.")
+    ] = False,
+    no_build: Annotated[bool, typer.Option("--no-build", help="Land, but leave the SQL models for later.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Play a tournament, land it in the warehouse and build the SQL models."""
+    from debatebench.cli.run_inputs import InputPaths, load_inputs, planned
+    from debatebench.plan.schedule import PlanOptions
+    from debatebench.shared.workspace import check_run_tag
+
+    workspace = workspace_of(context)
+    refuse_contradictions(
+        {
+            "--prod-run": prod_run,
+            "--quick-test": quick_test,
+            "--sample-topics": sample_topics is not None,
+            "--topic": bool(topic),
+            "--debater": bool(debater),
+            "--judge": bool(judge),
+            "--no-balanced-sides": not balanced_sides,
+            "--swap-sides": swap_sides,
+            "--judges-from-selection": judges_from_selection,
+            "--judges-test": judges_test,
+            "--openrouter-probe": openrouter_probe,
+            "--list-prompts": list_prompts,
+            "--new-model": bool(new_model),
+            "--retry-failed": retry_failed,
+            "--dry-run": dry_run,
+            "--estimate-time": estimate_time,
+        }
+    )
+    if empty_debates is not None and not skip_on_empty:
+        raise UsageError("--empty-debates says when --skip-on-empty bans a debater; give both.")
+    if list_prompts:
+        checking.list_prompts(workspace, output)
+        return
+    run_tag = now().strftime("run-%Y%m%d-%H%M%S") if run_tag is None else run_tag
+    check_run_tag(run_tag)
+    if (workspace.imports / run_tag).exists():
+        raise UsageError(f"Run tag '{run_tag}' names an import already; choose another --run-tag.")
+    inputs = load_inputs(
+        workspace, InputPaths(config_path, topics_path, models_path, judges_path), is_quick_test=quick_test
+    )
+    options = PlanOptions(
+        seed=seed,
+        sample_topics=sample_topics,
+        debates_per_pair=debates_per_pair,
+        balanced_sides=balanced_sides,
+        swap_sides=swap_sides,
+        balanced_judges=balanced_judges,
+        judges_from_selection=judges_from_selection,
+        allow_judge_overlap=allow_judge_overlap,
+        swap_order=swap_order,
+        preset="quick-test" if quick_test else "prod-run" if prod_run else None,
+        selected_topics=_ids(topic),
+        selected_debaters=_ids(debater),
+        selected_judges=_ids(judge),
+        debater_prompt=debater_prompt,
+        judge_prompt=judge_prompt,
+    )
+    if openrouter_probe:
+        checking.probe_models(inputs, output)
+        return
+    if judges_test:
+        checking.test_judges(workspace, inputs, judge_prompt, output)
+        return
+    if not no_input and not resume:
+        inputs, options = asked_for(workspace, run_tag, inputs, options)
+    plan, part = planned(workspace, run_tag, inputs, options, new_model or ())
+    if plan.has_judge_overlap:
+        note("Warning: a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
+    if dry_run or estimate_time:
+        _print_plan(workspace, plan, part, output)
+        if estimate_time:
+            checking.print_time(workspace, plan if part is None else _only(plan, part), concurrency)
+        return
+    from debatebench.play.bans import EMPTY_DEBATES
+    from debatebench.play.calls import RetryPolicy
+    from debatebench.play.runner import RunSettings
+
+    settings = RunSettings(
+        concurrency=concurrency,
+        retry_failed=retry_failed,
+        empty_debates=(empty_debates or EMPTY_DEBATES) if skip_on_empty else None,
+        policy=RetryPolicy(ambiguous=max_ambiguous_retries),
+        max_cost=None if max_cost is None else Decimal(str(max_cost)),
+    )
+    _play(workspace, plan, part, settings, no_build, output, log_failed_judges)
+
+
+def _ids(given: list[str] | None) -> tuple[str, ...] | None:
+    return tuple(dict.fromkeys(given)) if given else None
+
+
+def _only(plan: Plan, part: PlanPart) -> Plan:
+    """What a part adds, as a plan."""
+    added = plan.with_part(part)
+    return added.model_copy(update={"debates": part.debates})
+
+
+def _print_plan(workspace: Workspace, plan: Plan, part: PlanPart | None, output: Format) -> None:
+    """Print what a run would do and cost, and write the plan to `warehouse/plans/`.
+
+    Of a run that gets new debaters, only what is added is printed; the file holds the whole plan.
+    """
+    import json
+
+    from debatebench.cli.run_report import note_costs_so_far
+    from debatebench.plan.schedule import estimate
+    from debatebench.shared.files import write_atomically
+
+    path = workspace.plans / f"{plan.run_tag}.json"
+    whole = plan if part is None else plan.with_part(part)
+    write_atomically(path, json.dumps(whole.to_json(), sort_keys=True, indent=1, ensure_ascii=False) + "\n")
+    expected = estimate(plan if part is None else _only(plan, part))
+    columns, rows = expected.table()
+    print_rows(columns, rows, output)
+    if output is Format.TABLE:
+        typer.echo(expected.summary())
+    if part is not None:
+        note(f"These are the {len(part.debates)} debates that --new-model adds to run '{plan.run_tag}'.")
+    note_costs_so_far(workspace.journal / f"{plan.run_tag}.jsonl")
+    note(f"Nothing was asked. The plan is in {path}.")
+
+
+def _play(
+    workspace: Workspace,
+    plan: Plan,
+    part: PlanPart | None,
+    settings: RunSettings,
+    no_build: bool,
+    output: Format,
+    log_failed_judges: bool,
+) -> None:
+    """Play, land whatever came of it, then say how it ended."""
+    from debatebench.cli.progress_display import watching
+    from debatebench.cli.run_report import note_costs, note_missing, print_report
+    from debatebench.play.progress import Progress
+    from debatebench.play.runner import play_run
+
+    progress = Progress()
+    journal = workspace.journal / f"{plan.run_tag}.jsonl"
+    # What is there by now stays to the end, so the garbage collector need not look at it again and again; and what
+    # comes with a call goes with it, nearly always without the collector.
+    gc.freeze()
+    gc.set_threshold(_COLLECTED_AFTER)
+    try:
+        with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
+            report = play_run(
+                plan, journal, settings, environ=os.environ, now=now, progress=progress, warn=_warn, part=part
+            )
+    except DebatebenchError as error:
+        if progress.debates_done:
+            _try_to_land(workspace, plan.run_tag, no_build)
+        if progress.debates_planned:
+            note_costs(progress, None)
+        if isinstance(error, RunIncompleteError):
+            note_missing(progress)
+        raise
+    finally:
+        if log_failed_judges and journal.exists():
+            _log_failed_judges(workspace, journal)
+    try:
+        _land(workspace, plan.run_tag, no_build)
+    finally:
+        print_report(report, output)
+    if report.missing:
+        raise RunIncompleteError(
+            f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; "
+            "`debatebench run` with the same arguments and --retry-failed asks again."
+        )
+
+
+def _try_to_land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
+    """Land what a broken-off run left; why it broke off matters more than why it could not be landed."""
+    try:
+        _land(workspace, run_tag, no_build)
+    except DebatebenchError as problem:
+        note(f"Run '{run_tag}' was not landed: {problem}")
+
+
+def _land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
+    from debatebench.cli.warehouse import report_update
+    from debatebench.warehouse.update import update_warehouse
+
+    report_update(update_warehouse(workspace, [run_tag], now=now, build=not no_build))
+
+
+def _warn(text: str) -> None:
+    note(f"Warning: {text}")
+
+
+def _log_failed_judges(workspace: Workspace, journal: Path) -> None:
+    """Write every unusable answer of the run's judges, so far, to a file of its own."""
+    from debatebench.landing.failed_judges import write_failed_judges
+
+    path = workspace.warehouse / "failed_judges" / f"{journal.stem}.jsonl"
+    count = write_failed_judges(journal, path)
+    note(f"{count:,} unusable answers of judges: {path}")

@@ -1,0 +1,114 @@
+"""What `debatebench run` can do before a run: ask every hosted model once, try the judges, estimate the time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from debatebench.cli.common import Format, note, print_rows
+from debatebench.shared.errors import DebatebenchError, UsageError
+
+if TYPE_CHECKING:
+    from debatebench.cli.run_inputs import Inputs
+    from debatebench.plan.schedule import Plan
+    from debatebench.plan.time_estimate import Latencies
+    from debatebench.shared.workspace import Workspace
+
+__all__ = ["list_prompts", "print_time", "probe_models", "stored_latencies", "test_judges"]
+
+_TURN_LATENCIES = """
+select d.provider, d.model_name, median(t.duration_ms)
+from staging.stg_turns as t
+join staging.stg_debaters as d on d.run_tag = t.run_tag and d.model_id = t.model_id
+where t.duration_ms is not null and d.provider is not null and d.model_name is not null
+group by all
+"""
+_VERDICT_LATENCIES = """
+select j.provider, j.model_name, median(v.latency_ms)
+from staging.stg_verdicts as v
+join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
+where v.latency_ms is not null and j.provider is not null and j.model_name is not null
+group by all
+"""
+
+
+def probe_models(inputs: Inputs, output: Format) -> None:
+    """Ask every hosted debater and judge one tiny request. Raises `DebatebenchError` when one does not answer."""
+    import uvloop
+
+    from debatebench.play.probe import hosted, probe_members
+
+    members = hosted([*inputs.debaters, *inputs.judges])
+    if not members:
+        raise UsageError("All debaters and judges of the configuration are simulated, so there is nobody to probe.")
+    probes = uvloop.run(probe_members(members, os.environ))
+    columns = ["id", "provider", "model", "answers", "latency_ms", "cost_usd", "problem"]
+    print_rows(columns, [[getattr(probe, name) for name in columns] for probe in probes], output)
+    _note_cost([probe.cost_usd for probe in probes if probe.was_asked])
+    silent = [probe.id for probe in probes if not probe.answers]
+    if silent:
+        raise DebatebenchError(f"{len(silent)} of {len(probes)} models did not answer: {', '.join(silent)}.")
+
+
+def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, output: Format) -> None:
+    """Have every judge judge a tiny fixed debate. Raises `DebatebenchError` when one returns no verdict."""
+    import uvloop
+
+    from debatebench.config.prompts import load_prompts
+    from debatebench.play.probe import check_judges
+
+    if not inputs.judges:
+        raise UsageError("There are no judges to test; add some to judges.yaml.")
+    judges = [
+        judge if judge_prompt is None else judge.model_copy(update={"prompt_style": judge_prompt})
+        for judge in inputs.judges
+    ]
+    prompts = load_prompts(workspace, inputs.config, judges)
+    checks = uvloop.run(check_judges(judges, inputs.config, prompts, os.environ))
+    columns = ["judge_id", "is_valid", "is_repaired", "asks", "latency_ms", "cost_usd", "problem"]
+    print_rows(columns, [[getattr(check, name) for name in columns] for check in checks], output)
+    _note_cost([check.cost_usd for check in checks])
+    invalid = [check.judge_id for check in checks if not check.is_valid]
+    if invalid:
+        raise DebatebenchError(f"{len(invalid)} of {len(checks)} judges gave no verdict: {', '.join(invalid)}.")
+
+
+def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
+    """Say how long a plan takes, from the timings that the warehouse holds."""
+    from debatebench.plan.time_estimate import estimate_time
+
+    note(estimate_time(plan, stored_latencies(workspace.database), concurrency).summary())
+
+
+def list_prompts(workspace: Workspace, output: Format) -> None:
+    """Print the kept prompts that a run can choose."""
+    from debatebench.config.prompts import prompt_library
+
+    rows = [[p.role, p.style, p.opening, ", ".join(map(str, p.paths))] for p in prompt_library(workspace)]
+    print_rows(["role", "style", "opening", "files"], rows, output)
+
+
+def stored_latencies(database: Path) -> Latencies:
+    """Medians by provider and model; none where there is no warehouse yet."""
+    from debatebench.plan.time_estimate import Latencies
+    from debatebench.query.safe_query import run_query
+
+    if not database.is_file():
+        return Latencies({}, {})
+    try:
+        turns, verdicts = (run_query(database, sql, limit=None).rows for sql in (_TURN_LATENCIES, _VERDICT_LATENCIES))
+    except DebatebenchError as problem:
+        note(f"Stored timings cannot be read: {problem}")
+        return Latencies({}, {})
+    return Latencies({(p, m): ms for p, m, ms in turns}, {(p, m): ms for p, m, ms in verdicts})
+
+
+def _note_cost(costs: Sequence[Decimal | None]) -> None:
+    """Say what the requests cost; nothing of them is kept elsewhere."""
+    known = sum((cost for cost in costs if cost is not None), Decimal(0))
+    unknown = sum(cost is None for cost in costs)
+    rest = f", and {unknown} at a cost that nobody told" if unknown else ""
+    note(f"Asked {len(costs)} for {known:.6f} USD{rest}. This belongs to no run, and nothing was landed.")

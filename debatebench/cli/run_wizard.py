@@ -1,0 +1,278 @@
+"""Asking a person at a terminal which topics, debaters, judges and prompts a run is to have.
+
+What is asked and shown goes through two functions, so that a session can be played without a terminal. Names and
+prices of a provider's catalogue are other people's text: nothing of it reaches the terminal but as visible characters.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from debatebench.plan.selection import fits_filter, parse_numbers
+from debatebench.shared.errors import DebatebenchError, InterruptedRunError, UsageError
+from debatebench.shared.result_formats import visible
+
+if TYPE_CHECKING:
+    from debatebench.cli.run_inputs import Inputs
+    from debatebench.config.prompts import LibraryPrompt
+    from debatebench.config.types import ModelConfig, Pricing
+    from debatebench.providers.served_models import ListedModel
+
+__all__ = ["Selection", "Talk", "at_terminal", "is_at_terminal", "pick", "select"]
+
+_MOST_ROWS = 30
+_WIDEST = 72
+_HOW = "Numbers and ranges such as 1,3-5; other text filters the list, * shows it whole"
+
+Row = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """How to ask a line and show one. `ask` raises `EOFError` when nobody answers any more."""
+
+    ask: Callable[[str], str]
+    show: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What was selected: the inputs, with what came from catalogues, and the options that say what of them plays."""
+
+    inputs: Inputs
+    options: Mapping[str, Any]
+
+    def command_line(self) -> str:
+        """The options that select the same without asking; empty when everything plays as configured."""
+        flags = {"selected_topics": "--topic", "selected_debaters": "--debater", "selected_judges": "--judge"}
+        words = [word for name, flag in flags.items() for id_ in self.options.get(name) or () for word in (flag, id_)]
+        for name, flag in (("debater_prompt", "--debater-prompt"), ("judge_prompt", "--judge-prompt")):
+            if self.options.get(name):
+                words += [flag, self.options[name]]
+        return shlex.join(words)
+
+
+def is_at_terminal() -> bool:
+    """Whether a person can be asked: both standard input and standard output are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def at_terminal() -> Talk:
+    """The terminal that this process runs in."""
+    return Talk(input, print)
+
+
+def select(
+    inputs: Inputs,
+    library: Sequence[LibraryPrompt],
+    talk: Talk,
+    environ: Mapping[str, str],
+    *,
+    judges_from_selection: bool = False,
+) -> Selection:
+    """Ask for topics, debaters, judges and prompts in turn. Enter takes everything as it is configured.
+
+    Raises `InterruptedRunError` when the answers end.
+    """
+    try:
+        topics = _pick_topics(inputs, talk)
+        debaters, inputs = _pick_members("debaters", inputs, talk, environ)
+        judges = None
+        if not judges_from_selection:
+            judges, inputs = _pick_members("judges", inputs, talk, environ)
+        debater_prompt = _pick_prompt("debater", library, talk)
+        judge_prompt = _pick_prompt("judge", library, talk)
+    except EOFError:
+        raise InterruptedRunError("The selection ended before it was complete, so nothing was started.") from None
+    chosen = {*(debaters or ()), *(judges or ())}
+    options = {
+        "selected_topics": topics,
+        "selected_debaters": debaters,
+        "selected_judges": judges,
+        "debater_prompt": debater_prompt,
+        "judge_prompt": judge_prompt,
+        "catalogue_members": tuple(id_ for id_ in _catalogue_ids(inputs) if id_ in chosen),
+    }
+    return Selection(inputs, options)
+
+
+def pick(
+    title: str,
+    rows: Sequence[Row],
+    talk: Talk,
+    *,
+    empty: str = "all",
+    more: Callable[[], Sequence[Row]] | None = None,
+) -> list[int] | None:
+    """Have rows picked by number; their indices in order, or None for Enter on the whole list.
+
+    Enter on a filtered list picks what is shown, and with `empty="none"` nothing at all. `more` gives further rows for
+    the answer `+`. What is not understood is said, and asked again.
+    """
+    rows, shown = list(rows), list(range(len(rows)))
+    while True:
+        is_whole = len(shown) == len(rows)
+        _show_rows(title, rows, shown, talk)
+        wanted = "nothing" if empty == "none" else "all" if is_whole else "these"
+        plus = "; + adds from a provider's catalogue" if more is not None else ""
+        answer = talk.ask(f"{title} ({_HOW}{plus}) [Enter = {wanted}]: ").strip()
+        if not answer:
+            return None if empty == "none" or is_whole else shown
+        if answer == "*":
+            shown = list(range(len(rows)))
+        elif answer == "+" and more is not None:
+            rows += more()
+            shown = list(range(len(rows)))
+        elif set(answer) <= set("0123456789,- \t"):
+            try:
+                return [number - 1 for number in parse_numbers(answer, len(rows))]
+            except UsageError as problem:
+                talk.show(str(problem))
+        else:
+            found = [index for index, row in enumerate(rows) if fits_filter(answer, row)]
+            if not found:
+                talk.show(f"Nothing in the list fits '{visible(answer)}'.")
+            shown = found or shown
+
+
+def _show_rows(title: str, rows: Sequence[Row], shown: Sequence[int], talk: Talk) -> None:
+    talk.show(f"\n{title}: {len(rows)}" if len(shown) == len(rows) else f"\n{title}: {len(shown)} of {len(rows)}")
+    for index in shown[:_MOST_ROWS]:
+        cells = "  ".join(_cell(cell) for cell in rows[index] if cell)
+        talk.show(f"{index + 1:5}  {cells}")
+    if len(shown) > _MOST_ROWS:
+        talk.show(f"       … and {len(shown) - _MOST_ROWS} more; a filter shortens the list")
+
+
+def _cell(text: str) -> str:
+    text = visible(text)
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+def _pick_topics(inputs: Inputs, talk: Talk) -> tuple[str, ...] | None:
+    rows = [(topic.id, topic.category or "", topic.motion) for topic in inputs.topics]
+    found = pick("Topics", rows, talk)
+    return None if found is None else tuple(inputs.topics[index].id for index in found)
+
+
+def _pick_members(
+    kind: Literal["debaters", "judges"], inputs: Inputs, talk: Talk, environ: Mapping[str, str]
+) -> tuple[tuple[str, ...] | None, Inputs]:
+    """The ids that were picked (None for all of the configuration), and the inputs with what a catalogue added."""
+    known = inputs.debaters if kind == "debaters" else inputs.judges
+    members = list(known)
+    configured = len(members)
+
+    def more() -> list[Row]:
+        added = _from_catalogue([*inputs.debaters, *inputs.judges], members, talk, environ)
+        members.extend(added)
+        return [_member_row(member) for member in added]
+
+    found = pick(kind.capitalize(), [_member_row(member) for member in members], talk, more=more)
+    if len(members) == configured and found is None:
+        return None, inputs
+    chosen = members if found is None else [members[index] for index in found]
+    added = [member for member in members[configured:] if member in chosen]
+    kept = (*known, *added)
+    catalogue = (*inputs.from_catalogue, *(member.id for member in added))
+    inputs = replace(inputs, from_catalogue=catalogue)
+    inputs = replace(inputs, debaters=kept) if kind == "debaters" else replace(inputs, judges=kept)
+    return tuple(member.id for member in chosen), inputs
+
+
+def _member_row(member: ModelConfig) -> Row:
+    return member.id, member.provider, member.model if member.model != member.id else "", _price(member.pricing)
+
+
+def _price(pricing: Pricing | None) -> str:
+    """USD per million tokens."""
+    if pricing is None:
+        return ""
+    return f"${_million(pricing.prompt)} in, ${_million(pricing.completion)} out per million tokens"
+
+
+def _million(price: Decimal) -> str:
+    return f"{(price * 1_000_000).normalize():f}"
+
+
+def _from_catalogue(
+    configured: Sequence[ModelConfig], known: Sequence[ModelConfig], talk: Talk, environ: Mapping[str, str]
+) -> list[ModelConfig]:
+    """Models of a provider's live catalogue that were picked, as debaters or judges; none when it cannot be read."""
+    from debatebench.providers.served_models import read_catalogue
+
+    sources = _catalogues(configured)
+    rows = [(source.provider, source.endpoint or "") for source in sources]
+    found = pick("Catalogues", rows, talk, empty="none")
+    picked: list[ModelConfig] = []
+    for index in found or ():
+        source = sources[index]
+        try:
+            listed = list(read_catalogue(source, environ).values())
+        except DebatebenchError as problem:
+            talk.show(f"{problem}")
+            continue
+        usable = [model for model in listed if _can_be_an_id(model.id)]
+        model_rows = [(model.id, model.name or "", _price(model.pricing)) for model in usable]
+        for number in pick(f"Models of {source.provider}", model_rows, talk, empty="none") or ():
+            member = _as_member(usable[number], source, {m.id for m in (*known, *picked)})
+            if any(
+                (m.provider, m.endpoint, m.model) == (member.provider, member.endpoint, member.model) for m in known
+            ):
+                talk.show(f"{visible(member.model)} is in the list already.")
+            else:
+                picked.append(member)
+    return picked
+
+
+def _catalogues(configured: Sequence[ModelConfig]) -> list[ModelConfig]:
+    """Where models can be listed: the known hosts, and every address that the configuration names."""
+    from debatebench.config.types import ModelConfig
+    from debatebench.providers.endpoints import PROFILES
+
+    hosts = [ModelConfig(id=name, provider=name, model="") for name, profile in PROFILES.items() if profile.base_url]
+    own: dict[tuple[str, str], ModelConfig] = {}
+    for member in configured:
+        if member.provider in PROFILES and member.endpoint is not None:
+            own.setdefault((member.provider, member.endpoint), member)
+    return [*hosts, *own.values()]
+
+
+def _can_be_an_id(text: str) -> bool:
+    return text == text.strip() and text.isprintable() and 0 < len(text) <= 150 and visible(text) == text
+
+
+def _as_member(listed: ListedModel, source: ModelConfig, taken: set[str]) -> ModelConfig:
+    """A listed model as a debater or judge, under an id that nobody has."""
+    id_ = listed.id.replace("/", "-")
+    if id_ in taken:
+        id_ = f"{id_}-{source.provider}"
+    number = 2
+    while id_ in taken:
+        id_, number = f"{id_}-{number}", number + 1
+    address = {"endpoint": source.endpoint, "api_key_env": source.api_key_env, "allow_insecure": source.allow_insecure}
+    return type(source)(id=id_, provider=source.provider, model=listed.id, pricing=listed.pricing, **address)
+
+
+def _catalogue_ids(inputs: Inputs) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(inputs.from_catalogue))
+
+
+def _pick_prompt(role: str, library: Sequence[LibraryPrompt], talk: Talk) -> str | None:
+    """The style of a kept prompt; None for what the configuration says. Not asked where there is nothing to choose."""
+    kept = [prompt for prompt in library if prompt.role == role]
+    if len(kept) < 2:
+        return None
+    title = "Debaters' prompt" if role == "debater" else "Judges' prompt"
+    while True:
+        found = pick(f"{title}, one", [(p.style, p.opening) for p in kept], talk, empty="none")
+        if found is None:
+            return None
+        if len(found) == 1:
+            return kept[found[0]].style
+        talk.show("Pick one, or none with Enter: then everything stays as configured.")

@@ -1,0 +1,96 @@
+"""What may come next in a SQL statement: the warehouse's schemas, tables and columns, and SQL's keywords."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from debatebench.query.relations import Relation
+
+__all__ = ["Completions"]
+
+# Those of a SELECT. DuckDB knows many more, which would only stand in the way.
+# fmt: off
+_KEYWORDS = (
+    "all", "and", "any", "anti", "as", "asc", "asof", "between", "by", "case", "cast", "cross", "desc",
+    "describe", "distinct", "else", "end", "except", "exclude", "exists", "false", "filter", "from", "full",
+    "group", "having", "ilike", "in", "inner", "intersect", "interval", "is", "join", "lateral", "left",
+    "like", "limit", "not", "null", "nulls", "offset", "on", "or", "order", "outer", "over", "partition",
+    "pivot", "positional", "qualify", "recursive", "replace", "right", "sample", "select", "semi",
+    "summarize", "table", "then", "true", "union", "unpivot", "using", "values", "when", "where", "window",
+    "with",
+)
+# fmt: on
+# A table in FROM or JOIN, and the other name that it gets there.
+_NAMED = re.compile(r"\b([a-z_]\w*\.[a-z_]\w*)(?:\s+(?:as\s+)?([a-z_]\w*))?", re.IGNORECASE)
+_WANTS_TABLE = re.compile(r"\b(from|join|describe|summarize|table)\s*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Completions:
+    """What there is to complete from: dotted name → relation."""
+
+    relations: Mapping[str, Relation]
+
+    @cached_property
+    def schemas(self) -> tuple[str, ...]:
+        """The schemas that hold anything."""
+        return tuple(sorted({name.partition(".")[0] for name in self.relations}))
+
+    def candidates(self, word: str, before: str) -> list[str]:
+        """What `word`, which may be empty, can become after the text `before` of the same statement, sorted.
+
+        After FROM and JOIN that is tables. Elsewhere it is columns (of the tables that the statement names, else of
+        all), other names given to tables, schemas and keywords; keywords end in a space and are in the case of `word`.
+        """
+        if "." in word:
+            return self._after_dot(word, before)
+        if _WANTS_TABLE.search(before):
+            return self._tables(word)
+        used = self._used(before)
+        columns = {column for name in used.values() or self.relations for column in self._columns(name)}
+        others = {alias for alias in used if "." not in alias}
+        found = _starting(word, [*columns, *others, *(f"{schema}." for schema in self.schemas)])
+        if word:
+            keywords = [f"{keyword} " for keyword in _starting(word, _KEYWORDS)]
+            found += [keyword.upper() for keyword in keywords] if word.isupper() else keywords
+        return sorted(set(found))
+
+    def tables(self, word: str) -> list[str]:
+        """Dotted names that begin with `word`."""
+        return _starting(word, self.relations)
+
+    def _tables(self, word: str) -> list[str]:
+        """Schemas first, then their tables; a table's own name is enough where only one begins like that."""
+        found = _starting(word, [f"{schema}." for schema in self.schemas])
+        own = [name for name in self.relations if word and name.partition(".")[2].startswith(word.lower())]
+        return found or (own if len(own) == 1 else [])
+
+    def _after_dot(self, word: str, before: str) -> list[str]:
+        """`schema.` → its tables; `schema.table.` and another name of a table → its columns."""
+        prefix = word.rpartition(".")[0].lower()
+        relation = self._used(before).get(prefix, prefix)
+        names = [f"{prefix}.{column}" for column in self._columns(relation)]
+        return _starting(word, [*self.tables(f"{prefix}."), *names])
+
+    def _used(self, text: str) -> dict[str, str]:
+        """What the statement may call a table so far → its dotted name."""
+        used: dict[str, str] = {}
+        for match in _NAMED.finditer(text):
+            name, alias = match[1].lower(), (match[2] or "").lower()
+            if name in self.relations:
+                used[name] = name
+                used[name.partition(".")[2]] = name
+                if alias and alias not in _KEYWORDS:
+                    used[alias] = name
+        return used
+
+    def _columns(self, name: str) -> list[str]:
+        relation = self.relations.get(name)
+        return [column for column, _ in relation.columns] if relation else []
+
+
+def _starting(word: str, names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if name.lower().startswith(word.lower()))

@@ -1,0 +1,309 @@
+"""Commands about the SQL models themselves: test, lineage, diff-models, docs."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
+from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from debatebench.query.version_diff import ModelDiff, Standing
+    from debatebench.transform.project import Project
+    from debatebench.transform.testing.data_tests import TestResult
+
+__all__ = ["diff_models", "docs", "lineage", "run_tests"]
+
+_MOST_NAMED = 3
+
+
+class LineageFormat(StrEnum):
+    """How lineage is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    MERMAID = "mermaid"
+
+
+def _project(context: typer.Context) -> Project:
+    from debatebench.transform.project import load_models
+
+    return load_models(workspace_of(context).files("sql", "**/*"))
+
+
+def _built_project(context: typer.Context) -> Project:
+    """The same for a command that reads the warehouse: what the build has parsed is not parsed again."""
+    from debatebench.query.safe_query import open_for_reading
+    from debatebench.transform.parse_cache import recall_parsed
+
+    database = workspace_of(context).database
+    # What is wrong with the warehouse is said where it is needed.
+    with suppress(DebatebenchError), open_for_reading(database) as con:
+        recall_parsed(con)
+    return _project(context)
+
+
+# --- test ---
+
+
+def run_tests(
+    context: typer.Context,
+    select: Annotated[
+        list[str] | None,
+        typer.Option("--select", help="Only these SQL models: name, +name, name+, tag:x, path:sql/marts."),
+    ] = None,
+    unit_only: Annotated[
+        bool, typer.Option("--unit-only", help="Only the unit tests, which need no warehouse.")
+    ] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Run the unit tests of the SQL models, and the data tests and contracts on the warehouse."""
+    from debatebench.query.safe_query import open_for_reading
+    from debatebench.transform.build_state import is_current
+    from debatebench.transform.testing.data_tests import run_data_tests, unbuilt_models
+    from debatebench.transform.testing.unit_tests import run_unit_tests
+
+    database = workspace_of(context).database
+    project = _built_project(context)
+    if unit_only:
+        results = run_unit_tests(project, select)
+    elif not database.is_file():
+        raise UsageError(
+            f"There is no warehouse at {database}: `debatebench run` or `debatebench import` makes one; "
+            "`debatebench test --unit-only` needs none."
+        )
+    else:
+        # Tests of a large warehouse group all its rows at once.
+        with open_for_reading(database, memory_limit="80%") as con:
+            missing = unbuilt_models(con, project, select)
+            if missing:
+                raise SqlModelError(f"{_some(missing)} not in the warehouse yet: run `debatebench build` first.")
+            if not is_current(con, project):
+                note("SQL models or data changed since the last build; data tests see the warehouse as it was built.")
+            results = [*run_unit_tests(project, select), *run_data_tests(con, project, select)]
+    _print_results(results, output)
+    failed = [result.name for result in results if result.status in ("fail", "error")]
+    if failed:
+        raise SqlModelError(f"{len(failed)} of {len(results)} tests failed: {_listed(failed)}.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    return f"{shown} and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else shown
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{_listed(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _print_results(results: Sequence[TestResult], output: Format) -> None:
+    """Failures in full and counts for people, every test for programs."""
+    if output in (Format.JSON, Format.CSV):
+        columns = ["name", "kind", "model", "status", "failures", "message", "file", "seconds", "query", "rows"]
+        print_rows(columns, [_result_row(result) for result in results], output)
+        return
+    for result in results:
+        if result.status != "pass":
+            typer.echo(f"{result}\n")
+    kinds = {"unit": "unit", "contract": "contract", "description": "description", "singular": "singular"}
+    counts: dict[str, dict[str, float]] = {}
+    for result in results:
+        row = counts.setdefault(
+            kinds.get(result.kind, "data"), dict.fromkeys(("pass", "warn", "fail", "error", "s"), 0)
+        )
+        row[result.status] += 1
+        row["s"] += result.seconds
+    print_rows(
+        ["tests", "passed", "warned", "failed", "broken", "seconds"],
+        [
+            (kind, *(int(row[key]) for key in ("pass", "warn", "fail", "error")), row["s"])
+            for kind, row in counts.items()
+        ],
+        output,
+    )
+    if not results:
+        note("No test is selected.")
+
+
+def _result_row(result: TestResult) -> tuple[Any, ...]:
+    from debatebench.transform.sql_model import shown
+
+    rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+    values = (result.name, result.kind, result.model, result.status, result.failures, result.message)
+    return (*values, shown(result.file), result.seconds, result.query, rows)
+
+
+# --- lineage ---
+
+
+def lineage(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="schema.model.column, such as marts.leaderboard.win_rate; or a model.")],
+    output: Annotated[LineageFormat, typer.Option("--format", help="How to print it.")] = LineageFormat.TEXT,
+    depth: Annotated[
+        int | None, typer.Option("--depth", min=0, help="How many SQL models deep; default: down to what was landed.")
+    ] = None,
+) -> None:
+    """Print where a column comes from, through every SQL model down to the landed columns."""
+    import shutil
+
+    from debatebench.transform.lineage.column_lineage import column_lineage
+    from debatebench.transform.lineage.formats import lineage_json, lineage_mermaid, lineage_text
+    from debatebench.transform.model_versions import remarks
+
+    project = _project(context)
+    root = column_lineage(project, name)
+    match output:
+        case LineageFormat.JSON:
+            text = lineage_json(root, depth=depth)
+        case LineageFormat.MERMAID:
+            text = lineage_mermaid(root, depth=depth)
+        case LineageFormat.TEXT:
+            width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 120
+            text = lineage_text(root, depth=depth, width=width)
+    sys.stdout.write(text)
+    seen = dict.fromkeys(node.relation for node in root.nodes())
+    for model in (project.models[relation] for relation in seen if relation in project.models):
+        for remark in remarks(model, now().date()) if model.alias_of is None else ():
+            note(f"Warning: {remark}")
+
+
+# --- diff-models ---
+
+
+def diff_models(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="A SQL model with versions, such as panel_winners.")],
+    before: Annotated[int, typer.Option("--from", help="The version to compare with.")],
+    after: Annotated[int, typer.Option("--to", help="The version that is compared.")],
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="This run only; default: every run.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Most rows shown; 0 for all.")] = 20,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show which rows two versions of a SQL model decide differently, and what that does to the leaderboard."""
+    from debatebench.query.version_diff import diff_model
+    from debatebench.transform.model_versions import remarks, versions_of
+
+    project = _built_project(context)
+    diff = diff_model(
+        workspace_of(context).database, project, name, before, after, run_tag=run_tag, limit=limit or None
+    )
+    if output is Format.JSON:
+        _print_diff_json(diff)
+    elif output is Format.CSV:
+        print_rows(["change", *_key_columns(diff), "column", "before", "after"], _cell_rows(diff), output)
+    else:
+        _print_diff(diff, output)
+    if diff.differing_rows > len(diff.rows):
+        note(f"{len(diff.rows)} of {diff.differing_rows} differing rows are shown; --limit 0 shows all.")
+    if diff.remark:
+        note(diff.remark)
+    if not diff.is_current:
+        note(
+            "Warning: SQL models or data changed since the last build; run `debatebench build` to compare what is new."
+        )
+    for version in (before, after):
+        for remark in remarks(versions_of(project.models, name)[1][version], now().date()):
+            note(f"Warning: {remark}")
+
+
+def _key_columns(diff: ModelDiff) -> list[str]:
+    return list(diff.key or (diff.rows[0].key if diff.rows else ()))
+
+
+def _cell_rows(diff: ModelDiff) -> list[tuple[Any, ...]]:
+    """One line for each cell that differs."""
+    return [(row.change, *row.key.values(), *cell) for row in diff.rows for cell in row.cells()]
+
+
+def _print_diff(diff: ModelDiff, output: Format) -> None:
+    """The tables that a person reads, one under the other."""
+    by = f"rows matched by {', '.join(diff.key)}" if diff.key else "no key is tested, so whole rows are matched"
+    typer.echo(f"{diff.name}: version {diff.before} → version {diff.after}; {by}\n")
+    for version, only in ((diff.before, diff.columns_only_before), (diff.after, diff.columns_only_after)):
+        if only:
+            typer.echo(f"Only version {version} has: {', '.join(only)}\n")
+    names = ["run_tag", f"rows_v{diff.before}", f"rows_v{diff.after}", "added", "removed", "changed", "unchanged"]
+    counts = [
+        (run.run_tag, run.rows_before, run.rows_after, run.added, run.removed, run.changed, run.unchanged)
+        for run in diff.runs
+    ]
+    print_rows(names, counts, output)
+    if diff.columns_changed:
+        _caption("Columns that differ", output)
+        print_rows(["column", "rows"], list(diff.columns_changed.items()), output)
+    if diff.values:
+        _caption("What became of what", output)
+        values = [(value.column, value.before, value.after, value.rows) for value in diff.values]
+        print_rows(["column", f"v{diff.before}", f"v{diff.after}", "rows"], values, output)
+    if diff.rows:
+        _caption("Rows that differ", output)
+        columns = ["change", *_key_columns(diff), "column", f"v{diff.before}", f"v{diff.after}"]
+        print_rows(columns, _cell_rows(diff), output)
+    if diff.leaderboard is not None:
+        _print_leaderboard(diff, diff.leaderboard, output)
+
+
+def _caption(text: str, output: Format) -> None:
+    """What the next table shows; in Markdown a table begins after an empty line."""
+    typer.echo(f"\n{text}\n" if output is Format.MARKDOWN else f"\n{text}")
+
+
+def _print_leaderboard(diff: ModelDiff, standings: Sequence[Standing], output: Format) -> None:
+    moved = sum(each.rank_before != each.rank_after for each in standings)
+    _caption(f"The leaderboard under both versions; {moved} of {len(standings)} debaters change their rank", output)
+    b, a = f"v{diff.before}", f"v{diff.after}"
+    columns = ["run_tag", "model_id", f"rank_{b}", f"rank_{a}", f"rating_{b}", f"rating_{a}", "difference"]
+    rows = [
+        (
+            each.run_tag,
+            each.model_id,
+            each.rank_before,
+            each.rank_after,
+            each.rating_before,
+            each.rating_after,
+            each.difference,
+        )
+        for each in standings
+    ]
+    print_rows(columns, rows, output)
+
+
+def _print_diff_json(diff: ModelDiff) -> None:
+    from dataclasses import asdict
+
+    from debatebench.shared.result_formats import json_text
+
+    value = asdict(diff)
+    value["differing_rows"] = diff.differing_rows
+    for run, counts in zip(value["runs"], diff.runs, strict=True):
+        run["unchanged"] = counts.unchanged
+    sys.stdout.write(json_text(value, indent=2) + "\n")
+
+
+# --- docs ---
+
+
+def docs(
+    context: typer.Context,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for the page. Default: reports/docs.")] = None,
+) -> None:
+    """Write one HTML page about all SQL models: graph, columns, tests, versions, lineage, SQL."""
+    from debatebench.output.docs.page import write_docs
+    from debatebench.transform.model_versions import reading_warnings
+
+    workspace = workspace_of(context)
+    project = _project(context)
+    today = now().date()
+    path = write_docs(project, workspace.files("reports", "**/*"), out or workspace.reports / "docs", today)
+    for warning in reading_warnings(project.models, today):
+        note(f"Warning: {warning}")
+    typer.echo(str(path))

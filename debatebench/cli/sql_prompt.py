@@ -1,0 +1,136 @@
+"""The SQL prompt: where the lines of a session come from, a person at a terminal or a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from debatebench.cli.sql_session import LeaveSession, SqlSession
+from debatebench.shared.errors import DebatebenchError
+
+__all__ = ["history_file", "interact", "run_lines"]
+
+_HISTORY_LINES = 10_000
+# The usual ones without the dot, which is part of `schema.table`.
+_DELIMITERS = " \t\n`~!@#$%^&*()-=+[{]}\\|;:'\",<>/?"
+
+
+def run_lines(session: SqlSession, lines: Iterable[str]) -> None:
+    """Run what comes through a pipe. The first thing that fails ends it, with its `DebatebenchError`."""
+    try:
+        for line in lines:
+            session.feed(line.rstrip("\r\n"))
+        session.finish()
+    except LeaveSession:
+        return
+
+
+def interact(session: SqlSession, history: Path) -> None:
+    """Read lines from the terminal until the user leaves. What fails is one line, and the session goes on."""
+    print(f"{session.database}, for reading only. .help helps, .quit leaves.")
+    with _line_editing(session, history) as remember:
+        while True:
+            try:
+                text = input("        ...> " if session.is_in_statement else "debatebench> ")
+            except EOFError:
+                print()
+                return
+            except KeyboardInterrupt:
+                session.drop()
+                print()
+                continue
+            except UnicodeDecodeError:
+                print("Error: what was typed is no text.", file=sys.stderr)
+                continue
+            remember()
+            if not _took(session, text):
+                return
+
+
+def _took(session: SqlSession, text: str) -> bool:
+    """Feed what was typed or pasted; False when the user wants to leave."""
+    try:
+        for line in text.split("\n"):
+            session.feed(line)
+    except LeaveSession:
+        return False
+    except KeyboardInterrupt:
+        session.drop()
+        print("Interrupted.", file=sys.stderr)
+    except DebatebenchError as error:
+        session.drop()
+        print(f"Error: {error}", file=sys.stderr)
+    return True
+
+
+def history_file(environ: Mapping[str, str]) -> Path:
+    """Where the lines of earlier sessions are: in `XDG_STATE_HOME`, by default `~/.local/state`."""
+    state = environ.get("XDG_STATE_HOME", "")
+    # A relative path is to be ignored, says the XDG base directory specification.
+    base = Path(state) if os.path.isabs(state) else Path.home() / ".local" / "state"
+    return base / "debatebench" / "sql_history"
+
+
+@contextmanager
+def _line_editing(session: SqlSession, history: Path) -> Iterator[Callable[[], None]]:
+    """Give the terminal completion and a history; what it yields writes the last line to the history file."""
+    try:
+        import readline
+    except ImportError:
+        yield lambda: None
+        return
+    readline.set_completer_delims(_DELIMITERS)
+    readline.set_completer(_completer(session))
+    uses_libedit = "libedit" in (readline.__doc__ or "")
+    readline.parse_and_bind("bind ^I rl_complete" if uses_libedit else "tab: complete")
+    readline.set_history_length(_HISTORY_LINES)
+    has_file = _private_file(history)
+    if has_file:
+        with suppress(OSError):
+            readline.read_history_file(history)
+    saved = readline.get_current_history_length()
+
+    def remember() -> None:
+        nonlocal saved
+        added, saved = readline.get_current_history_length() - saved, readline.get_current_history_length()
+        if has_file and added > 0:
+            with suppress(OSError):
+                # At once, because a terminal that is closed kills the process.
+                readline.append_history_file(added, history)
+
+    try:
+        yield remember
+    finally:
+        readline.set_completer(None)
+
+
+def _completer(session: SqlSession) -> Callable[[str, int], str | None]:
+    """`SqlSession.candidates` as readline wants it: asked for one at a time."""
+    found: list[str] = []
+
+    def complete(word: str, number: int) -> str | None:
+        import readline
+
+        nonlocal found
+        if number == 0:
+            try:
+                found = session.candidates(word, readline.get_line_buffer()[: readline.get_begidx()])
+            except DebatebenchError:
+                found = []
+        return found[number] if number < len(found) else None
+
+    return complete
+
+
+def _private_file(path: Path) -> bool:
+    """Make the file where there is none, for its owner's eyes only. False when that is not possible."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        path.chmod(0o600)
+    except OSError:
+        return False
+    return True

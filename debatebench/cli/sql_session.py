@@ -1,0 +1,268 @@
+"""A session of SQL: statements and dot commands, line by line, on one warehouse."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.api import Warehouse
+from debatebench.cli.sql_completion import Completions
+from debatebench.query.duckdb_errors import sql_errors
+from debatebench.query.relations import read_catalogue
+from debatebench.query.safe_query import check_limits, parse_params, run_query
+from debatebench.shared.errors import SqlModelError, StuckQueryError, UsageError
+from debatebench.shared.result_formats import FORMATS, print_table
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["LeaveSession", "Settings", "SqlSession"]
+
+_HELP = """\
+End a statement with ; and it runs: one SELECT, which can read the warehouse and nothing else.
+  .tables [PATTERN]    tables and views, all or those like marts.*
+  .schema NAME         columns of a table or view
+  .format [FORMAT]     {formats}
+  .limit [N]           most rows to print; 0 for all
+  .timeout [SECONDS]   when to stop a query
+  .param [NAME=VALUE]  set $NAME; .param lists them, .param NAME forgets one
+  .help                this
+  .quit                leave, as does Ctrl-D
+Ctrl-C drops what you typed, or stops the query. Tab completes.
+"""
+
+
+class LeaveSession(Exception):  # noqa: N818
+    """The user wants to leave."""
+
+
+@dataclass
+class Settings:
+    """What `.format`, `.limit`, `.timeout` and `.param` change."""
+
+    format: str = "table"
+    limit: int = 1000
+    timeout_s: float = 60.0
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+class SqlSession:
+    """Takes lines, runs the statements that they complete, prints the results on stdout. Knows nothing of terminals."""
+
+    def __init__(
+        self, database: Path, settings: Settings, note: Callable[[str], None], *, is_for_people: bool = False
+    ) -> None:
+        """Open the warehouse. `note` tells the user what is no result; people are also told how long it took."""
+        self.database = database
+        self.settings = settings
+        self.is_for_people = is_for_people
+        self.has_stuck_query = False
+        """Whether a query goes on that could not be stopped; such a process cannot end in the usual way."""
+        self._note = note
+        self._warehouse = Warehouse(database)
+        self._lines: list[str] = []
+        self._completions: Completions | None = None
+        self._commands: Mapping[str, Callable[[str], None]] = {
+            ".help": lambda _: print(_HELP.format(formats=", ".join(FORMATS)), end=""),
+            ".tables": self._show_tables,
+            ".schema": self._show_schema,
+            ".format": self._set_format,
+            ".limit": self._set_limit,
+            ".timeout": self._set_timeout,
+            ".param": self._set_param,
+            ".quit": self._quit,
+            ".exit": self._quit,
+        }
+
+    @property
+    def is_in_statement(self) -> bool:
+        """Whether a statement has begun and is not complete."""
+        return bool(self._lines)
+
+    def feed(self, line: str) -> None:
+        """Take one line. Raises `DebatebenchError` when a statement or command fails; what was typed is gone then."""
+        if not self._lines and not line.strip():
+            return
+        if not self._lines and (line.startswith(".") or line.strip() in ("quit", "exit")):
+            self._command(line.strip())
+            return
+        self._lines.append(line)
+        text = "\n".join(self._lines)
+        if _is_complete(text):
+            self.drop()
+            self._run(text)
+
+    def finish(self) -> None:
+        """Run what is left when no more lines come; its semicolon may be missing."""
+        text = "\n".join(self._lines)
+        self.drop()
+        if _has_statement(text):
+            self._run(text)
+
+    def drop(self) -> None:
+        """Forget the statement that has begun."""
+        self._lines = []
+
+    def candidates(self, word: str, before: str) -> list[str]:
+        """What `word` can become after `before`, the rest of the line up to it."""
+        completions = self._known()
+        if self._lines or not (before + word).lstrip().startswith("."):
+            return completions.candidates(word, "\n".join([*self._lines, before]))
+        if not before.strip():
+            return [f"{command} " for command in self._commands if command.startswith(word)]
+        if before.split()[0] == ".format":
+            return [name for name in FORMATS if name.startswith(word)]
+        return completions.tables(word) if before.split()[0] in (".schema", ".tables") else []
+
+    def close(self) -> None:
+        """Close the warehouse."""
+        self._warehouse.close()
+
+    def _current(self) -> Warehouse:
+        """The warehouse as it was published last."""
+        if self._warehouse.is_outdated:
+            self._warehouse.close()
+            self._warehouse = Warehouse(self.database)
+            self._completions = None
+            self._note("The warehouse was published anew; this reads the new one.")
+        return self._warehouse
+
+    def _known(self) -> Completions:
+        """What the warehouse holds, as it was published last."""
+        warehouse = self._current()
+        if self._completions is None:
+            with sql_errors():
+                self._completions = Completions(read_catalogue(warehouse.connection))
+        return self._completions
+
+    def _run(self, text: str) -> None:
+        """Run every statement of the text, up to the first that fails."""
+        con = self._current().connection
+        with sql_errors():
+            text.encode()
+            statements = [(each.query, each.named_parameters) for each in con.extract_statements(text)]
+        for sql, names in statements:
+            self._run_one(con, sql, {name: value for name, value in self.settings.params.items() if name in names})
+
+    def _run_one(self, con: duckdb.DuckDBPyConnection, sql: str, params: dict[str, Any]) -> None:
+        settings, began = self.settings, time.monotonic()
+        try:
+            result = run_query(
+                con,
+                sql,
+                params,
+                limit=settings.limit or None,
+                timeout_s=settings.timeout_s,
+                asking_for=".param {name}=VALUE",
+            )
+        except StuckQueryError:
+            self.has_stuck_query = True
+            self._note("It goes on in the background until you leave.")
+            self._warehouse = Warehouse(self.database)
+            raise
+        took = time.monotonic() - began
+        print_table(result.columns, result.rows, settings.format)
+        sys.stdout.flush()
+        if self.is_for_people:
+            self._note(f"{len(result.rows)} {'row' if len(result.rows) == 1 else 'rows'}, {took:.2f} s")
+        if result.truncated:
+            self._note(f"Only the first {settings.limit} rows; .limit 0 gives all.")
+
+    # --- dot commands -------------------------------------------------------------------------------------------------
+
+    def _command(self, line: str) -> None:
+        name, _, argument = line.removesuffix(";").partition(" ")
+        name = name if name.startswith(".") else f".{name}"
+        if name not in self._commands:
+            raise UsageError(f"No command '{name}'. Known: {', '.join(self._commands)}.")
+        self._commands[name](argument.strip())
+
+    def _show_tables(self, pattern: str) -> None:
+        relations = self._known().relations
+        found = [each for each in relations.values() if not pattern or fnmatchcase(each.name, pattern.lower())]
+        if not found:
+            raise UsageError(f"No table or view is like '{pattern}'; * stands for anything, as in marts.*")
+        rows = [(each.name, each.kind, len(each.columns)) for each in found]
+        print_table(("name", "kind", "columns"), rows, self.settings.format)
+
+    def _show_schema(self, name: str) -> None:
+        relations = self._known().relations
+        fitting = [each for each in relations if name.lower() in (each, each.partition(".")[2])] if name else []
+        if len(fitting) != 1:
+            known = f": {' or '.join(fitting)}?" if fitting else "; .tables lists them."
+            raise UsageError(f"Name one table or view, as in .schema marts.leaderboard{known}")
+        relation = relations[fitting[0]]
+        described: dict[str, str] = {}
+        # Without descriptions the columns are still worth a look.
+        with suppress(SqlModelError):
+            model = self._warehouse.models.get(relation.name)
+            described = {column.name: column.description for column in model.columns} if model else {}
+        rows = [(column, type_, described.get(column) or None) for column, type_ in relation.columns]
+        print_table(("column", "type", "description"), rows, self.settings.format)
+
+    def _set_format(self, argument: str) -> None:
+        if not argument:
+            self._note(f"format {self.settings.format}")
+        elif argument not in FORMATS:
+            raise UsageError(f"No format '{argument}'. Known: {', '.join(FORMATS)}.")
+        else:
+            self.settings.format = argument
+
+    def _set_limit(self, argument: str) -> None:
+        if not argument:
+            self._note(f"limit {self.settings.limit}")
+        elif not argument.isdecimal():
+            raise UsageError(f"'{argument}' is no number of rows: give 0 for all, or more.")
+        else:
+            self.settings.limit = int(argument)
+
+    def _set_timeout(self, argument: str) -> None:
+        if not argument:
+            self._note(f"timeout {self.settings.timeout_s:g} s")
+            return
+        try:
+            seconds = float(argument)
+        except ValueError:
+            raise UsageError(f"'{argument}' is no number of seconds.") from None
+        check_limits(None, seconds)
+        self.settings.timeout_s = seconds
+
+    def _set_param(self, argument: str) -> None:
+        if "=" in argument:
+            self.settings.params |= parse_params([argument])
+        elif argument and argument not in self.settings.params:
+            raise UsageError(f"There is no parameter '{argument}'; .param {argument}=VALUE sets it.")
+        elif argument:
+            del self.settings.params[argument]
+        else:
+            rows = sorted(self.settings.params.items())
+            print_table(("parameter", "value"), rows, self.settings.format)
+
+    def _quit(self, _argument: str) -> None:
+        raise LeaveSession
+
+
+def _is_complete(text: str) -> bool:
+    """Whether the text ends with a semicolon that is not part of a string or comment."""
+    last = _last_token(text)
+    return last is not None and text.startswith(";", last)
+
+
+def _has_statement(text: str) -> bool:
+    return _last_token(text) is not None
+
+
+def _last_token(text: str) -> int | None:
+    """Where the last token of the text begins that is no comment."""
+    import duckdb
+
+    with sql_errors():
+        text.encode()
+        tokens = duckdb.tokenize(text)
+    return next((offset for offset, kind in reversed(tokens) if kind != duckdb.token_type.comment), None)

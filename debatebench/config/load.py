@@ -1,0 +1,352 @@
+"""YAML and JSON configuration → typed, frozen config.
+
+A file that cannot be used raises `ConfigError` with one sentence: the file, the key path, what was found and what is
+allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from debatebench.config.types import (
+    Config,
+    DimensionConfig,
+    EloConfig,
+    Limits,
+    ModelConfig,
+    Pricing,
+    Round,
+    TopicConfig,
+)
+
+if TYPE_CHECKING:
+    from debatebench.config.setting import Setting
+    from debatebench.shared.records import Side
+
+__all__ = [
+    "Config",
+    "DimensionConfig",
+    "EloConfig",
+    "Limits",
+    "ModelConfig",
+    "Pricing",
+    "Round",
+    "TopicConfig",
+    "load_config",
+    "load_judges",
+    "load_models",
+    "load_quick_test",
+    "load_topics",
+]
+
+# Every setting has a place in the nested form and one in the original harness's flat form, sometimes under two names. A
+# file may use either form; a setting in two places at once is refused.
+_PLACES: dict[str, tuple[str, ...]] = {
+    "benchmark_name": ("benchmark.name", "benchmark_name"),
+    "benchmark_version": ("benchmark.version", "benchmark_version"),
+    "rubric_version": ("benchmark.rubric_version", "scoring.rubric_version", "rubric_version"),
+    "language": ("debate.language", "language"),
+    "rounds": ("debate.rounds", "rounds"),
+    "temperature": ("debate.temperature", "debate_temperature", "temperature"),
+    "system_prompt_pro": ("debate.system_prompt_pro", "system_prompt_pro"),
+    "system_prompt_con": ("debate.system_prompt_con", "system_prompt_con"),
+    "dimensions": ("scoring.dimensions", "dimensions"),
+    "scale_min": ("scoring.scale_min", "scoring.scale.min", "scale_min", "scale.min"),
+    "scale_max": ("scoring.scale_max", "scoring.scale.max", "scale_max", "scale.max"),
+    "judges_per_debate": ("scoring.judges_per_debate", "scoring.num_judges", "judges_per_debate", "num_judges"),
+    "judge_system_prompt": ("scoring.judge_system_prompt", "judge_system_prompt"),
+    "initial_rating": ("elo.initial_rating", "initial_rating"),
+    "k_factor": ("elo.k_factor", "k_factor"),
+    "min_games_for_display": ("elo.min_games_for_display", "min_games_for_display"),
+}
+
+_LIMIT_KEYS = ("max_concurrency", "requests_per_minute", "tokens_per_minute")
+_MODEL_KEYS = (
+    "id",
+    "role",
+    "provider",
+    "model",
+    "endpoint",
+    "api_key_env",
+    "allow_insecure",
+    "environment_proxies",
+    *_LIMIT_KEYS,
+    "token_limit",
+    "prompt_style",
+    "parameters",
+    "pricing",
+)
+_SECRET_KEY = re.compile(r"(?i)(x-)?api[-_]?key|authorization|bearer|password|secret|(access|auth)[-_]?token")
+_URL = re.compile(r"https?://[^\s/@?#]+[^\s@#]*")
+_SECRET_IN_URL = re.compile(r"(?i)[?&][^=&]*(key|token|secret|password|sig)[^=&]*=")
+_ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+_STYLE = re.compile(r"(?!user\Z)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_LARGEST_SCORE = Decimal(10) ** 12
+
+
+def load_config(path: Path) -> Config:
+    """Read `config.yaml`, in the nested form or in the original harness's flat form."""
+    file = _read(path)
+    file.allow(place for places in _PLACES.values() for place in places)
+
+    def setting(name: str) -> Setting:
+        return file.at(*_PLACES[name])
+
+    benchmark_version = _name(setting("benchmark_version"), "v1")
+    return Config(
+        benchmark_name=_name(setting("benchmark_name"), "debatebench"),
+        benchmark_version=benchmark_version,
+        rubric_version=_name(setting("rubric_version"), benchmark_version),
+        language=_name(setting("language"), "en"),
+        rounds=_rounds(setting("rounds")),
+        temperature=setting("temperature").number(0.7, least=0),
+        system_prompt_pro=setting("system_prompt_pro").optional_text(),
+        system_prompt_con=setting("system_prompt_con").optional_text(),
+        judge_system_prompt=setting("judge_system_prompt").optional_text(),
+        dimensions=_dimensions(setting("dimensions"), setting("scale_min"), setting("scale_max")),
+        judges_per_debate=setting("judges_per_debate").whole(3, least=1),
+        elo=EloConfig(
+            initial_rating=setting("initial_rating").number(400.0),
+            k_factor=setting("k_factor").number(32.0, above=0),
+            min_games_for_display=setting("min_games_for_display").whole(5, least=0),
+        ),
+    )
+
+
+def load_topics(path: Path) -> tuple[TopicConfig, ...]:
+    """Read `topics.json` (or YAML of the same shape): a list of topics, or a mapping with the key `topics`."""
+    file = _read(path)
+    entries = _entries(file, "topics", allowed="a list with at least one topic")
+    _refuse_twice(entries)
+    return tuple(_topic(entry) for entry in entries)
+
+
+def load_models(path: Path) -> tuple[ModelConfig, ...]:
+    """Read `models.yaml`: the debaters, as a list or a mapping with the keys `models` and, if wanted, `limits`."""
+    file = _read(path)
+    return _members(_entries(file, "models", "limits", allowed="a list with at least one debater"), file)
+
+
+def load_judges(path: Path) -> tuple[ModelConfig, ...]:
+    """Read `judges.yaml`: the judges, as a list or a mapping with the key `judges` (and `limits`). It may be empty."""
+    file = _read(path)
+    return _members(_entries(file, "judges", "limits"), file)
+
+
+def load_quick_test(path: Path) -> tuple[tuple[ModelConfig, ...], tuple[ModelConfig, ...], int | None]:
+    """Read `quick-test-models.yaml`: debaters, judges, and judges per debate or None where the config decides.
+
+    An entry without `provider` is OpenRouter's.
+    """
+    file = _read(path)
+    file.allow(("debaters", "models", "judges", "num_judges"))
+    panel = file.at("num_judges")
+    lists = []
+    for setting in (file.at("debaters", "models"), file.at("judges")):
+        entries = list(setting.items())
+        if not entries:
+            setting.refuse("a list with at least one entry")
+        lists.append(_members(entries, file, default_provider="openrouter"))
+    return lists[0], lists[1], panel.whole(least=1) if panel.is_given else None
+
+
+def _read(path: Path) -> Setting:
+    # Imported here, so that the types alone cost no YAML.
+    from debatebench.config.setting import read_file
+
+    return read_file(path)
+
+
+def _entries(file: Setting, key: str, *others: str, allowed: str | None = None) -> list[Setting]:
+    """The elements of a file that is a list, or holds one under `key`. With `allowed`, at least one is needed."""
+    setting = file
+    if isinstance(file.value, dict):
+        file.allow((key, *others))
+        setting = file.at(key)
+    entries = list(setting.items())
+    if allowed and not entries:
+        setting.refuse(allowed)
+    return entries
+
+
+def _rounds(setting: Setting) -> tuple[Round, ...]:
+    entries = list(setting.items())
+    if not entries:
+        setting.refuse("a list with at least one turn")
+    rounds = []
+    for entry in entries:
+        entry.allow(("role", "speaker", "stage", "max_tokens", "token_limit", "language"))
+        cap = entry.at("max_tokens", "token_limit")
+        rounds.append(
+            Round(
+                role=cast("Side", entry.at("role", "speaker").choice("pro", "con")),
+                stage=_name(entry.at("stage"), "turn"),
+                max_tokens=cap.whole(least=1) if cap.is_given else None,
+                language=entry.at("language").optional_text(),
+            )
+        )
+    return tuple(rounds)
+
+
+def _dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dict[str, DimensionConfig]:
+    """Dimensions as a mapping of names, or a list of names or mappings with an `id`; the shared scale is a default."""
+    low, high = _score(scale_min, Decimal(1)), _score(scale_max, Decimal(10))
+    if scale_max.is_given and low >= high:
+        scale_max.refuse(f"a number above the lower end, which is {low}")
+    dimensions: dict[str, DimensionConfig] = {}
+    for name, entry in _named_dimensions(setting):
+        if name in dimensions:
+            entry.holding(name).refuse("dimensions that come once")
+        least, most = _score(entry.at("min"), low), _score(entry.at("max"), high)
+        if least >= most:
+            end = entry.at("min") if entry.at("min").is_given else entry.at("max")
+            end.refuse(f"min below max (here {least} and {most})")
+        description = entry.at("description").optional_text() or entry.at("name").optional_text()
+        integer = entry.at("integer").flag(default=False) if entry.at("integer").is_given else None
+        dimensions[name] = DimensionConfig(min=least, max=most, description=description, integer=integer)
+    if not dimensions:
+        setting.refuse("at least one dimension, as a mapping of names to {min, max, description}")
+    return dimensions
+
+
+def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
+    """(name, its mapping or nothing) of every dimension, in order."""
+    keys = ("min", "max", "integer", "description", "name")
+    if not isinstance(setting.value, list):
+        for name in setting.mapping():
+            entry = setting.at_key(name)
+            entry.allow(keys)
+            yield _name(entry.holding(name)), entry
+        return
+    for entry in setting.items():
+        if isinstance(entry.value, str):
+            yield _name(entry), entry.holding(None)
+        else:
+            entry.allow(("id", *keys))
+            yield _name(entry.at("id")), entry
+
+
+def _score(setting: Setting, default: Decimal) -> Decimal:
+    """An end of a scale, as the warehouse can hold it."""
+    value = setting.decimal(default)
+    if abs(value) >= _LARGEST_SCORE or value != round(value, 6):
+        setting.refuse("a number below 10^12 with at most six decimals")
+    return value
+
+
+def _topic(entry: Setting) -> TopicConfig:
+    entry.allow(("id", "motion", "category", "info_slide"))
+    return TopicConfig(
+        id=_name(entry.at("id")),
+        motion=entry.at("motion").text(),
+        category=entry.at("category").optional_text(),
+        info_slide=entry.at("info_slide").optional_text(),
+    )
+
+
+def _members(entries: list[Setting], file: Setting, *, default_provider: str | None = None) -> tuple[ModelConfig, ...]:
+    """Debaters or judges; `limits` of the file, a mapping of providers, hold for all of a provider together."""
+    _refuse_twice(entries)
+    providers = {entry.at("provider").value or default_provider for entry in entries}
+    limits = {}
+    if isinstance(file.value, dict):
+        for name in file.at("limits").mapping():
+            setting = file.at("limits").at_key(name)
+            if name not in providers:
+                setting.holding(name).refuse(f"a provider of this file ({', '.join(sorted(map(str, providers)))})")
+            setting.allow(_LIMIT_KEYS)
+            limits[name] = _limits(setting)
+    return tuple(_member(entry, default_provider, limits) for entry in entries)
+
+
+def _limits(setting: Setting) -> Limits:
+    given = {key: setting.at(key).whole(least=1) for key in _LIMIT_KEYS if setting.at(key).is_given}
+    return Limits(**given)
+
+
+def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, Limits]) -> ModelConfig:
+    """One debater or judge. The original's `role` says nothing that the file does not, and is only checked."""
+    entry.allow(_MODEL_KEYS)
+    if entry.at("role").is_given:
+        entry.at("role").choice("debater", "judge")
+    token_limit = entry.at("token_limit")
+    _refuse_secrets(entry.at("parameters"))
+    provider = _name(entry.at("provider"), default_provider)
+    return ModelConfig(
+        id=_name(entry.at("id")),
+        provider=provider,
+        model=_name(entry.at("model")),
+        endpoint=_endpoint(entry.at("endpoint")),
+        api_key_env=_key_variable(entry.at("api_key_env")),
+        allow_insecure=entry.at("allow_insecure").flag(default=False),
+        environment_proxies=entry.at("environment_proxies").flag(default=False),
+        token_limit=token_limit.whole(least=1) if token_limit.is_given else None,
+        prompt_style=_prompt_style(entry.at("prompt_style")),
+        parameters=entry.at("parameters").mapping(),
+        pricing=_pricing(entry.at("pricing")),
+        limits=_limits(entry),
+        provider_limits=limits.get(provider, Limits()),
+    )
+
+
+def _name(setting: Setting, default: str | None = None) -> str:
+    """Text that can be an id: on one line, without blanks around it."""
+    name = setting.text(default)
+    if name != name.strip() or not name.isprintable() or len(name) > 200:
+        setting.refuse("text on one line, of at most 200 characters, without blanks around it")
+    return name
+
+
+def _endpoint(setting: Setting) -> str | None:
+    url = setting.optional_text()
+    if url is not None and (not _URL.fullmatch(url) or _SECRET_IN_URL.search(url)):
+        setting.refuse("an http or https URL without a key or password in it", is_shown=False)
+    return url
+
+
+def _key_variable(setting: Setting) -> str | None:
+    """The name of the variable that holds a key; what is not a name may be the key itself, and is not shown."""
+    if setting.is_given and not (isinstance(setting.value, str) and _ENVIRONMENT_NAME.fullmatch(setting.value)):
+        setting.refuse("the name of an environment variable, such as OPENROUTER_API_KEY", is_shown=False)
+    return setting.optional_text()
+
+
+def _prompt_style(setting: Setting) -> str:
+    style = setting.text("default")
+    if not _STYLE.fullmatch(style):
+        setting.refuse("letters, digits, '_' and '-', and not 'user'")
+    return style
+
+
+def _pricing(setting: Setting) -> Pricing | None:
+    if not setting.is_given:
+        return None
+    setting.allow(("prompt", "completion"))
+    return Pricing(prompt=setting.at("prompt").price(), completion=setting.at("completion").price())
+
+
+def _refuse_secrets(setting: Setting) -> None:
+    """Parameters are kept with the run and sent as they are: a key has no place in them."""
+    if isinstance(setting.value, list):
+        for item in setting.items():
+            _refuse_secrets(item)
+    elif isinstance(setting.value, dict):
+        for key in setting.value:
+            inner = setting.at_key(key)
+            if _SECRET_KEY.fullmatch(key):
+                inner.refuse("no keys in files; name their environment variable in api_key_env", is_shown=False)
+            _refuse_secrets(inner)
+
+
+def _refuse_twice(entries: Iterable[Setting]) -> None:
+    """Refuse a list of topics, debaters or judges in which an id comes twice."""
+    seen: set[str] = set()
+    for entry in entries:
+        setting = entry.at("id")
+        if setting.value is not None and str(setting.value) in seen:
+            setting.refuse("ids that come once")
+        seen.add(str(setting.value))

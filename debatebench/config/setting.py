@@ -1,0 +1,350 @@
+"""YAML and JSON files → plain data, read strictly, and `Setting`: a value that knows where it stands in its file.
+
+A person writes these files, so what is doubtful is refused and never guessed: a key that comes twice, an alias, a tag,
+NaN, a value of another type, a key that nobody reads. YAML scalars follow the YAML 1.2 core rules: only `true` and
+`false` are booleans, `1e-6` is a number, and a date is text.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from debatebench.shared.errors import ConfigError
+
+if TYPE_CHECKING:
+    import yaml
+
+__all__ = ["LARGEST_FILE", "Setting", "parse_json", "parse_yaml", "read_file", "read_text"]
+
+LARGEST_FILE = 1024 * 1024
+"""Bytes. No configuration written by a person comes near it."""
+
+_DEEPEST_NESTING = 32
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def read_file(path: Path) -> Setting:
+    """Read a `.json` file as JSON and any other as YAML. Raises `ConfigError` when it cannot be used."""
+    text = read_text(path)
+    data = parse_json(text, str(path)) if path.suffix.lower() == ".json" else parse_yaml(text, str(path))
+    return Setting(str(path), "", data)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of at most `LARGEST_FILE` bytes in UTF-8, with `\\n` at the line ends."""
+    if not path.exists():
+        raise ConfigError(f"There is no file {path}; `debatebench init` writes one.")
+    if not path.is_file():
+        raise ConfigError(f"{path} is not a file; `debatebench init` writes one.")
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}.") from error
+    if len(content) > LARGEST_FILE:
+        raise ConfigError(f"{path}: found more than {LARGEST_FILE} bytes; allowed: at most {LARGEST_FILE}.")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: byte {error.start}: found a byte that is not UTF-8; allowed: UTF-8 text."
+        ) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse_yaml(text: str, file: str) -> Any:
+    """One YAML document as dicts, lists, text, numbers, booleans and None. `file` is named in errors."""
+    import yaml
+
+    try:
+        data = yaml.load(text, Loader=_strict_loader())  # noqa: S506 (a SafeLoader with more refused)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        problem = " ".join(", ".join(part for part in (error.context, error.problem) if part).split())
+        raise ConfigError(f"{file}: {line}{problem}.") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{file}: cannot be read as YAML: {' '.join(str(error).split())}.") from error
+    _refuse_unusable(data, file, "")
+    return data
+
+
+def parse_json(text: str, file: str) -> Any:
+    """One JSON document as plain data. `file` is named in errors."""
+    try:
+        data = json.loads(text, object_pairs_hook=_object, parse_constant=_Unusable, parse_float=_float)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{file}: line {error.lineno}: cannot be read as JSON: {error.msg}.") from error
+    except (RecursionError, ValueError) as error:
+        raise ConfigError(f"{file}: cannot be read as JSON: it nests too deeply or holds too long a number.") from error
+    _refuse_unusable(data, file, "")
+    return data
+
+
+class _Unusable:
+    """Something JSON lets through and we do not, kept until its key path is known."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for key, value in pairs:
+        data[key] = _Unusable("the same key twice") if key in data else value
+    return data
+
+
+def _float(text: str) -> Any:
+    value = float(text)
+    return value if math.isfinite(value) else _Unusable(text)
+
+
+def _refuse_unusable(value: Any, file: str, path: str, depth: int = 0) -> None:
+    """Refuse what no reader of the data should have to think of."""
+    setting = Setting(file, path, value)
+    if depth > _DEEPEST_NESTING:
+        setting.refuse(f"at most {_DEEPEST_NESTING} levels of nesting")
+    if isinstance(value, _Unusable):
+        raise ConfigError(f"{setting.place}: found {value.what}; allowed: keys that come once, and finite numbers.")
+    if isinstance(value, str) and _SURROGATE.search(value):
+        raise ConfigError(f"{setting.place}: found half of a surrogate pair; allowed: Unicode text.")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_unusable(key, file, path, depth)
+            _refuse_unusable(item, file, _join(path, key), depth + 1)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_unusable(item, file, f"{path}[{index}]", depth + 1)
+
+
+@cache
+def _strict_loader() -> type[yaml.SafeLoader]:
+    """A SafeLoader that refuses aliases, anchors, tags, deep nesting, and keys that come twice or are not text."""
+    import yaml
+
+    class StrictLoader(yaml.SafeLoader):
+        yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 (PyYAML's own name and type)
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+                self.refuse(f"found the alias or anchor '{event.anchor}'; allowed: values written out", event)
+            if event.tag is not None:
+                self.refuse(f"found the tag '{event.tag}'; allowed: values without tags", event)
+            if self.depth > _DEEPEST_NESTING:
+                self.refuse(f"found deeper nesting; allowed: at most {_DEEPEST_NESTING} levels", event)
+            self.depth += 1
+            node: Any = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            seen: set[str] = set()
+            for key_node, _ in node.value:
+                if key_node.tag != "tag:yaml.org,2002:str":
+                    self.refuse("found a key that is not text; allowed: text (write numbers in quotes)", key_node)
+                if key_node.value in seen:
+                    self.refuse(f"found the key {key_node.value!r} twice; allowed: once", key_node)
+                seen.add(key_node.value)
+            return super().construct_mapping(node, deep)
+
+        def construct_number(self, node: Any) -> int | float:
+            text = node.value
+            value = float(text) if re.search(r"[.eE]", text) else int(text)
+            if not math.isfinite(value):
+                self.refuse(f"found {text}; allowed: a finite number", node)
+            return value
+
+        def refuse(self, problem: str, at: Any) -> NoReturn:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
+
+    number = re.compile(r"[-+]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?\Z", re.ASCII)
+    StrictLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), list("tf"))
+    StrictLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:~|null|)\Z"), ["~", "n", ""])
+    StrictLoader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
+    StrictLoader.add_constructor("tag:yaml.org,2002:float", StrictLoader.construct_number)
+    return StrictLoader
+
+
+class Setting:
+    """A value of a configuration file, with its file and its key path.
+
+    Every reader either returns a value of its type or raises `ConfigError` with file, key path, what was found and what
+    is allowed. A key that is absent and a key that is `null` are the same: nothing, for which the default stands.
+    """
+
+    def __init__(self, file: str, path: str, value: Any) -> None:
+        self.file = file
+        self.path = path
+        self.value = value
+
+    @property
+    def place(self) -> str:
+        """File and key path, as messages begin."""
+        return f"{self.file}: {self.path}" if self.path else self.file
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is anything."""
+        return self.value is not None
+
+    def refuse(self, allowed: str, *, is_shown: bool = True) -> NoReturn:
+        """Raise `ConfigError`; `is_shown=False` keeps the value out of the message."""
+        found = _shown(self.value) if is_shown else "a value that is not shown"
+        raise ConfigError(f"{self.place}: found {found}; allowed: {allowed}.")
+
+    def at(self, *paths: str) -> Setting:
+        """The one place of `paths` (keys joined by dots) that holds something; the first when none does.
+
+        Two places that both hold something are refused.
+        """
+        found = [self._follow(path) for path in paths]
+        given = [setting for setting in found if setting.is_given]
+        if len(given) > 1:
+            raise ConfigError(
+                f"{given[1].place}: found a setting that {given[0].path} holds already; allowed: one of the two."
+            )
+        return (given or found)[0]
+
+    def at_key(self, key: str) -> Setting:
+        """What one key holds; dots in it are just dots."""
+        inner = self.value.get(key) if isinstance(self.value, dict) else None
+        return Setting(self.file, _join(self.path, key), inner)
+
+    def holding(self, value: Any) -> Setting:
+        """The same place with another value."""
+        return Setting(self.file, self.path, value)
+
+    def _follow(self, path: str) -> Setting:
+        setting = self
+        for key in path.split("."):
+            setting = setting.at_key(key)
+        return setting
+
+    def allow(self, paths: Iterable[str]) -> None:
+        """Refuse every key that leads to none of `paths`; what stands at the end of a path is not looked at."""
+        inner: dict[str, list[str]] = {}
+        for path in paths:
+            key, _, rest = path.partition(".")
+            inner.setdefault(key, []).append(rest)
+        for key in self.mapping():
+            if key not in inner:
+                close = difflib.get_close_matches(key, inner, n=1)
+                hint = f" (did you mean '{close[0]}'?)" if close else ""
+                place, known = self.at_key(key).place, ", ".join(sorted(inner))
+                raise ConfigError(f"{place}: found an unknown key{hint}; allowed: {known}.")
+            below = self.at_key(key)
+            # A key may end a path and begin others: then its own reader decides what it may be.
+            if below.is_given and "" not in inner[key]:
+                below.allow(inner[key])
+
+    def mapping(self) -> dict[str, Any]:
+        """Keys and plain values; nothing is an empty mapping."""
+        if self.value is None:
+            return {}
+        if not isinstance(self.value, dict):
+            self.refuse("a mapping")
+        return self.value
+
+    def items(self) -> Iterator[Setting]:
+        """The elements of a list; nothing is an empty list."""
+        if self.value is not None and not isinstance(self.value, list):
+            self.refuse("a list")
+        for index, item in enumerate(self.value or ()):
+            yield Setting(self.file, f"{self.path}[{index}]", item)
+
+    def text(self, default: str | None = None) -> str:
+        """Text with something in it; without a default it must be there."""
+        if self.value is None and default is not None:
+            return default
+        if isinstance(self.value, str) and self.value.strip():
+            return self.value
+        is_scalar = isinstance(self.value, bool | int | float)
+        self.refuse("text (write it in quotes)" if is_scalar else "text")
+
+    def optional_text(self) -> str | None:
+        """Text, or None where there is nothing or only blanks."""
+        if self.value is None or (isinstance(self.value, str) and not self.value.strip()):
+            return None
+        return self.text()
+
+    def choice(self, *options: str, default: str | None = None) -> str:
+        """One of `options`; without a default it must be there."""
+        if self.value is None and default is not None:
+            return default
+        if self.value not in options:
+            self.refuse(", ".join(options))
+        return str(self.value)
+
+    def flag(self, default: bool) -> bool:
+        """true or false."""
+        if self.value is None:
+            return default
+        if not isinstance(self.value, bool):
+            self.refuse("true or false")
+        return self.value
+
+    def whole(self, default: int | None = None, *, least: int) -> int:
+        """A whole number of at least `least`; without a default it must be there."""
+        if self.value is None and default is not None:
+            return default
+        if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < least:
+            self.refuse(f"a whole number of at least {least}")
+        return self.value
+
+    def number(self, default: float | None = None, *, least: float | None = None, above: float | None = None) -> float:
+        """A number; without a default it must be there."""
+        if self.value is None and default is not None:
+            return default
+        value = float(self.decimal())
+        if (least is not None and value < least) or (above is not None and value <= above):
+            self.refuse(f"a number of at least {least:g}" if least is not None else f"a number above {above:g}")
+        return value
+
+    def decimal(self, default: Decimal | None = None) -> Decimal:
+        """A number, exact as it is written; without a default it must be there."""
+        if self.value is None and default is not None:
+            return default
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
+            self.refuse("a number (written without quotes)" if isinstance(self.value, str) else "a number")
+        return Decimal(repr(self.value))
+
+    def price(self) -> Decimal:
+        """A number of at least 0, which may also be written as text, as providers do in their catalogues."""
+        try:
+            value = Decimal(self.value) if isinstance(self.value, str) else self.decimal()
+        except InvalidOperation:
+            value = Decimal("NaN")
+        if not value.is_finite() or value < 0:
+            self.refuse("a number of at least 0 (USD per token)")
+        return value
+
+
+def _join(path: str, key: str) -> str:
+    """The key path one level down; a key that would break the line or the path is quoted."""
+    shown = key if key.isprintable() and "." not in key else repr(key)
+    return f"{path}.{shown}" if path else shown
+
+
+def _shown(value: Any) -> str:
+    """A value as a message shows it, on one line and short."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a mapping" if value else "an empty mapping"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:59]}…"

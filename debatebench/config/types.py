@@ -1,0 +1,148 @@
+"""The types of a configuration: frozen, and valid by the time they exist."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
+
+from debatebench.shared.records import ScoreValue, Side
+
+__all__ = ["Config", "DimensionConfig", "EloConfig", "Limits", "ModelConfig", "Pricing", "Round", "TopicConfig"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Round(_Frozen):
+    """One turn of the debate format: who speaks, in which stage, with which cap on tokens."""
+
+    role: Side
+    stage: str
+    max_tokens: int | None = Field(None, gt=0)
+    language: str | None = None
+
+    def token_cap(self, debater: ModelConfig) -> int | None:
+        """The cap on this turn's completion: the lower of the round's and the debater's; None when neither has one."""
+        return min((cap for cap in (self.max_tokens, debater.token_limit) if cap is not None), default=None)
+
+
+class DimensionConfig(_Frozen):
+    """A scored dimension with its own scale. `integer` says whether scores must be whole numbers."""
+
+    min: ScoreValue = Decimal(1)
+    max: ScoreValue = Decimal(10)
+    description: str | None = None
+    integer: bool | None = None
+
+    @cached_property
+    def is_integer(self) -> bool:
+        """Whether scores must be whole numbers: as configured, else when both ends of the scale are."""
+        ends_are_whole = self.min == self.min.to_integral_value() and self.max == self.max.to_integral_value()
+        return ends_are_whole if self.integer is None else self.integer
+
+    @cached_property
+    def ends(self) -> tuple[int | float, int | float]:
+        """Both ends of the scale as JSON numbers."""
+        low, high = (int(end) if end == end.to_integral_value() else float(end) for end in (self.min, self.max))
+        return low, high
+
+    @cached_property
+    def scale(self) -> str:
+        """The scale in words; its ends are written as 1, 0.5 and 100, never 1.0 or 1E+2."""
+        kind = "whole number" if self.is_integer else "number"
+        return f"{kind} from {self.min.normalize():f} to {self.max.normalize():f}"
+
+
+class EloConfig(_Frozen):
+    """Settings of the Elo pass."""
+
+    initial_rating: float = 400.0
+    k_factor: float = Field(32.0, gt=0)
+    min_games_for_display: int = Field(5, ge=0)
+
+
+class Pricing(_Frozen):
+    """USD per token, as providers publish it."""
+
+    prompt: Decimal = Field(ge=0)
+    completion: Decimal = Field(ge=0)
+
+
+class Limits(_Frozen):
+    """What a provider allows; None where it sets no limit. Tokens are those of prompt and completion."""
+
+    max_concurrency: int | None = Field(None, gt=0)
+    requests_per_minute: int | None = Field(None, gt=0)
+    tokens_per_minute: int | None = Field(None, gt=0)
+
+
+class ModelConfig(_Frozen):
+    """A debater or a judge: an id, and the provider's model behind it.
+
+    `parameters` go to the provider as they are, except `temperature`, which the caller reads. `token_limit` caps the
+    completion. `prompt_style` picks `configs/prompts/judge_<style>.md` and is read for judges only. `limits` hold for
+    the provider's model, `provider_limits` for everything that is asked there with the same key. Limits say how a run
+    is played and not what: they are no part of a plan as JSON, so a run may go on under others.
+    """
+
+    id: str
+    provider: str
+    model: str
+    endpoint: str | None = None
+    api_key_env: str | None = None
+    allow_insecure: bool = False
+    environment_proxies: bool = False
+    token_limit: int | None = Field(None, gt=0)
+    prompt_style: str = "default"
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    pricing: Pricing | None = None
+    limits: Limits = Field(default=Limits(), exclude=True)
+    provider_limits: Limits = Field(default=Limits(), exclude=True)
+
+    def is_same_as(self, other: ModelConfig) -> bool:
+        """Whether two entries are one contestant: the same id, or the same provider and model."""
+        return self.id == other.id or (self.provider, self.model) == (other.provider, other.model)
+
+
+class TopicConfig(_Frozen):
+    """A motion to debate."""
+
+    id: str
+    motion: str
+    category: str | None = None
+    info_slide: str | None = None
+
+
+class Config(_Frozen):
+    """Everything of `config.yaml`: the debate format, the rubric and the rating settings.
+
+    As JSON, `dimensions` is a list, because their order is part of the judges' prompt and keys of an object have none.
+    """
+
+    benchmark_name: str = "debatebench"
+    benchmark_version: str = "v1"
+    rubric_version: str = "v1"
+    language: str = "en"
+    rounds: tuple[Round, ...]
+    temperature: float = 0.7
+    system_prompt_pro: str | None = None
+    system_prompt_con: str | None = None
+    judge_system_prompt: str | None = None
+    dimensions: dict[str, DimensionConfig]
+    judges_per_debate: int = Field(3, ge=1)
+    elo: EloConfig = EloConfig()
+
+    @field_serializer("dimensions", when_used="json")
+    def _dimensions_to_list(self, dimensions: dict[str, DimensionConfig]) -> list[dict[str, Any]]:
+        return [{"dimension": name, **d.model_dump(mode="json")} for name, d in dimensions.items()]
+
+    @field_validator("dimensions", mode="before")
+    @classmethod
+    def _dimensions_from_list(cls, value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        return {entry["dimension"]: {k: v for k, v in entry.items() if k != "dimension"} for entry in value}

@@ -1,0 +1,48 @@
+"""The answers of judges that gave no vote, as a file: for mending a prompt or a parser, nothing is asked for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from debatebench.landing.journal_records import journal_records
+from debatebench.shared.files import write_atomically
+from debatebench.shared.records import Verdict
+
+__all__ = ["failed_judgements", "write_failed_judges"]
+
+
+def failed_judgements(journal_path: Path) -> Iterator[dict[str, Any]]:
+    """Every ask of a judge that gave no vote, in the order of the journal: who, about what, why, and the raw text.
+
+    `text` is null where the call ended without an answer. A judge who was asked again may have voted then; `is_valid`
+    says so.
+    """
+    for record in journal_records(journal_path):
+        if not isinstance(record, Verdict):
+            continue
+        metadata = record.metadata or {}
+        reasons = metadata.get("reasons", [])
+        # Runs of earlier versions kept the text of the last answer only.
+        last = None if record.is_valid else record.raw_response
+        texts = metadata.get("rejected", [None] * (len(reasons) - 1) + [last])
+        for ask, (reason, text) in enumerate(zip(reasons, texts, strict=False)):
+            yield {
+                "run_tag": record.run_tag,
+                "debate_id": record.debate_id,
+                "judge_id": record.judge_id,
+                "panel_position": record.panel_position,
+                "ask": ask,
+                "reason": reason,
+                "text": text,
+                "is_valid": record.is_valid,
+            }
+
+
+def write_failed_judges(journal_path: Path, path: Path) -> int:
+    """Write them as JSON lines and say how many there are; an empty file says that there are none."""
+    lines = [json.dumps(row, ensure_ascii=True) for row in failed_judgements(journal_path)]
+    write_atomically(path, "".join(f"{line}\n" for line in lines))
+    return len(lines)

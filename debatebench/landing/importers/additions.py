@@ -1,0 +1,219 @@
+"""What a new source adds to what is kept: its units checked against each other and against the kept ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from debatebench.landing.importers.base import BadRecord, Importer, Key, Unit
+from debatebench.landing.importers.manifest import Manifest, scan_kept
+from debatebench.shared.errors import DamagedDataError, DebatebenchError
+from debatebench.shared.records import Topic
+
+__all__ = ["Comparison", "compare"]
+
+_MOST_LISTED = 20
+_FACTS_OF_A_RUN = ("benchmark_version", "rubric_version", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a source adds: units by kind, how many are identical to kept ones, and the keys of those it replaces.
+
+    `is_plain` says that all its units are.
+    """
+
+    added: dict[str, int]
+    ignored: int
+    replaced: tuple[Key, ...]
+    is_plain: bool
+    warnings: list[str]
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is anything to keep."""
+        return bool(self.added or self.replaced)
+
+
+@dataclass(slots=True)
+class _Agreement:
+    """What the units must or should agree on: motions, categories, and facts of their run."""
+
+    topics: dict[str, tuple[Topic, str]] = field(default_factory=dict)
+    facts: dict[str, dict[Any, None]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    last_facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def add(self, unit: Unit, where: str) -> str | None:
+        """Take a unit in; the sentence that refuses it when a topic of it has another motion than before."""
+        # Most units state the same as the one before, in the same object.
+        if unit.run_facts is not self.last_facts:
+            self.last_facts = unit.run_facts
+            for name, value in unit.run_facts.items():
+                self.facts.setdefault(name, {})[value] = None
+        for topic in unit.topics:
+            first, place = self.topics.setdefault(topic.topic_id, (topic, where))
+            if first.motion != topic.motion:
+                return f"The topic '{topic.topic_id}' has another motion here than in {place}."
+            self._compare_category(first, place, topic, where)
+        return None
+
+    def _compare_category(self, first: Topic, place: str, topic: Topic, where: str) -> None:
+        if first.category is None:
+            self.topics[topic.topic_id] = (topic, where)
+        elif topic.category not in (None, first.category):
+            self.warnings.append(
+                f"The topic '{topic.topic_id}' has the category '{first.category}' in {place} "
+                f"and '{topic.category}' in {where}; the first counts."
+            )
+
+
+@dataclass(slots=True)
+class _Source:
+    """A new source, read: the digest of every unit. There may be a million, so nothing else is kept of them."""
+
+    units: dict[Key, bytes] = field(default_factory=dict)
+    repeated: int = 0
+    is_plain: bool = True
+    agreement: _Agreement = field(default_factory=_Agreement)
+
+    def has_verdicts_of_others(self) -> bool:
+        """Whether there are annotations or gold verdicts, which may be of debates from elsewhere."""
+        return any(key[0] != "debate" for key in self.units)
+
+
+def compare(importer: Importer, root: Path, folder: Path, manifest: Manifest, *, replace: bool) -> Comparison:
+    """Read the source at `root` and compare it with everything that `manifest` keeps in `folder`.
+
+    Raises `DamagedDataError` for bad records, and `DebatebenchError` for units that differ from each other or, unless
+    `replace`, from kept ones.
+    """
+    source = _read(importer, root, manifest.run_tag)
+    debates = {key[1] for key in source.units if key[0] == "debate"} if source.has_verdicts_of_others() else None
+    differing: dict[Key, str] = {}
+    identical = 0
+    for part, unit in scan_kept(folder, manifest):
+        where = f"{part.name}/{unit.where}"
+        new = source.units.get(unit.key)
+        if debates is not None and unit.key[0] == "debate":
+            debates.add(unit.key[1])
+        if new is None or new == unit.digest():
+            identical += new is not None
+            refusal = source.agreement.add(unit, where)
+            if refusal:
+                raise DebatebenchError(
+                    f"{where}: {refusal} Import every debate of that topic anew with --replace, or use another tag."
+                )
+            if new is not None:
+                del source.units[unit.key]
+        else:
+            differing[unit.key] = where
+    if differing and not replace:
+        raise _refuse_differing(differing, _place(importer, root, manifest.run_tag, next(iter(differing))), manifest)
+    added = Counter(key[0] for key in source.units if key not in differing)
+    return Comparison(
+        added=dict(added),
+        ignored=identical + source.repeated,
+        replaced=tuple(differing),
+        is_plain=source.is_plain,
+        warnings=[*source.agreement.warnings, *_orphans(source, debates), *_facts(source.agreement, manifest)],
+    )
+
+
+def _read(importer: Importer, root: Path, run_tag: str) -> _Source:
+    """Read the whole source, and only then refuse it, so that one message lists what is bad."""
+    source = _Source()
+    bad: list[BadRecord] = []
+    repeated_otherwise: list[tuple[Key, str]] = []
+    for unit in importer.scan(root, run_tag):
+        if isinstance(unit, BadRecord):
+            bad.append(unit)
+            continue
+        source.is_plain = source.is_plain and unit.is_plain
+        digest = unit.digest()
+        first = source.units.get(unit.key)
+        if first is not None:
+            source.repeated += digest == first
+            if digest != first:
+                repeated_otherwise.append((unit.key, unit.where))
+            continue
+        source.units[unit.key] = digest
+        refusal = source.agreement.add(unit, unit.where)
+        if refusal:
+            bad.append(BadRecord(unit.where, refusal))
+    if bad:
+        raise _refuse_bad(bad, root)
+    if repeated_otherwise:
+        key, where = repeated_otherwise[0]
+        raise DebatebenchError(
+            f"{_name(key)} in {where} differs from the one in {_place(importer, root, run_tag, key)}"
+            f"{_and_more(len(repeated_otherwise))}: nothing was imported; keep one of them in the source."
+        )
+    if not source.units:
+        raise DamagedDataError(f"{root.name} holds no record: nothing was imported.")
+    return source
+
+
+def _place(importer: Importer, root: Path, run_tag: str, key: Key) -> str:
+    """Where in the source the unit is first."""
+    return next(unit.where for unit in importer.scan(root, run_tag) if isinstance(unit, Unit) and unit.key == key)
+
+
+def _refuse_bad(bad: list[BadRecord], root: Path) -> DamagedDataError:
+    listed = "".join(f"\n  {record.where}: {record.reason}" for record in bad[:_MOST_LISTED])
+    more = f"\n  and {len(bad) - _MOST_LISTED:,} more" if len(bad) > _MOST_LISTED else ""
+    records = "1 bad record" if len(bad) == 1 else f"{len(bad):,} bad records"
+    return DamagedDataError(f"{root.name} holds {records}: nothing was imported.{listed}{more}")
+
+
+def _refuse_differing(differing: dict[Key, str], where: str, manifest: Manifest) -> DebatebenchError:
+    key, kept = next(iter(differing.items()))
+    return DebatebenchError(
+        f"{_name(key)} in {where} differs from the one kept under '{manifest.run_tag}' in {kept}"
+        f"{_and_more(len(differing))}: nothing was imported; let the new ones count with --replace, or use another tag."
+    )
+
+
+def _name(key: Key) -> str:
+    if key[0] == "annotation":
+        return f"The annotation of '{key[1]}' by '{key[2]}'"
+    return f"The debate '{key[1]}'" if key[0] == "debate" else f"The gold verdict on '{key[1]}'"
+
+
+def _and_more(count: int) -> str:
+    return f" (and {count - 1:,} more)" if count > 1 else ""
+
+
+def _orphans(source: _Source, debates: set[str] | None) -> list[str]:
+    """A warning when annotations or gold verdicts are of debates that are not there; the debates may come later."""
+    if debates is None:
+        return []
+    orphans = [key[1] for key in source.units if key[0] != "debate" and key[1] not in debates]
+    if not orphans:
+        return []
+    return [
+        f"{len(orphans):,} annotations or gold verdicts are of debates that are not there (the first: '{orphans[0]}'); "
+        "they are kept and count once the debates are imported under the same tag."
+    ]
+
+
+def _facts(agreement: _Agreement, manifest: Manifest) -> list[str]:
+    """Warnings about what the records state and the run will not say."""
+    warnings = []
+    for name in _FACTS_OF_A_RUN:
+        values = list(agreement.facts.get(name, ()))
+        if len(values) > 1:
+            shown = ", ".join(str(value) for value in values[:3])
+            warnings.append(f"The records state {len(values)} values of {name} ({shown}); the run has none.")
+    for name in ("initial_rating", "k_factor"):
+        frozen = getattr(manifest.elo, name)
+        other = [value for value in agreement.facts.get(f"elo_{name}", ()) if value != frozen]
+        if other:
+            warnings.append(
+                f"The records were rated with the Elo {name} {other[0]:g}; the workspace's {frozen:g}, "
+                "frozen by the first import, counts here."
+            )
+    return warnings

@@ -1,0 +1,318 @@
+"""DebateFlow: synthetic debates with an injected weakness, and human annotations in the two shapes that occur."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError
+
+from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, visible_files
+from debatebench.landing.importers.source_schema import Name, Source, SourceSide, SourceTime, check, known, score
+from debatebench.landing.importers.strict_json import json_lines, parse_json, read_bytes
+from debatebench.shared.records import (
+    Annotation,
+    Debate,
+    Debater,
+    Dimension,
+    Participant,
+    Record,
+    Score,
+    Side,
+    Topic,
+    Turn,
+    Weakness,
+    Winner,
+)
+
+EXPECTED = "a DebateFlow folder (debates/*.json, annotations/*.json), one of these two folders, or a file of one"
+
+_DIMENSIONS = (
+    "clash_engagement",
+    "burden_fulfillment",
+    "rebuttal_quality",
+    "argument_extension",
+    "strategic_adaptation",
+)
+_SHORT_NAMES = {
+    "clash": "clash_engagement",
+    "burden": "burden_fulfillment",
+    "burden_of_proof": "burden_fulfillment",
+    "rebuttal": "rebuttal_quality",
+    "extension": "argument_extension",
+    "adaptation": "strategic_adaptation",
+}
+_LOWEST, _HIGHEST = 1, 3
+
+
+def _winner(value: Any) -> Any:
+    """aff, neg or tie in any case → pro, con or tie."""
+    words = {"aff": "pro", "neg": "con", "tie": "tie", "draw": "tie"}
+    return words.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+def _lower_keys(value: Any) -> Any:
+    """AFF and NEG → aff and neg; a side that comes twice is left for the schema to refuse."""
+    if not isinstance(value, dict):
+        return value
+    lowered = {key.lower() if isinstance(key, str) else key: inner for key, inner in value.items()}
+    if len(lowered) != len(value):
+        raise ValueError("a side comes twice")
+    return lowered
+
+
+class _Model(Source):
+    provider: str | None = None
+    model_name: Name
+    temperature: float | None = None
+
+
+class _Constraint(Source):
+    type: str | None = None
+    target_side: SourceSide | None = None
+
+
+class _Metadata(Source):
+    debate_id: Name
+    resolution: Name
+    category: str | None = None
+    aff_model: _Model
+    neg_model: _Model
+    constraint: _Constraint | None = None
+    is_control: bool | None = None
+    generated_at: SourceTime | None = None
+    generator_version: str | None = None
+
+
+class _Turn(Source):
+    speaker: SourceSide
+    role: str | None = None
+    text: str
+
+
+class _Debate(Source):
+    metadata: _Metadata
+    turns: Annotated[list[_Turn], Field(min_length=1)]
+
+
+ScaleValue = Annotated[float, Field(ge=_LOWEST, le=_HIGHEST)]
+
+
+class _DimensionScore(Source):
+    dimension: Name
+    aff_score: ScaleValue
+    neg_score: ScaleValue
+
+
+class _SideScores(Source):
+    aff: ScaleValue
+    neg: ScaleValue
+
+
+class _Annotation(Source):
+    debate_id: Name
+    winner: Annotated[Winner | None, BeforeValidator(_winner)] = None
+
+
+class _ListedAnnotation(_Annotation):
+    """The shape with `annotator_id` and a list `dimension_scores`."""
+
+    annotator_id: Name
+    winner_justification: str | None = None
+    dimension_scores: list[_DimensionScore] | None = None
+    annotated_at: SourceTime | None = None
+    source: str | None = None
+
+
+class _KeyedAnnotation(_Annotation):
+    """The shape with `annotator` and an object `scores`, keyed by dimension and side."""
+
+    annotator: Name
+    justification: str | None = None
+    scores: dict[Name, Annotated[_SideScores, BeforeValidator(_lower_keys)]] | None = None
+    timestamp: SourceTime | None = None
+    source: str | None = None
+
+
+def find_files(path: Path) -> list[Path]:
+    """The file itself; or the *.json and *.jsonl of `debates` and `annotations`, else those of the folder, by name."""
+    if not path.is_dir():
+        return [path]
+    folders = [path / name for name in ("debates", "annotations") if (path / name).is_dir()] or [path]
+    return [file for folder in folders for file in visible_files(folder, ".json", ".jsonl")]
+
+
+def read(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+    """Every debate and annotation; which of the two a record is shows in its keys. A .jsonl file holds one per line."""
+    for file in find_files(path):
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        for where, text in _texts(file, name):
+            try:
+                yield _read_unit(text, where, run_tag)
+            except BadSourceError as error:
+                yield BadRecord(where, str(error))
+
+
+def _texts(file: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    if file.suffix == ".jsonl":
+        for number, line in json_lines(file):
+            yield f"{name}:{number}", line
+    else:
+        yield name, read_bytes(file)
+
+
+def _read_unit(text: bytes, where: str, run_tag: str) -> Imported:
+    value = parse_json(text)
+    try:
+        if isinstance(value, dict) and "turns" in value:
+            return _read_debate(value, where, run_tag)
+        if isinstance(value, dict) and ("annotator_id" in value or "annotator" in value):
+            return _read_annotation(value, where, run_tag)
+    except ValidationError as error:
+        raise BadSourceError(f"It does not fit its tables: {error.errors()[0]['msg']}.") from error
+    raise BadSourceError(
+        "It is neither a debate (with `turns`) nor an annotation (with `annotator` or `annotator_id`)."
+    )
+
+
+def _read_debate(value: dict[str, Any], where: str, run_tag: str) -> Imported:
+    source = check(_Debate, value)
+    return Imported(
+        key=("debate", source.metadata.debate_id),
+        where=where,
+        source=value,
+        records=tuple(_debate_records(source, run_tag)),
+        run_facts=known(benchmark_name="DebateFlow", benchmark_version=source.metadata.generator_version) or {},
+    )
+
+
+def _debate_records(source: _Debate, run_tag: str) -> Iterator[Record]:
+    about = source.metadata
+    models: dict[Side, _Model] = {"pro": about.aff_model, "con": about.neg_model}
+    topic_id = f"df-{hashlib.sha256(about.resolution.encode('utf-8')).hexdigest()[:8]}"
+    yield Topic(
+        run_tag=run_tag, topic_id=topic_id, source_position=0, motion=about.resolution, category=about.category or None
+    )
+    yield Debate(
+        run_tag=run_tag,
+        debate_id=about.debate_id,
+        source_position=0,
+        topic_id=topic_id,
+        pro_model_id=about.aff_model.model_name,
+        con_model_id=about.neg_model.model_name,
+        created_at=about.generated_at,
+        is_control=about.is_control,
+        metadata=known(
+            source.model_extra,
+            about.model_extra,
+            generator_version=about.generator_version,
+            pro_model=about.aff_model.model_dump(exclude_none=True),
+            con_model=about.neg_model.model_dump(exclude_none=True),
+        ),
+    )
+    for side, model in models.items():
+        yield Debater(run_tag=run_tag, model_id=model.model_name, provider=model.provider, model_name=model.model_name)
+        yield Participant(
+            run_tag=run_tag, debate_id=about.debate_id, position=side, model_id=model.model_name, side=side
+        )
+    for index, turn in enumerate(source.turns):
+        yield Turn(
+            run_tag=run_tag,
+            debate_id=about.debate_id,
+            turn_index=index,
+            position=turn.speaker,
+            side=turn.speaker,
+            model_id=models[turn.speaker].model_name,
+            stage=turn.role,
+            content=turn.text,
+            metadata=turn.model_extra or None,
+        )
+    yield from _weakness(about, run_tag)
+
+
+def _weakness(about: _Metadata, run_tag: str) -> Iterator[Weakness]:
+    constraint = about.constraint
+    if constraint is None or constraint.type is None:
+        return
+    if constraint.target_side is None:
+        raise BadSourceError(f"metadata.constraint: the weakness {constraint.type[:60]!r} has no target_side.")
+    yield Weakness(
+        run_tag=run_tag,
+        debate_id=about.debate_id,
+        side=constraint.target_side,
+        weakness_type=constraint.type,
+        metadata=constraint.model_extra or None,
+    )
+
+
+def _read_annotation(value: dict[str, Any], where: str, run_tag: str) -> Imported:
+    annotation = _listed(value, run_tag) if "annotator_id" in value else _keyed(value, run_tag)
+    return Imported(
+        key=("annotation", annotation.debate_id, annotation.annotator_id),
+        where=where,
+        source=value,
+        records=(*_dimensions(run_tag), annotation),
+        run_facts={"benchmark_name": "DebateFlow"},
+    )
+
+
+@lru_cache(maxsize=16)
+def _dimensions(run_tag: str) -> tuple[Dimension, ...]:
+    """The rubric, the same for every annotation."""
+    return tuple(
+        Dimension(
+            run_tag=run_tag,
+            dimension=name,
+            source_position=position,
+            min_score=Decimal(_LOWEST),
+            max_score=Decimal(_HIGHEST),
+        )
+        for position, name in enumerate(_DIMENSIONS)
+    )
+
+
+def _listed(value: dict[str, Any], run_tag: str) -> Annotation:
+    source = check(_ListedAnnotation, value)
+    return Annotation(
+        run_tag=run_tag,
+        debate_id=source.debate_id,
+        annotator_id=source.annotator_id,
+        winner=source.winner,
+        justification=source.winner_justification,
+        scores=_scores((item.dimension, item.aff_score, item.neg_score) for item in source.dimension_scores or ()),
+        annotated_at=source.annotated_at,
+        source=source.source,
+        metadata=source.model_extra or None,
+    )
+
+
+def _keyed(value: dict[str, Any], run_tag: str) -> Annotation:
+    source = check(_KeyedAnnotation, value)
+    return Annotation(
+        run_tag=run_tag,
+        debate_id=source.debate_id,
+        annotator_id=source.annotator,
+        winner=source.winner,
+        justification=source.justification,
+        scores=_scores((name, sides.aff, sides.neg) for name, sides in (source.scores or {}).items()),
+        annotated_at=source.timestamp,
+        source=source.source,
+        metadata=source.model_extra or None,
+    )
+
+
+def _scores(named: Iterator[tuple[str, float, float]]) -> tuple[Score, ...] | None:
+    """Scores under the rubric's own names, in the order of the source."""
+    scores: dict[str, Score] = {}
+    for name, aff, neg in named:
+        dimension = _SHORT_NAMES.get(name.lower(), name.lower())
+        if dimension not in _DIMENSIONS:
+            raise BadSourceError(f"No dimension {name[:60]!r}. Known: {', '.join((*_DIMENSIONS, *_SHORT_NAMES))}.")
+        if dimension in scores:
+            raise BadSourceError(f"The dimension {dimension} is scored twice.")
+        scores[dimension] = score(dimension, aff, neg)
+    return tuple(scores.values()) or None

@@ -1,0 +1,173 @@
+"""Kept imports: `warehouse/imports/<tag>/manifest.json`, and numbered parts with exact copies of what was given."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from debatebench.config.types import EloConfig
+from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers.base import BadRecord, Imported, Key, Unit
+from debatebench.shared.errors import DamagedDataError
+
+__all__ = [
+    "MANIFEST",
+    "KeptFile",
+    "Manifest",
+    "Part",
+    "check_part",
+    "files_of",
+    "kept_manifest",
+    "kept_units",
+    "read_manifest",
+    "replacing_parts",
+    "scan_kept",
+]
+
+MANIFEST = "manifest.json"
+UnitT = TypeVar("UnitT", Imported, Unit)
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _plain_name(name: str) -> str:
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"{name!r} is not the name of a file or folder")
+    return name
+
+
+PlainName = Annotated[str, AfterValidator(_plain_name)]
+
+
+class KeptFile(_Frozen):
+    """One copied file: its path inside the part, and what it held when it was copied."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class Part(_Frozen):
+    """What one import added: `root` is the file or folder that was given, under its own name."""
+
+    name: PlainName
+    root: PlainName
+    files: tuple[KeptFile, ...]
+    replaces: tuple[tuple[str, ...], ...] = ()
+    """Keys of units whose earlier versions, in earlier parts, count no longer."""
+    plain_rules: int | None = None
+    """Version of the rules for plain units that every unit obeyed when it was kept; None where one did not."""
+
+
+class Manifest(_Frozen):
+    """What is kept under one tag, in the order in which it came, with the settings that the first import froze."""
+
+    manifest_version: Literal[1] = 1
+    run_tag: str
+    format: str
+    elo: EloConfig
+    parts: tuple[Part, ...] = ()
+
+    def content(self) -> str:
+        """What the file of the manifest holds."""
+        return self.model_dump_json(indent=2) + "\n"
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a tag's folder, None where there is none yet. Raises `DamagedDataError` for any other file."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    try:
+        manifest = Manifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(map(str, fault["loc"])) or "the file"
+        raise DamagedDataError(f"{path} is not what was written: {place}: {fault['msg']}.") from error
+    if manifest.format not in IMPORTERS:
+        raise DamagedDataError(f"{path} names the unknown format '{manifest.format}'. Known: {', '.join(IMPORTERS)}.")
+    return manifest
+
+
+def kept_manifest(folder: Path) -> Manifest:
+    """The manifest of a tag's folder. Raises `DamagedDataError` where there is none, too."""
+    manifest = read_manifest(folder)
+    if manifest is None:
+        raise DamagedDataError(f"{folder} holds no kept import: there is no {MANIFEST}.")
+    return manifest
+
+
+def kept_units(folder: Path, manifest: Manifest) -> Iterator[tuple[Part, Imported]]:
+    """Every unit that counts, with its part: one per key, without those that a later part replaces.
+
+    Memory grows with the number of keys, not with what the units hold. Raises `DamagedDataError` when a kept file is
+    not what was copied.
+    """
+    importer = IMPORTERS[manifest.format]
+    return _counted(folder, manifest, lambda part, root: importer.read(root, manifest.run_tag))
+
+
+def scan_kept(folder: Path, manifest: Manifest) -> Iterator[tuple[Part, Unit]]:
+    """The units that `kept_units` gives, without their rows, and quicker where they are plain."""
+    importer = IMPORTERS[manifest.format]
+
+    def scan(part: Part, root: Path) -> Iterator[Unit | BadRecord]:
+        are_plain = part.plain_rules is not None and part.plain_rules == importer.plain_rules
+        return importer.scan(root, manifest.run_tag, are_plain=are_plain)
+
+    return _counted(folder, manifest, scan)
+
+
+def replacing_parts(manifest: Manifest) -> dict[Key, int]:
+    """Key → index of the last part that replaces the unit; what earlier parts hold of it does not count."""
+    return {key: index for index, part in enumerate(manifest.parts) for key in part.replaces}
+
+
+def _counted(
+    folder: Path, manifest: Manifest, read: Callable[[Part, Path], Iterator[UnitT | BadRecord]]
+) -> Iterator[tuple[Part, UnitT]]:
+    replaced = replacing_parts(manifest)
+    seen: set[Key] = set()
+    for index, part in enumerate(manifest.parts):
+        check_part(folder, manifest, part)
+        for unit in read(part, folder / part.name / part.root):
+            if isinstance(unit, BadRecord):
+                place = f"{folder / part.name}: {unit.where}"
+                raise DamagedDataError(f"{place}: a kept record can no longer be read: {unit.reason}")
+            if unit.key not in seen and replaced.get(unit.key, index) <= index:
+                seen.add(unit.key)
+                yield part, unit
+
+
+def check_part(folder: Path, manifest: Manifest, part: Part) -> list[Path]:
+    """The files of a part, in reading order. Raises `DamagedDataError` if they are not those that were copied."""
+    files = files_of(folder, manifest, part)
+    inside = folder / part.name
+    for file in part.files:
+        with (inside / file.name).open("rb") as content:
+            if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
+                raise DamagedDataError(
+                    f"{inside / file.name} is not what was imported; put the original file back "
+                    f"({file.size:,} bytes, SHA-256 {file.sha256})."
+                )
+    return files
+
+
+def files_of(folder: Path, manifest: Manifest, part: Part) -> list[Path]:
+    """The files of a part, in reading order, whatever is in them. Raises `DamagedDataError` if they are others."""
+    inside = folder / part.name
+    files = IMPORTERS[manifest.format].find_files(inside / part.root)
+    expected = {file.name for file in part.files}
+    names = {file.relative_to(inside).as_posix() for file in files if file.is_file()}
+    if names != expected:
+        name = sorted(names ^ expected)[0]
+        raise DamagedDataError(
+            f"{inside / name} is {'missing' if name in expected else 'not part of what was imported'}."
+        )
+    return files

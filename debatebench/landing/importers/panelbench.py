@@ -1,0 +1,238 @@
+"""PanelBench: human debates with human verdicts, from DebateArt (two sides) and British Parliamentary competitions."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
+
+from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, visible_files
+from debatebench.landing.importers.panelbench_gold import read_gold
+from debatebench.landing.importers.source_schema import Name, Source, check
+from debatebench.landing.importers.strict_json import read_bytes
+from debatebench.landing.importers.strict_yaml import parse_yaml
+from debatebench.shared.records import Debate, Debater, Participant, Record, Side, Topic, Turn
+
+EXPECTED = (
+    "the PanelBench folder, or one of its sets (DebateArt, BP-Competition) with the folders motion, speech and gold"
+)
+
+_FOLDERS = ("motion", "speech", "gold")
+_NO_INFO_SLIDE = ("", "no information", "no information.")
+_BP_SIDES: dict[str, Side] = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
+_BP_NAMES = {
+    "openinggovernment": "OG",
+    "openingopposition": "OO",
+    "closinggovernment": "CG",
+    "closingopposition": "CO",
+}
+
+
+def _named(value: Any) -> Any:
+    """A plain name stands for a speaker with that name."""
+    return {"name": value} if isinstance(value, str) else value
+
+
+class _Speaker(Source):
+    name: Name
+
+
+_Speakers = Annotated[list[Annotated[_Speaker, BeforeValidator(_named)]], Field(min_length=1)]
+
+
+class _Motion(Source):
+    """A motion file; DebateArt and BP-Competition name its keys differently."""
+
+    motion: Name
+    pro: _Speakers = Field(validation_alias=AliasChoices("pro_side", "pro_speakers"))
+    con: _Speakers = Field(validation_alias=AliasChoices("con_side", "con_speakers"))
+    info_slide: str | None = None
+    speech_order: list[str] | None = None
+
+
+class _Speech(Source):
+    name: Name = Field(validation_alias=AliasChoices("debater_name", "speaker_name", "name"))
+    content: str | None = None
+
+
+class _Debate(Source):
+    motion: _Motion
+    speech: Annotated[list[_Speech], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """Where a speaker of the source sits: `pro`, `con` (`pro_2` and so on for a team), or `OG`, `OO`, `CG`, `CO`."""
+
+    position: str
+    side: Side
+    model_id: str
+
+
+def find_files(path: Path) -> list[Path]:
+    """Motions, speeches and gold verdicts of every set at `path`; none when it is a file."""
+    return [
+        file
+        for folder in _sets(path)
+        for file in (*_yaml_files(folder / "motion"), *_yaml_files(folder / "speech"), *_gold_files(folder))
+    ]
+
+
+def read(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+    """Set by set, every debate by name and then the gold verdicts of each debate."""
+    for folder in _sets(path):
+        prefix = "" if folder == path else f"{folder.name}/"
+        motions = {file.stem: file for file in _yaml_files(folder / "motion")}
+        speeches = {file.stem: file for file in _yaml_files(folder / "speech")}
+        for debate_id in sorted(motions.keys() | speeches.keys()):
+            file = motions.get(debate_id) or speeches[debate_id]
+            where = f"{prefix}{file.parent.name}/{file.name}"
+            try:
+                yield _read_debate(debate_id, motions.get(debate_id), speeches.get(debate_id), where, run_tag)
+            except BadSourceError as error:
+                yield BadRecord(where, str(error))
+        yield from read_gold(_gold_files(folder), prefix, sorted(motions), run_tag)
+
+
+def _sets(path: Path) -> list[Path]:
+    """The folders that hold a set: `path` itself, or folders in it."""
+
+    def is_set(folder: Path) -> bool:
+        return any((folder / name).is_dir() for name in _FOLDERS)
+
+    if not path.is_dir():
+        return []
+    return [path] if is_set(path) else sorted(f for f in path.iterdir() if is_set(f) and not f.name.startswith("."))
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    return visible_files(folder, ".yml", ".yaml")
+
+
+def _gold_files(folder: Path) -> list[Path]:
+    """The CSVs of a set; the overall verdicts (`final`) come before those by dimension."""
+    return sorted(visible_files(folder / "gold", ".csv"), key=lambda file: (file.stem == "dimension", file.name))
+
+
+def _read_debate(debate_id: str, motion: Path | None, speech: Path | None, where: str, run_tag: str) -> Imported:
+    if motion is None or speech is None:
+        raise BadSourceError(f"There is no {'motion' if motion is None else 'speech'} file of the same name.")
+    value = {"motion": _parse(motion), "speech": _parse(speech)}
+    try:
+        records = tuple(_records(debate_id, check(_Debate, value), run_tag))
+    except ValidationError as error:
+        raise BadSourceError(f"It does not fit its tables: {error.errors()[0]['msg']}.") from error
+    return Imported(
+        key=("debate", debate_id),
+        where=where,
+        source=value,
+        records=records,
+        run_facts={"benchmark_name": "PanelBench"},
+    )
+
+
+def _parse(file: Path) -> Any:
+    try:
+        return parse_yaml(read_bytes(file))
+    except BadSourceError as error:
+        raise BadSourceError(f"{file.parent.name}/{file.name}: {error}") from error
+
+
+def _records(debate_id: str, source: _Debate, run_tag: str) -> Iterator[Record]:
+    motion = source.motion
+    seats, is_parliamentary = _seats(motion)
+    order = [speech.name for speech in source.speech]
+    if motion.speech_order is not None and order != motion.speech_order:
+        raise BadSourceError("The speeches do not come in the order that the motion's speech_order states.")
+    topic = _topic(motion, run_tag)
+    yield topic
+    yield Debate(
+        run_tag=run_tag,
+        debate_id=debate_id,
+        source_position=0,
+        topic_id=topic.topic_id,
+        format="british_parliamentary" if is_parliamentary else "two_sided",
+        # A side of several debaters has no single one to name; they are all among the participants.
+        pro_model_id=motion.pro[0].name if len(motion.pro) == 1 else None,
+        con_model_id=motion.con[0].name if len(motion.con) == 1 else None,
+        metadata=_metadata(motion, seats, is_parliamentary),
+    )
+    for seat in seats.values():
+        yield Debater(run_tag=run_tag, model_id=seat.model_id)
+        yield Participant(
+            run_tag=run_tag, debate_id=debate_id, position=seat.position, model_id=seat.model_id, side=seat.side
+        )
+    for index, speech in enumerate(source.speech):
+        if speech.name not in seats:
+            raise BadSourceError(f"speech[{index}]: {speech.name[:60]!r} stands on no side of the motion.")
+        seat = seats[speech.name]
+        yield Turn(
+            run_tag=run_tag,
+            debate_id=debate_id,
+            turn_index=index,
+            position=seat.position,
+            side=seat.side,
+            model_id=seat.model_id,
+            content=speech.content or "",
+            metadata=speech.model_extra or None,
+        )
+
+
+def _topic(motion: _Motion, run_tag: str) -> Topic:
+    """The same motion with the same info slide is the same topic, in whichever debate it comes."""
+    info_slide = motion.info_slide or ""
+    if info_slide.strip().lower() in _NO_INFO_SLIDE:
+        info_slide = ""
+    digest = hashlib.sha256(f"{motion.motion}\0{info_slide}".encode()).hexdigest()
+    return Topic(
+        run_tag=run_tag,
+        topic_id=f"pb-{digest[:8]}",
+        source_position=0,
+        motion=motion.motion,
+        info_slide=info_slide or None,
+    )
+
+
+def _seats(motion: _Motion) -> tuple[dict[str, _Seat], bool]:
+    """Each speaker's seat by name, and whether the debate is British Parliamentary."""
+    sides = cast("dict[Side, list[str]]", {"pro": [s.name for s in motion.pro], "con": [s.name for s in motion.con]})
+    names = [name for side in sides.values() for name in side]
+    if len(set(names)) != len(names):
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        raise BadSourceError(f"{twice[:60]!r} stands twice among the sides.")
+    positions = [_bp_position(name) for name in names]
+    if None not in positions:
+        if sorted(zip(positions, (side for side in sides for _ in sides[side]), strict=True)) != sorted(
+            _BP_SIDES.items()
+        ):
+            raise BadSourceError(
+                "British Parliamentary needs OG and CG for the motion, OO and CO against it, each once."
+            )
+        return {name: _Seat(p, _BP_SIDES[p], p) for name, p in zip(names, positions, strict=True) if p}, True
+    return {
+        name: _Seat(side if number == 1 else f"{side}_{number}", side, name)
+        for side, speakers in sides.items()
+        for number, name in enumerate(speakers, 1)
+    }, False
+
+
+def _bp_position(name: str) -> str | None:
+    """`Opening_Government_(OG)`, `Opening Government` and `OG` → OG; None for any other name."""
+    words = re.fullmatch(r"(.*?)[\s_]*\(?(OG|OO|CG|CO)?\)?", name.strip(), re.DOTALL)
+    letters = "".join(character for character in words[1].lower() if character.isalpha()) if words else ""
+    code = words[2] if words else None
+    spelled = _BP_NAMES.get(letters)
+    if code and letters and spelled != code:
+        return None
+    return code or spelled
+
+
+def _metadata(motion: _Motion, seats: dict[str, _Seat], is_parliamentary: bool) -> dict[str, Any] | None:
+    names = {"names": {seat.position: name for name, seat in seats.items()}} if is_parliamentary else {}
+    speakers = {s.name: s.model_extra for s in (*motion.pro, *motion.con) if s.model_extra}
+    return {**(motion.model_extra or {}), **names, **({"speakers": speakers} if speakers else {})} or None

@@ -1,0 +1,118 @@
+"""What foreign schemas are made of: strict pydantic models whose errors name the key path, what was found and why."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from debatebench.landing.importers.base import BadSourceError
+from debatebench.shared.records import Score
+
+__all__ = [
+    "Amount",
+    "Count",
+    "Name",
+    "Number",
+    "Source",
+    "SourceSide",
+    "SourceTime",
+    "Whole",
+    "check",
+    "known",
+    "score",
+]
+
+_SHOWN = 60
+
+
+class Source(BaseModel):
+    """An object of a foreign format: types are never coerced, and unknown keys are kept in `model_extra`."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+
+SourceT = TypeVar("SourceT", bound=Source)
+
+
+def _time(value: Any) -> Any:
+    """ISO 8601 text → naive UTC; text without an offset is taken as UTC."""
+    if not isinstance(value, str):
+        raise ValueError("a time must be ISO 8601 text")
+    try:
+        time = datetime.fromisoformat(value)
+        return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError) as error:
+        raise ValueError("a time must be ISO 8601 text") from error
+
+
+def _side(value: Any) -> Any:
+    """DebateFlow's words for the sides, in any case, → ours."""
+    return {"aff": "pro", "neg": "con"}.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("text must not be blank")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_not_blank)]
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Amount = Annotated[float, Field(ge=0, lt=1e8)]
+Number = Annotated[float, Field(gt=-1e12, lt=1e12)]
+SourceTime = Annotated[datetime, BeforeValidator(_time)]
+SourceSide = Annotated[Literal["pro", "con"], BeforeValidator(_side)]
+
+
+def check(model: type[SourceT], value: Any) -> SourceT:
+    """`value` as a `model`. Raises `BadSourceError` with the key path of the first fault and the number of others."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise BadSourceError(_first_fault(error)) from error
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_context=False)[0]
+    path = "".join(map(_step, fault["loc"])).removeprefix(".")
+    message = fault["msg"].removeprefix("Value error, ")
+    found = "" if fault["type"] == "missing" else f", found {_shown(fault['input'])}"
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{path or 'The record'}: {message[:1].lower()}{message[1:]}{found}{more}."
+
+
+def _step(step: int | str) -> str:
+    """One step of a key path; keys come from the source and may be anything."""
+    if isinstance(step, str) and step.isprintable() and len(step) <= _SHOWN:
+        return f".{step}"
+    return f"[{step}]" if isinstance(step, int) else f"[{_shown(step)}]"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    if isinstance(value, int) and abs(value) >= 10**_SHOWN:
+        return "a very long number"
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def known(*parts: dict[str, Any] | None, **more: Any) -> dict[str, Any] | None:
+    """One mapping of everything that is not null; None when nothing is left."""
+    merged = {key: value for part in (*parts, more) if part for key, value in part.items() if value is not None}
+    return merged or None
+
+
+@lru_cache(maxsize=65536)
+def score(dimension: str, pro: float, con: float) -> Score:
+    """A score; the same few scores come again and again, so each is made once. Raises `BadSourceError`."""
+    try:
+        return Score(dimension=dimension, pro=pro, con=con)
+    except ValidationError as error:
+        raise BadSourceError(
+            f"The scores of {dimension[:_SHOWN]!r} ({pro!r}, {con!r}) are not exact to six decimals."
+        ) from error

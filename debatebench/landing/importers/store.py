@@ -1,0 +1,281 @@
+"""Import: keep what was given, once it is known to be good, and read back everything that is kept as records."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.config.load import load_config
+from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers.additions import compare
+from debatebench.landing.importers.base import Importer, Key
+from debatebench.landing.importers.manifest import (
+    MANIFEST,
+    KeptFile,
+    Manifest,
+    Part,
+    kept_manifest,
+    kept_units,
+    read_manifest,
+)
+from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
+from debatebench.shared.files import write_atomically
+from debatebench.shared.records import Annotation, Debate, Debater, Dimension, Judge, Record, Run, Topic
+from debatebench.shared.workspace import check_run_tag
+
+if TYPE_CHECKING:
+    from debatebench.shared.workspace import Workspace
+
+__all__ = ["ImportReport", "add_import", "read_import", "run_record"]
+
+_INCOMING = ".incoming"
+_BLOCK = 1024 * 1024
+_KINDS = {"debate": "debates", "annotation": "annotations", "gold": "debates' gold verdicts"}
+_RUN_FACTS = ("benchmark_name", "benchmark_version", "rubric_version", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did: units added (by kind), ignored, replaced; and where they are kept, if anything is new."""
+
+    run_tag: str
+    added: dict[str, int]
+    ignored: int
+    replaced: int
+    part: Path | None
+    warnings: tuple[str, ...]
+
+    def summary(self) -> str:
+        """One line for people."""
+        added = ", ".join(f"{count:,} {_KINDS[kind]}" for kind, count in self.added.items()) or "nothing"
+        kept = f"; kept in {self.part}" if self.part else ""
+        return f"{self.run_tag}: {added} added, {self.ignored:,} identical ignored, {self.replaced:,} replaced{kept}"
+
+
+def add_import(
+    workspace: Workspace, run_tag: str, format_name: str, path: Path, *, replace: bool = False
+) -> ImportReport:
+    """Keep the records at `path` (a file or folder of the format) under `run_tag`, unless they are kept already.
+
+    A unit that is kept already is ignored when it is identical and refused when it differs; with `replace` the new one
+    counts from then on. The first import under a tag freezes the workspace's rating settings. Either everything is kept
+    or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` names a differing unit,
+    `UsageError` a tag, format or path that cannot be used, `BusyError` another import into the same tag.
+    """
+    check_run_tag(run_tag)
+    if format_name not in IMPORTERS:
+        raise UsageError(f"No format '{format_name}'. Known: {', '.join(IMPORTERS)}.")
+    if (workspace.journal / f"{run_tag}.jsonl").exists():
+        raise UsageError(f"'{run_tag}' is a run that was played here; import under another tag.")
+    importer = IMPORTERS[format_name]
+    files = _files(importer, path)
+    folder = workspace.imports / run_tag
+    with _only_importer(workspace.imports, run_tag):
+        manifest = read_manifest(folder) or Manifest(
+            run_tag=run_tag, format=format_name, elo=load_config(workspace.config_file("config.yaml")).elo
+        )
+        if manifest.format != format_name:
+            raise UsageError(
+                f"'{run_tag}' holds imports of the format '{manifest.format}'; "
+                f"import '{format_name}' under another tag."
+            )
+        try:
+            root, copies = _copy(files, path, folder / _INCOMING)
+            compared = compare(importer, folder / _INCOMING / root, folder, manifest, replace=replace)
+            part = None
+            if compared.is_new:
+                rules = importer.plain_rules if compared.is_plain else None
+                part = _keep(folder, manifest, root, copies, compared.replaced, rules)
+        except OSError as error:
+            raise DebatebenchError(f"{error.filename or folder} cannot be kept: {error.strerror}.") from error
+        finally:
+            _clear(folder)
+    return ImportReport(
+        run_tag, compared.added, compared.ignored, len(compared.replaced), part, tuple(compared.warnings)
+    )
+
+
+def read_import(folder: Path) -> Iterator[Record]:
+    """Every record kept in `warehouse/imports/<tag>`, as landing wants them, with exactly one `Run`.
+
+    Streams: topics, debaters, judges and dimensions are held back, debates are not. `source_position` counts debates,
+    topics and dimensions in the order of the parts and their sources. What the records agree on about their run
+    (benchmark, versions, seed) becomes the run's; its rating settings are those that the first import froze.
+    """
+    manifest = kept_manifest(folder)
+    common: dict[tuple[Any, ...], Record] = {}
+    facts: dict[str, set[Any]] = {}
+    times: list[datetime] = []
+    debates = 0
+    for _, unit in kept_units(folder, manifest):
+        for name, value in unit.run_facts.items():
+            facts.setdefault(name, set()).add(value)
+        for record in unit.records:
+            if isinstance(record, Topic | Debater | Judge | Dimension):
+                _fold(common, record)
+                continue
+            time = record.created_at if isinstance(record, Debate) else None
+            if isinstance(record, Annotation):
+                time = record.annotated_at
+            if time is not None:
+                times = [min([time, *times])]
+            if isinstance(record, Debate):
+                record = record.model_copy(update={"source_position": debates})
+                debates += 1
+            yield record
+    yield from _positioned(common)
+    yield run_record(manifest, facts, times[0] if times else None)
+
+
+def _fold(common: dict[tuple[Any, ...], Record], record: Record) -> None:
+    """The first row of a key counts; a category that it lacks comes from a later one."""
+    key = (record.table, *record.key_values())
+    first = common.setdefault(key, record)
+    if (
+        isinstance(first, Topic)
+        and isinstance(record, Topic)
+        and first.category is None
+        and record.category is not None
+    ):
+        common[key] = first.model_copy(update={"category": record.category})
+
+
+def _positioned(common: dict[tuple[Any, ...], Record]) -> Iterator[Record]:
+    counts: dict[str, int] = {}
+    for record in common.values():
+        position = counts.get(record.table, 0)
+        counts[record.table] = position + 1
+        has_position = isinstance(record, Topic | Dimension)
+        yield record.model_copy(update={"source_position": position}) if has_position else record
+
+
+def run_record(manifest: Manifest, facts: Mapping[str, set[Any]], created_at: datetime | None) -> Run:
+    """The run that an import becomes: `facts` are the values that its records state about it, where they agree."""
+    agreed = {name: next(iter(values)) for name, values in facts.items() if name in _RUN_FACTS and len(values) == 1}
+    return Run(
+        run_tag=manifest.run_tag,
+        source="import",
+        format=manifest.format,
+        created_at=created_at,
+        elo_initial_rating=manifest.elo.initial_rating,
+        elo_k_factor=manifest.elo.k_factor,
+        min_games_for_display=manifest.elo.min_games_for_display,
+        config={"elo": manifest.elo.model_dump()},
+        **agreed,
+    )
+
+
+def _files(importer: Importer, path: Path) -> list[Path]:
+    """The files to import, each of them a regular file that can be named in a manifest."""
+    if not path.exists():
+        raise UsageError(f"There is nothing at {path}.")
+    files = importer.find_files(path) if path.is_file() or path.is_dir() else []
+    if not files:
+        raise UsageError(f"{path} holds nothing of the format '{importer.name}', which is {importer.expected}.")
+    for file in files:
+        if not file.is_file():
+            raise UsageError(f"{file} is not a regular file.")
+        if not str(file).isprintable():
+            raise UsageError(f"The name {str(file)!r} holds characters that cannot be shown; rename it.")
+    return files
+
+
+@contextmanager
+def _only_importer(imports: Path, run_tag: str) -> Iterator[None]:
+    """Hold the tag's lock file, or raise `BusyError`."""
+    imports.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(imports / f".{run_tag}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(f"Another import into '{run_tag}' is under way; try again when it is done.") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _copy(files: list[Path], path: Path, incoming: Path) -> tuple[str, tuple[KeptFile, ...]]:
+    """Copy the files (never links) into `incoming`, under the name that `path` has; return that name and the copies."""
+    root = Path(os.path.abspath(path)).name
+    if not root:
+        raise UsageError(f"{path} has no name to keep it under; name a folder in it.")
+    shutil.rmtree(incoming, ignore_errors=True)
+    copies = []
+    for file in files:
+        target = incoming / root / file.relative_to(path) if path.is_dir() else incoming / root
+        target.parent.mkdir(parents=True, exist_ok=True)
+        size, sha256 = _copy_file(file, target)
+        copies.append(KeptFile(name=target.relative_to(incoming).as_posix(), size=size, sha256=sha256))
+    return root, tuple(sorted(copies, key=lambda copy: copy.name))
+
+
+def _copy_file(file: Path, target: Path) -> tuple[int, str]:
+    """Copy what the file holds, and return how many bytes that was and their SHA-256."""
+    size, digest = 0, hashlib.sha256()
+    # One block is hashed while the other is read and written. New memory for each would take longer than the rest.
+    blocks = cycle([memoryview(bytearray(_BLOCK)), memoryview(bytearray(_BLOCK))])
+    with file.open("rb", buffering=0) as source, target.open("xb") as copy, ThreadPoolExecutor(1) as pool:
+        hashing: Future[None] | None = None
+        for block in blocks:
+            count = source.readinto(block)
+            if not count:
+                break
+            copy.write(block[:count])
+            if hashing is not None:
+                hashing.result()
+            hashing = pool.submit(digest.update, block[:count])
+            size += count
+    return size, digest.hexdigest()
+
+
+def _keep(
+    folder: Path,
+    manifest: Manifest,
+    root: str,
+    copies: tuple[KeptFile, ...],
+    replaces: tuple[Key, ...],
+    plain_rules: int | None,
+) -> Path:
+    """Make the incoming files durable, give them their number, and only then name them in the manifest."""
+    incoming = folder / _INCOMING
+    files = [incoming / copy.name for copy in copies]
+    for inner in (*files, *sorted(f for f in incoming.rglob("*") if f.is_dir()), incoming):
+        _sync(inner)
+    # A number may be taken by a part that a crash kept out of the manifest.
+    taken = [int(entry.name) for entry in folder.iterdir() if re.fullmatch(r"\d{4,}", entry.name)]
+    name = f"{max(taken, default=0) + 1:04d}"
+    os.rename(incoming, folder / name)
+    _sync(folder)
+    part = Part(name=name, root=root, files=copies, replaces=replaces, plain_rules=plain_rules)
+    new = manifest.model_copy(update={"parts": (*manifest.parts, part)})
+    write_atomically(folder / MANIFEST, new.content())
+    _sync(folder)
+    _sync(folder.parent)
+    return folder / name
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what was not kept, and the tag's folder if it never held anything."""
+    shutil.rmtree(folder / _INCOMING, ignore_errors=True)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()

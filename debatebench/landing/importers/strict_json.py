@@ -1,0 +1,155 @@
+"""JSON from strangers → plain data: read strictly, because what two readers would read differently is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from debatebench.landing.importers.base import BadSourceError
+
+__all__ = [
+    "LARGEST_RECORD",
+    "has_byte_order_mark",
+    "json_lines",
+    "line_at",
+    "lines_between",
+    "parse_json",
+    "read_bytes",
+]
+
+LARGEST_RECORD = 64 * 1024 * 1024
+"""Bytes of one line or one file of a record."""
+
+_DEEPEST_NESTING = 64
+_BOM = b"\xef\xbb\xbf"
+
+
+def has_byte_order_mark(path: Path) -> bool:
+    """Whether the file begins with the mark that some programs put before UTF-8."""
+    with path.open("rb") as file:
+        return file.read(len(_BOM)) == _BOM
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number (from 1) and bytes of every line that is not blank; too long a line comes cut, and is refused later."""
+    for number, _, line in lines_between(path, 0, sys.maxsize):
+        text = line.removeprefix(_BOM) if number == 1 else line
+        if text.strip():
+            yield number, text
+
+
+def lines_between(path: Path, start: int, stop: int) -> Iterator[tuple[int, int, bytes]]:
+    """Number (from 1), offset and bytes of every line that begins from `start`, where one must begin, to before `stop`.
+
+    Too long a line comes cut.
+    """
+    with path.open("rb") as file:
+        offset = file.seek(start)
+        number = 0
+        while offset < stop and (line := file.readline(LARGEST_RECORD + 1)):
+            number += 1
+            yield number, offset, line
+            offset += len(line)
+            while len(line) > LARGEST_RECORD and not line.endswith(b"\n"):
+                line = file.readline(LARGEST_RECORD + 1)
+                offset += len(line)
+
+
+def line_at(path: Path, offset: int) -> bytes:
+    """The line that begins at an offset; too long a line comes cut."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.readline(LARGEST_RECORD + 1)
+
+
+def read_bytes(path: Path) -> bytes:
+    """A whole file without its byte-order mark; a longer file than allowed comes cut, and is refused later."""
+    with path.open("rb") as file:
+        return file.read(LARGEST_RECORD + 1).removeprefix(_BOM)
+
+
+def parse_json(text: bytes) -> Any:
+    """One JSON value with lone surrogates replaced.
+
+    Raises `BadSourceError` for text that is not JSON or not UTF-8, a key that comes twice, NaN and infinity (`1e999`
+    too), nesting beyond 64 levels, numbers of thousands of digits, and records beyond `LARGEST_RECORD` bytes.
+    """
+    if len(text) > LARGEST_RECORD:
+        raise BadSourceError(f"It is longer than {LARGEST_RECORD:,} bytes.")
+    try:
+        value = _DECODER.decode(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise BadSourceError(f"Byte {error.start + 1} is not UTF-8.") from error
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        problem = error.msg.removesuffix(" at")
+        raise BadSourceError(f"It is not JSON: {problem} at {line}character {error.colno}.") from error
+    except RecursionError as error:
+        raise _too_deep() from error
+    except ValueError as error:
+        raise BadSourceError("A number has too many digits.") from error
+    # There cannot be more levels than opening brackets, and counting those is cheap.
+    if text.count(b"{") + text.count(b"[") > _DEEPEST_NESTING:
+        _refuse_deep_nesting(value)
+    # Decoded UTF-8 holds no surrogates, so that they can only come from escapes.
+    return _without_surrogates(value) if b"\\ud" in text or b"\\uD" in text else value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        twice = counts.most_common(1)[0][0]
+        raise BadSourceError(f"The key {twice[:60]!r} comes twice in one object.")
+    return value
+
+
+def _constant(text: str) -> NoReturn:
+    raise BadSourceError(f"{text} is not a number.")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise BadSourceError(f"{text[:60]} is beyond every number.")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+
+
+def _too_deep() -> BadSourceError:
+    return BadSourceError(f"It nests deeper than {_DEEPEST_NESTING} levels.")
+
+
+def _refuse_deep_nesting(value: Any) -> None:
+    level = [value]
+    for _ in range(_DEEPEST_NESTING):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _without_surrogates(value: Any) -> Any:
+    # Whoever only looks for plain debates does without it.
+    from debatebench.shared.records import clean_text
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean_text(value)
+        if isinstance(value, dict):
+            return _object([(clean_text(key), clean(inner)) for key, inner in value.items()])
+        return [clean(inner) for inner in value] if isinstance(value, list) else value
+
+    return clean(value)

@@ -1,0 +1,149 @@
+"""A run's journal → its records, or the rows that landing wants of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from debatebench.journal.journal import Event, events_at, read_journal
+from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.json_bytes import from_json, to_json
+from debatebench.shared.records import TABLES, Record, Row
+
+__all__ = ["journal_header", "journal_records", "journal_rows"]
+
+_T = TypeVar("_T")
+_Make = Callable[[type[Record], bytes | msgspec.Raw], _T]
+"""Makes something of a record's class and its JSON text."""
+
+
+class _Attempt(msgspec.Struct, frozen=True):
+    """Which attempt an event or a row speaks of."""
+
+    call_id: str
+    attempt: int
+
+
+class _Outcome(msgspec.Struct):
+    """What an event that may carry records says of them; the records are left as text."""
+
+    of: str | None = None
+    debate_id: str | None = None
+    records: dict[str, list[msgspec.Raw]] = {}
+
+
+_read_attempt = msgspec.json.Decoder(_Attempt).decode
+_read_outcome = msgspec.json.Decoder(_Outcome).decode
+
+_CUT_SHORT = "the process ended before an answer was kept"
+_UNREAD = "answered, but not read yet: start the run again"
+
+
+def journal_header(path: Path) -> dict[str, Any]:
+    """The first event of the journal; `DamagedDataError` where there is none, or where the file has another's name."""
+    for event in read_journal(path):
+        if event.data.get("type") == "header":
+            run_tag = event.data["plan"]["run_tag"]
+            if run_tag != path.stem:
+                raise DamagedDataError(
+                    f"{path} holds run '{run_tag}': name it {run_tag}.jsonl, or move it elsewhere if it is a copy."
+                )
+            return event.data
+        break
+    raise DamagedDataError(f"{path} does not begin with a header, so it is not the journal of a run.")
+
+
+def journal_records(path: Path) -> Iterator[Record]:
+    """Yield the records of a run as its journal has them now: the plan's, every ended debate's, every call's.
+
+    A debate that was given up and played again later counts as it ended last. An attempt that no session saw the end of
+    is listed as ambiguous. Memory holds only what is open, and of each debate the place of its last outcome, which is
+    read again in the end.
+
+    Raises `DamagedDataError` for a damaged journal, and for a record that this version does not understand.
+    """
+    return _made(path, lambda record, text: record.model_validate(from_json(bytes(text))))
+
+
+def journal_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of the records that `journal_records` yields, in the same order; it raises what that raises."""
+    return _made(path, lambda record, text: record.row_of(text))
+
+
+def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
+    """What `make` makes of every record of a run."""
+    journal_header(path)
+    last_outcomes: dict[str, tuple[int, int]] = {}
+    intents: dict[_Attempt, bytes] = {}
+    answered: set[_Attempt] = set()
+    for event in read_journal(path):
+        if event.is_of("intent"):
+            intents[_read_attempt(event.text)] = event.text
+        elif event.is_of("response"):
+            answered.add(_read_attempt(event.text))
+        else:
+            outcome = _outcome_of(event)
+            if outcome.of == "debate":
+                last_outcomes[outcome.debate_id or ""] = event.seq, event.offset
+                continue
+            yield from _of_records(outcome, event, path, make)
+            for row in outcome.records["calls"] if outcome.of == "call" else ():
+                attempt = _read_attempt(row)
+                intents.pop(attempt, None)
+                answered.discard(attempt)
+    for event in events_at(path, sorted(last_outcomes.values())):
+        yield from _of_records(_outcome_of(event), event, path, make)
+    for attempt, text in intents.items():
+        call = _unsettled_call(path.stem, from_json(text), is_answered=attempt in answered)
+        yield make(TABLES["calls"], to_json(call))
+
+
+def _outcome_of(event: Event) -> _Outcome:
+    """What an event that is neither intent nor response says of records."""
+    try:
+        return _read_outcome(event.text)
+    except ValueError:
+        # Lone surrogates, which only a text that this version did not write can hold.
+        data = event.data
+        records = {
+            table: [msgspec.Raw(to_json(row)) for row in rows] for table, rows in data.get("records", {}).items()
+        }
+        return _Outcome(data.get("of"), data.get("debate_id"), records)
+
+
+def _of_records(outcome: _Outcome, event: Event, path: Path, make: _Make[_T]) -> Iterator[_T]:
+    """What `make` makes of the records that an event carries."""
+    for table, rows in outcome.records.items():
+        for row in rows:
+            try:
+                yield make(TABLES[table], row)
+            except (KeyError, ValueError) as error:
+                raise DamagedDataError(
+                    f"{path}: event {event.seq} at byte {event.offset} holds a record of '{table}' that this version "
+                    f"does not understand: {str(error).splitlines()[0]}."
+                ) from error
+
+
+def _unsettled_call(run_tag: str, intent: dict[str, Any], *, is_answered: bool) -> dict[str, Any]:
+    """The call of an intent whose end no session saw: it may have been billed."""
+    is_debater = intent["purpose"] == "turn"
+    return {
+        "run_tag": run_tag,
+        "call_id": intent["call_id"],
+        "attempt": intent["attempt"],
+        "debate_id": intent["debate_id"],
+        "step": intent["step"],
+        "purpose": intent["purpose"],
+        "model_id": intent["member"] if is_debater else None,
+        "judge_id": None if is_debater else intent["member"],
+        "provider": intent["provider"],
+        "model_name": intent["model"],
+        "status": "answered" if is_answered else "ambiguous",
+        "error": _UNREAD if is_answered else _CUT_SHORT,
+        "possible_cost": intent.get("possible_cost"),
+        "sent_at": intent["sent_at"],
+        "request_sha256": intent["request_sha256"],
+    }

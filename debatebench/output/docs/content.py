@@ -1,0 +1,324 @@
+"""What the documentation page says: every SQL model and landed table with its columns, tests, versions and lineage."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from debatebench.shared.records import TABLES, Record, column_types
+from debatebench.transform.lineage.column_lineage import Lineage, LineageNode
+from debatebench.transform.lineage.formats import place
+from debatebench.transform.model_versions import is_prerelease, versions_of
+
+if TYPE_CHECKING:
+    from debatebench.transform.project import Project
+    from debatebench.transform.properties import Column
+    from debatebench.transform.sql_model import SqlModel
+    from debatebench.transform.testing.generic_tests import GenericTest
+
+__all__ = ["ColumnDoc", "Link", "RelationDoc", "SingularTestDoc", "anchor", "describe_project", "describe_tests"]
+
+_SAFE = re.compile(r"[a-z0-9_.]+")
+# Arguments of data tests that need no name to be understood.
+_PLAIN_ARGUMENTS = {"values", "expression", "combination_of_columns"}
+_GRAIN = re.compile(r"\s*--[ \t]*(.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A name, and the place of the page that says more about it."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a description; `is_code` where it stood between backticks."""
+
+    text: str
+    is_code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A short remark beside a name. `kind` decides how it is coloured: `plain` or `warning`."""
+
+    text: str
+    kind: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDoc:
+    """One column: its expression, the steps through CTEs below it, what those read, and where the way down ends."""
+
+    name: str
+    anchor: str
+    data_type: str
+    description: tuple[Span, ...]
+    tests: tuple[str, ...]
+    expression: str | None
+    steps: tuple[str, ...]
+    sources: tuple[Link, ...]
+    landed: tuple[Link, ...]
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTestDoc:
+    """A unit test by name."""
+
+    name: str
+    description: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationDoc:
+    """One SQL model or landed table."""
+
+    name: str
+    schema: str
+    table: str
+    anchor: str
+    file: str
+    grain: str
+    description: tuple[Span, ...]
+    badges: tuple[Badge, ...]
+    versions: tuple[tuple[Link, tuple[Badge, ...]], ...]
+    reads: tuple[Link, ...]
+    read_by: tuple[Link, ...]
+    columns: tuple[ColumnDoc, ...]
+    tests: tuple[str, ...]
+    unit_tests: tuple[UnitTestDoc, ...]
+    sql: str
+
+    @property
+    def search(self) -> str:
+        """The words by which the search finds it, apart from the text of the page."""
+        return " ".join([self.name, *(badge.text for badge in self.badges), *(column.name for column in self.columns)])
+
+
+@dataclass(frozen=True, slots=True)
+class SingularTestDoc:
+    """A query of `sql/tests/` whose rows are failures."""
+
+    name: str
+    anchor: str
+    file: str
+    says: str
+    reads: tuple[Link, ...]
+    sql: str
+
+
+def anchor(name: str) -> str:
+    """A name as an id of the page: the name itself where it is plain, else its hash."""
+    return name if _SAFE.fullmatch(name) else f"x-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
+def describe_project(project: Project, today: date) -> list[RelationDoc]:
+    """Every landed table and SQL model, each after what it reads. `today` decides what is deprecated already."""
+    lineage = Lineage(project)
+    models = project.models
+    readers: dict[str, list[str]] = {}
+    for name, model in models.items():
+        for dependency in model.dependencies:
+            readers.setdefault(dependency, []).append(name)
+    landed = [_landed_table(f"raw.{table}", record, readers) for table, record in TABLES.items()]
+    unit_tests: dict[str, list[UnitTestDoc]] = {}
+    for located in project.unit_tests:
+        unit = UnitTestDoc(located.test.name.replace("_", " "), _spans(located.test.description))
+        unit_tests.setdefault(located.model, []).append(unit)
+    described = [
+        _sql_model(model, models, lineage, readers, unit_tests.get(name, []), today) for name, model in models.items()
+    ]
+    return [*landed, *described]
+
+
+def describe_tests(project: Project) -> list[SingularTestDoc]:
+    """The singular tests."""
+    return [
+        SingularTestDoc(
+            name=test.name.replace("_", " "),
+            anchor=anchor(f"tests.{test.name}"),
+            file=place(test.file, None),
+            says=_grain(test.query.sql),
+            reads=_links(reference.name for reference in test.query.references),
+            sql=test.query.sql,
+        )
+        for test in project.singular_tests
+    ]
+
+
+def _landed_table(name: str, record: type[Record], readers: Mapping[str, Sequence[str]]) -> RelationDoc:
+    fields = record.model_fields
+    columns = tuple(
+        ColumnDoc(
+            name=column,
+            anchor=anchor(f"{name}.{column}"),
+            data_type=data_type.lower(),
+            description=_spans(fields[column].description or ""),
+            tests=("key",) if column in record.key else (),
+            expression=None,
+            steps=(),
+            sources=(),
+            landed=(),
+            remark="landed",
+        )
+        for column, data_type in column_types(record).items()
+    )
+    schema, _, table = name.partition(".")
+    return RelationDoc(
+        name=name,
+        schema=schema,
+        table=table,
+        anchor=anchor(name),
+        file="debatebench/shared/records.py",
+        grain="",
+        description=_spans(" ".join((record.__doc__ or "").split())),
+        badges=(Badge("landed table"),),
+        versions=(),
+        reads=(),
+        read_by=_links(readers.get(name, ())),
+        columns=columns,
+        tests=(f"unique: {', '.join(record.key)}",),
+        unit_tests=(),
+        sql="",
+    )
+
+
+def _sql_model(
+    model: SqlModel,
+    models: Mapping[str, SqlModel],
+    lineage: Lineage,
+    readers: Mapping[str, Sequence[str]],
+    unit_tests: Sequence[UnitTestDoc],
+    today: date,
+) -> RelationDoc:
+    versions: tuple[tuple[Link, tuple[Badge, ...]], ...] = ()
+    if model.alias_of is not None:
+        found = versions_of(models, model.name)[1].values()
+        versions = tuple((_link(each.name), _version_badges(each, today)) for each in found)
+    described = {column.name.lower(): column for column in model.properties.columns}
+    names = dict.fromkeys([*lineage.columns(model.name), *described])
+    return RelationDoc(
+        name=model.name,
+        schema=model.schema,
+        table=model.name.partition(".")[2],
+        anchor=anchor(model.name),
+        file=place(model.file, None),
+        grain="" if model.alias_of else _grain(model.query.sql),
+        description=_spans(model.properties.description),
+        badges=_badges(model, today),
+        versions=versions,
+        reads=_links(model.dependencies),
+        read_by=_links(readers.get(model.name, ())),
+        columns=tuple(_column(model.name, name, described.get(name), lineage) for name in names),
+        tests=tuple(_test_words(test) for test in model.properties.data_tests),
+        unit_tests=tuple(unit_tests),
+        sql="" if model.alias_of else model.query.sql,
+    )
+
+
+def _badges(model: SqlModel, today: date) -> tuple[Badge, ...]:
+    config = model.properties.config
+    badges = [Badge(model.materialized)]
+    if model.alias_of is not None:
+        badges = [Badge(f"latest version: {model.properties.latest}")]
+    if model.version is not None:
+        badges.append(Badge(f"version {model.version}"))
+    if config.incremental_by is not None:
+        badges.append(Badge(f"incremental by {config.incremental_by}"))
+    if config.contract.enforced:
+        badges.append(Badge("contract"))
+    badges += [Badge(f"tag: {tag}") for tag in config.tags]
+    return (*badges, *_version_badges(model, today))
+
+
+def _version_badges(model: SqlModel, today: date) -> tuple[Badge, ...]:
+    """Latest, prerelease, deprecated."""
+    badges = []
+    if model.version is not None and model.version == model.properties.latest:
+        badges.append(Badge("latest"))
+    if is_prerelease(model):
+        badges.append(Badge("prerelease", "warning"))
+    deprecated = model.properties.deprecation_date
+    if deprecated is not None:
+        words = "deprecated since" if deprecated <= today else "to be deprecated on"
+        badges.append(Badge(f"{words} {deprecated}", "warning"))
+    return tuple(badges)
+
+
+def _column(relation: str, name: str, described: Column | None, lineage: Lineage) -> ColumnDoc:
+    node = lineage.column(relation, name)
+    landed = [each for each in node.nodes() if each.is_in_raw]
+    sources = list(dict.fromkeys(link for each in node.upstream for link in _nearest(each)))
+    return ColumnDoc(
+        name=name,
+        anchor=anchor(f"{relation}.{name}"),
+        data_type=(described.data_type or "") if described else "",
+        description=_spans(described.description if described else ""),
+        tests=tuple(_test_words(test) for test in described.data_tests) if described else (),
+        # What is only handed on under its own name says nothing that the link beside it does not say.
+        expression=None if (node.expression or "").rpartition(".")[2] == name else node.expression,
+        steps=tuple(f"{step.name} = {step.expression}" for step in _steps(node)),
+        sources=tuple(sources),
+        landed=tuple(dict.fromkeys(_node_link(each) for each in landed if _node_link(each) not in sources)),
+        remark=f"not traced: {node.problem}" if node.problem else "constant" if node.is_constant else "",
+    )
+
+
+def _steps(node: LineageNode) -> list[LineageNode]:
+    """The CTEs between a column and what its SQL model reads."""
+    return [each for each in node.nodes() if each.kind == "cte" and each.relation == node.relation]
+
+
+def _nearest(node: LineageNode) -> list[Link]:
+    """The columns of other relations that a step leads to, past the CTEs between."""
+    if node.kind != "cte":
+        return [_node_link(node)]
+    return [link for above in node.upstream for link in _nearest(above)]
+
+
+def _node_link(node: LineageNode) -> Link:
+    return Link(node.name, "#" + anchor(node.relation if node.kind == "rows" else node.name))
+
+
+def _link(name: str) -> Link:
+    return Link(name, "#" + anchor(name))
+
+
+def _links(names: Iterable[str]) -> tuple[Link, ...]:
+    return tuple(_link(name) for name in names)
+
+
+def _grain(sql: str) -> str:
+    """What the first line says, where it is a comment."""
+    match = _GRAIN.match(sql)
+    return match[1].strip() if match else ""
+
+
+def _spans(text: str) -> tuple[Span, ...]:
+    """Text with `code` between backticks, in pieces; an odd backtick is only a character."""
+    parts = " ".join(text.split()).split("`")
+    if len(parts) % 2 == 0:
+        return (Span(" ".join(text.split()), False),)
+    return tuple(Span(part, number % 2 == 1) for number, part in enumerate(parts) if part)
+
+
+def _test_words(test: GenericTest) -> str:
+    """A data test in words: `accepted_values: pro, con, tie`."""
+    arguments = test.model_dump(exclude_defaults=True, exclude={"name", "severity", "where"}, by_alias=True)
+    words = "; ".join(
+        _words(value) if name in _PLAIN_ARGUMENTS else f"{name} {_words(value)}" for name, value in arguments.items()
+    )
+    only = f" where {test.where}" if test.where else ""
+    warning = " (warning)" if test.severity == "warn" else ""
+    return f"{test.kind}{': ' + words if words else ''}{only}{warning}"
+
+
+def _words(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,96 @@
+"""Exports: chosen runs of the warehouse as Parquet files, JSONL, a DuckDB file or a dbt project.
+
+An export is a folder with a `manifest.json`. It is written beside its place and put there when it is whole. A new
+format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from debatebench.output.export.folder import replacing
+from debatebench.output.export.manifest import Manifest, make_manifest, write_manifest
+from debatebench.output.export.snapshot import Contents, Snapshot, open_snapshot
+from debatebench.shared.errors import DebatebenchError, UsageError
+
+if TYPE_CHECKING:
+    from debatebench.shared.workspace import Workspace
+
+__all__ = ["FORMATS", "Export", "export"]
+
+FORMATS: dict[str, str] = {
+    "parquet": "debatebench.output.export.parquet",
+    "jsonl": "debatebench.output.export.jsonl",
+    "duckdb": "debatebench.output.export.duckdb_file",
+    "dbt": "debatebench.output.export.dbt_project",
+}
+"""Format → the module that writes it."""
+
+
+class _Format(Protocol):
+    """What the module of a format offers."""
+
+    def write(self, snapshot: Snapshot, folder: Path) -> Contents: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """An export that was made: its folder and what its manifest says."""
+
+    folder: Path
+    manifest: Manifest
+
+
+def export(
+    workspace: Workspace,
+    format_name: str,
+    out: Path,
+    *,
+    run_tags: Sequence[str] | None = None,
+    select: Sequence[str] | None = None,
+    force: bool = False,
+    now: datetime | None = None,
+) -> Export:
+    """Write `run_tags` (None: every run) of the workspace's warehouse to the folder `out`, whole or not at all.
+
+    `select` chooses tables of a Parquet export: SQL models as in a build, and `raw.turns`; None: marts and ratings.
+    `now` (naive UTC) is what an exported DuckDB file says of its own build; nothing else in an export tells the time.
+    With `force`, an export that `out` holds is replaced, unless something in it is not what that export wrote.
+
+    Raises `UsageError` for a format, folder, run or selection that cannot be used, and for a warehouse that is behind
+    its SQL models; `DebatebenchError` when the disk or DuckDB refuses. Then `out` is as it was.
+    """
+    import duckdb
+
+    if format_name not in FORMATS:
+        raise UsageError(f"No export format '{format_name}'. Known: {', '.join(FORMATS)}.")
+    if select and format_name != "parquet":
+        raise UsageError(f"An export as {format_name} is always whole; --select is for --format parquet.")
+    place = _place(workspace, out)
+    try:
+        with (
+            replacing(place, force=force) as folder,
+            open_snapshot(workspace, run_tags, tuple(select or ()), now) as snapshot,
+        ):
+            contents = cast(_Format, import_module(FORMATS[format_name])).write(snapshot, folder)
+            manifest = make_manifest(snapshot, format_name, folder, contents)
+            write_manifest(folder, manifest)
+    except OSError as error:
+        raise DebatebenchError(f"{error.filename or place} cannot be written: {error.strerror}.") from error
+    except duckdb.Error as error:
+        raise DebatebenchError(f"The export failed: {' '.join(str(error).split())}") from error
+    return Export(place, manifest)
+
+
+def _place(workspace: Workspace, out: Path) -> Path:
+    """Where the export goes, links resolved. What the warehouse is rebuilt from is no place for it."""
+    place = out.resolve()
+    for kept in (workspace.journal.resolve(), workspace.imports.resolve()):
+        if place == kept or kept in place.parents:
+            raise UsageError(f"{out} lies among what the warehouse is rebuilt from; choose another folder than {kept}.")
+    return place

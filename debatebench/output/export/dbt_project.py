@@ -1,0 +1,98 @@
+"""A dbt project: the SQL models with `ref` and `source`, their YAML, and a DuckDB file with the landed tables."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from debatebench.output.export.dbt_names import DbtNames, dbt_names
+from debatebench.output.export.dbt_properties import properties_files, sources_file, yaml_text
+from debatebench.output.export.dbt_sql import dbt_sql
+from debatebench.output.export.duckdb_file import DATABASE, attached, copy_raw_tables, table_rows, write_built_copy
+from debatebench.output.export.manifest import LeftOut
+from debatebench.output.export.snapshot import Contents, Snapshot
+from debatebench.shared.duckdb_sql import quoted_text
+
+if TYPE_CHECKING:
+    from debatebench.transform.project import Project
+
+__all__ = ["write"]
+
+_NAME = "debatebench"
+_FILES = Path(__file__).with_name("dbt_files")
+# What `dbt build` writes into its project.
+_WORK = (DATABASE, f"{DATABASE}.wal", "target", "logs", "dbt_packages", ".user.yml")
+
+
+def write(snapshot: Snapshot, folder: Path) -> Contents:
+    """Write the project and its database. Ratings, and what else Python computes, travel as tables."""
+    project = snapshot.project
+    names = dbt_names(project.models)
+    shutil.copytree(_FILES, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    texts = {"dbt_project.yml": _project_file(project, names), "models/sources.yml": sources_file(project, names)}
+    texts |= {f"models/{path}": text for path, text in _model_files(project, names).items()}
+    texts |= {f"models/{path}": text for path, text in properties_files(project, names).items()}
+    texts |= {f"tests/{test.name}.sql": dbt_sql(test.query.sql, names) for test in project.singular_tests}
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    rows = _write_database(snapshot, folder / DATABASE, names)
+    return Contents({DATABASE: rows}, _left_out(project, names), _WORK)
+
+
+def _project_file(project: Project, names: DbtNames) -> str:
+    """`dbt_project.yml`: a schema per folder, views unless the YAML says table, and nothing sent to anybody."""
+    schemas = sorted({project.models[name].schema for name in names.models})
+    content: dict[str, Any] = {
+        "name": _NAME,
+        "profile": _NAME,
+        "config-version": 2,
+        "require-dbt-version": [">=1.10.8", "<2.0.0"],
+        "flags": {"send_anonymous_usage_stats": False, "require_generic_test_arguments_property": True},
+        "models": {
+            _NAME: {"+materialized": "view"} | {schema: {"+schema": schema} for schema in schemas},
+        },
+    }
+    return yaml_text(content)
+
+
+def _model_files(project: Project, names: DbtNames) -> dict[str, str]:
+    """Path in `models/` → text of every SQL model that dbt builds."""
+    texts = {}
+    for name, model in project.models.items():
+        if name not in names.models:
+            continue
+        own = names.models[name]
+        file = f"{own}_v{model.version}" if model.version is not None else own
+        sql = f"-- The latest version.\n{model.query.sql}" if model.alias_of is not None else model.query.sql
+        texts[str(PurePosixPath(model.schema, f"{file}.sql"))] = dbt_sql(sql, names)
+    return texts
+
+
+def _write_database(snapshot: Snapshot, path: Path, names: DbtNames) -> dict[str, int]:
+    """Write the landed tables, and copy the rows of what Python computes from a warehouse of the chosen runs."""
+    con = snapshot.con
+    with tempfile.TemporaryDirectory(prefix="debatebench-export-") as folder:
+        if names.tables:
+            write_built_copy(snapshot, Path(folder, DATABASE))
+        with attached(snapshot, path):
+            copy_raw_tables(snapshot)
+            if names.tables:
+                con.execute(f"attach {quoted_text(str(Path(folder, DATABASE)))} as built (read_only)")
+                for name in sorted(names.tables):
+                    con.execute(f"create schema if not exists target.{name.partition('.')[0]}")
+                    con.execute(f"create table target.{name} as select * from built.{name} order by all")
+                con.execute("detach built")
+            return table_rows(snapshot)
+
+
+def _left_out(project: Project, names: DbtNames) -> tuple[LeftOut, ...]:
+    """SQL and unit tests of what travels as tables."""
+    tests = tuple(located.test.name for located in project.unit_tests if located.model in names.tables)
+    why = "Python computes them, so their rows travel instead"
+    sql = (LeftOut(what="SQL of models", why=why, count=len(names.tables), names=tuple(sorted(names.tables))),)
+    if not tests:
+        return sql if names.tables else ()
+    return (*sql, LeftOut(what="unit tests", why="their SQL models travel as tables", count=len(tests), names=tests))

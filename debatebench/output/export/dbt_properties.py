@@ -1,0 +1,186 @@
+"""The YAML beside the SQL → the YAML of a dbt project: the same descriptions, columns, versions and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from debatebench.output.export.dbt_sql import without_jinja
+from debatebench.output.export.dbt_tests import FixtureRow, data_tests, unit_test
+from debatebench.shared.records import TABLES, column_types
+
+if TYPE_CHECKING:
+    from debatebench.output.export.dbt_names import DbtNames
+    from debatebench.transform.project import Project
+    from debatebench.transform.properties import Column, ModelConfig, ModelProperties, ModelVersion
+
+__all__ = ["properties_files", "sources_file", "yaml_text"]
+
+
+def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
+    """Path in `models/` → text, one file for each YAML file that describes something that dbt builds."""
+    from debatebench.transform.properties import read_properties
+
+    texts: dict[str, str] = {}
+    for path, file in sorted(project.files.items()):
+        if not path.endswith((".yml", ".yaml")):
+            continue
+        models = []
+        for properties in read_properties(file).properties.models:
+            models += _models(_dotted(properties.name, path), properties, project, names)
+        tests = [
+            unit_test(located, project.models, names)
+            for located in project.unit_tests
+            if located.file == file and located.model not in names.tables
+        ]
+        if models or tests:
+            content = {"version": 2} | ({"models": models} if models else {}) | ({"unit_tests": tests} if tests else {})
+            texts[path] = yaml_text(content)
+    return texts
+
+
+def _dotted(name: str, path: str) -> str:
+    return name.lower() if "." in name else f"{PurePosixPath(path).parts[0]}.{name.lower()}"
+
+
+def _models(name: str, properties: ModelProperties, project: Project, names: DbtNames) -> list[dict[str, Any]]:
+    """The entries of `models` that one of ours becomes: a versioned one is joined by the view on its latest version."""
+    if name in names.tables:
+        return []
+    if not properties.versions:
+        return [_model(names.models[name], name.partition(".")[2], properties, names)]
+    alias, table = project.models[name], name.partition(".")[2]
+    model = names.models[str(alias.alias_of)]
+    entry = {
+        "name": model,
+        "description": without_jinja(properties.description),
+        "latest_version": properties.latest,
+        **_settings(properties.config, properties.meta),
+        **_deprecation(properties),
+        **_contents(properties, names),
+        "versions": [_version(version, table if table != model else None, names) for version in properties.versions],
+    }
+    return [entry, _model(names.models[name], table, alias.properties, names)]
+
+
+def _model(model: str, table: str, properties: ModelProperties, names: DbtNames) -> dict[str, Any]:
+    settings = _settings(properties.config, properties.meta, alias=table if table != model else None)
+    return {
+        "name": model,
+        "description": without_jinja(properties.description),
+        **settings,
+        **_deprecation(properties),
+        **_contents(properties, names),
+    }
+
+
+def _settings(config: ModelConfig, meta: Mapping[str, Any], *, alias: str | None = None) -> dict[str, Any]:
+    """The key `config`, where there is anything to say; views are the project's default."""
+    settings: dict[str, Any] = {}
+    if alias is not None:
+        settings["alias"] = alias
+    if config.materialized != "view":
+        settings["materialized"] = config.materialized
+    if config.contract.enforced:
+        settings["contract"] = {"enforced": True}
+    if config.tags:
+        settings["tags"] = list(config.tags)
+    if config.meta or meta:
+        settings["meta"] = {**meta, **config.meta}
+    return {"config": settings} if settings else {}
+
+
+def _deprecation(properties: ModelProperties | ModelVersion) -> dict[str, Any]:
+    return {"deprecation_date": properties.deprecation_date} if properties.deprecation_date else {}
+
+
+def _version(version: ModelVersion, table: str | None, names: DbtNames) -> dict[str, Any]:
+    """One entry of `versions`; `table` is the plain name where dbt has another. There, prereleases are only numbers."""
+    from debatebench.transform.properties import Column
+
+    entry: dict[str, Any] = {"v": version.v}
+    if version.description:
+        entry["description"] = without_jinja(version.description)
+    # dbt makes every table anew.
+    config = {name: value for name, value in version.config.items() if name != "incremental_by"}
+    if table is not None:
+        config["alias"] = f"{table}_v{version.v}"
+    if version.prerelease:
+        config["meta"] = {**config.get("meta", {}), "prerelease": True}
+    entry |= ({"config": config} if config else {}) | _deprecation(version)
+    if version.data_tests is not None:
+        entry["data_tests"] = data_tests(version.data_tests, None, names)
+    if version.columns:
+        entry["columns"] = [
+            _column(column, names) if isinstance(column, Column) else column.model_dump(mode="json", exclude_unset=True)
+            for column in version.columns
+        ]
+    return entry
+
+
+def _contents(properties: ModelProperties, names: DbtNames) -> dict[str, Any]:
+    """Tests and columns."""
+    entry: dict[str, Any] = {}
+    if properties.data_tests:
+        entry["data_tests"] = data_tests(properties.data_tests, None, names)
+    if properties.columns:
+        entry["columns"] = [_column(column, names) for column in properties.columns]
+    return entry
+
+
+def _column(column: Column, names: DbtNames) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": column.name}
+    if column.description:
+        entry["description"] = without_jinja(column.description)
+    if column.data_type:
+        entry["data_type"] = column.data_type
+    if column.meta:
+        entry["config"] = {"meta": dict(column.meta)}
+    if column.data_tests:
+        entry["data_tests"] = data_tests(column.data_tests, column.name, names)
+    return entry
+
+
+def sources_file(project: Project, names: DbtNames) -> str:
+    """The text of `sources.yml`: the landed tables, and the tables of SQL models that call a Python function."""
+    raw = {
+        "name": "raw",
+        "description": "What landed: one table for each kind of record, keyed by run_tag.",
+        "tables": [_raw_table(name) for name in TABLES],
+    }
+    made: dict[str, list[dict[str, Any]]] = {}
+    for name in sorted(names.tables):
+        model = project.models[name]
+        described = {"name": name.partition(".")[2], "description": without_jinja(model.properties.description)}
+        made.setdefault(model.schema, []).append(described | _contents(model.properties, names))
+    sources = [
+        {"name": schema, "description": "Computed by debatebench in Python; here are the rows.", "tables": tables}
+        for schema, tables in made.items()
+    ]
+    return yaml_text({"version": 2, "sources": [raw, *sources]})
+
+
+def _raw_table(name: str) -> dict[str, Any]:
+    record = TABLES[name]
+    columns = []
+    for column, sql_type in column_types(record).items():
+        described = record.model_fields[column].description
+        description = {"description": without_jinja(described)} if described else {}
+        columns.append({"name": column} | description | {"data_type": sql_type.lower()})
+    promise = without_jinja(" ".join((record.__doc__ or "").split()))
+    return {"name": name, "description": promise, "columns": columns}
+
+
+def yaml_text(content: Mapping[str, Any]) -> str:
+    """YAML with keys in their order, and rows of unit tests on one line each."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+            super().increase_indent(flow, False)
+
+    Dumper.add_representer(
+        FixtureRow, lambda dumper, row: dumper.represent_mapping("tag:yaml.org,2002:map", row.items(), flow_style=True)
+    )
+    return yaml.dump(content, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120)

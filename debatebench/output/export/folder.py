@@ -1,0 +1,128 @@
+"""The folder of an export: written beside its place, then renamed; what others put there is never deleted."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+
+from debatebench.output.export.manifest import MANIFEST, Manifest, file_sha256, read_manifest
+from debatebench.shared.errors import DebatebenchError, UsageError
+
+__all__ = ["replacing"]
+
+
+@contextmanager
+def replacing(out: Path, *, force: bool) -> Iterator[Path]:
+    """Give a new folder beside `out`; on leaving without an error it takes the place of `out`.
+
+    `out` may be absent or empty. With `force` it may hold an export, provided that every file in it is one that the
+    export's manifest lists, unchanged, or one that it calls disposable. Raises `UsageError` otherwise, before any work.
+    """
+    _check_replaceable(out, force)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    new = _beside(out, "exporting")
+    new.mkdir()
+    try:
+        yield new
+        _check_replaceable(out, force)
+        _swap(new, out)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _beside(out: Path, what: str) -> Path:
+    """A hidden name beside `out` that nobody has."""
+    return out.with_name(f".{out.name[:200]}.{what}-{secrets.token_hex(8)}")
+
+
+def _check_replaceable(out: Path, force: bool) -> None:
+    """Refuse a place where something would be lost."""
+    if not out.name:
+        raise UsageError(f"{out} cannot be the folder of an export; name a folder in it.")
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise UsageError(f"{out} is a file; an export is a folder.")
+    if not any(out.iterdir()):
+        return
+    if not force:
+        raise UsageError(f"{out} is not empty; choose another folder, or replace the export in it with --force.")
+    manifest = read_manifest(out)
+    if manifest is None:
+        raise UsageError(f"{out} holds no export (no {MANIFEST} of one), so --force does not replace it.")
+    own = _Own(out, manifest)
+    for path in _entries(out):
+        objection = own.objection(path)
+        if objection:
+            raise UsageError(f"{path} {objection}, so --force does not delete it; move it away.")
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    """Every file, link and folder in `folder`, the inner ones first. Links are not followed."""
+    for parent, folders, files in os.walk(folder, topdown=False):
+        for name in sorted([*files, *folders]):
+            yield Path(parent, name)
+
+
+class _Own:
+    """What an export wrote, according to its manifest."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        self.folder = folder
+        self.files = {file.path: file for file in manifest.files}
+        self.folders = {parent.as_posix() for path in self.files for parent in PurePosixPath(path).parents}
+        self.disposable = manifest.disposable
+
+    def objection(self, path: Path) -> str | None:
+        """Why `path` must not be deleted; None when the export wrote it and nobody changed it."""
+        name = path.relative_to(self.folder).as_posix()
+        if any(name == own or name.startswith(f"{own}/") for own in self.disposable):
+            return None
+        if path.is_symlink() or not (path.is_dir() or path.is_file()):
+            return "is not of this export"
+        if path.is_dir():
+            return None if name in self.folders else "is not of this export"
+        if name == MANIFEST:
+            return None
+        listed = self.files.get(name)
+        if listed is None:
+            return "is not of this export"
+        is_same = path.stat().st_size == listed.bytes and file_sha256(path) == listed.sha256
+        return None if is_same else "has changed since it was exported"
+
+
+def _swap(new: Path, out: Path) -> None:
+    """Put `new` in the place of `out`. A crash between the two renames leaves both beside the place, whole."""
+    if not out.exists() or not any(out.iterdir()):
+        os.rename(new, out)
+        return
+    old = _beside(out, "replaced")
+    os.rename(out, old)
+    try:
+        os.rename(new, out)
+    except OSError:
+        os.rename(old, out)
+        raise
+    _delete_own(old, out)
+
+
+def _delete_own(old: Path, out: Path) -> None:
+    """Delete the replaced export, and nothing that came into it after it was checked."""
+    manifest = read_manifest(old)
+    own = _Own(old, manifest) if manifest else None
+    for path in _entries(old):
+        if own is None or own.objection(path):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # something that is kept lies in it
+                path.rmdir()
+        else:
+            path.unlink()
+    try:
+        old.rmdir()
+    except OSError:
+        raise DebatebenchError(f"{out} is replaced, but {old} holds files that came into the old export.") from None

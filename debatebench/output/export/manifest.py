@@ -1,0 +1,166 @@
+"""The manifest of an export: which files it consists of, with rows and hashes, and which warehouse it comes from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from debatebench.shared.version import __version__
+
+if TYPE_CHECKING:
+    from debatebench.output.export.snapshot import Contents, Snapshot
+
+__all__ = ["MANIFEST", "LeftOut", "Manifest", "file_sha256", "make_manifest", "read_manifest", "write_manifest"]
+
+MANIFEST = "manifest.json"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ExportedFile(_Frozen):
+    """A file of the export, by its path in the folder. `rows` of a database are by table; other files have none."""
+
+    path: str
+    bytes: int
+    sha256: str
+    rows: int | dict[str, int] | None = None
+
+
+class Landing(_Frozen):
+    """A run as it was landed: hash of its journal, or of the manifest of its kept imports."""
+
+    run_tag: str
+    source: str
+    content_sha256: str
+
+
+class BuiltFrom(_Frozen):
+    """A SQL model of the warehouse and the hash of its text."""
+
+    name: str
+    version: int | None
+    sql_sha256: str
+
+
+class Warehouse(_Frozen):
+    """The state of the warehouse that was exported."""
+
+    debatebench_version: str
+    duckdb_version: str
+    landings: tuple[Landing, ...]
+    models: tuple[BuiltFrom, ...]
+
+
+class LeftOut(_Frozen):
+    """What the export does not hold, and why. `names` are the things themselves, where they have names."""
+
+    what: str
+    why: str
+    count: int
+    run_tag: str | None = None
+    names: tuple[str, ...] = ()
+
+
+class Manifest(_Frozen):
+    """Everything that an export is. It holds no time, so that equal warehouses give equal manifests.
+
+    `disposable` are paths that a tool writes when the export is used; a later export may replace them.
+    """
+
+    format: Literal["debatebench-export"] = "debatebench-export"
+    format_version: Literal[1] = 1
+    kind: str
+    run_tags: tuple[str, ...]
+    warehouse: Warehouse
+    left_out: tuple[LeftOut, ...] = ()
+    disposable: tuple[str, ...] = ()
+    files: tuple[ExportedFile, ...]
+
+
+def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Contents) -> Manifest:
+    """The manifest of everything in `folder`."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = []
+    for path in paths:
+        name = path.relative_to(folder).as_posix()
+        rows = contents.rows.get(name)
+        files.append(
+            ExportedFile(
+                path=name,
+                bytes=path.stat().st_size,
+                sha256=file_sha256(path),
+                rows=rows if rows is None or isinstance(rows, int) else dict(rows),
+            )
+        )
+    return Manifest(
+        kind=kind,
+        run_tags=snapshot.run_tags,
+        warehouse=_warehouse(snapshot),
+        left_out=contents.left_out,
+        disposable=contents.disposable,
+        files=tuple(files),
+    )
+
+
+def _warehouse(snapshot: Snapshot) -> Warehouse:
+    import duckdb
+
+    landings = snapshot.con.execute(
+        "select run_tag, source, content_sha256 from warehouse.meta.landings "
+        "where list_contains(?::varchar[], run_tag) order by run_tag",
+        [list(snapshot.run_tags)],
+    ).fetchall()
+    models = snapshot.con.execute(
+        "select name, version, sql_sha256 from warehouse.meta.builds order by name"
+    ).fetchall()
+    return Warehouse(
+        debatebench_version=__version__,
+        duckdb_version=duckdb.__version__,
+        landings=tuple(Landing(run_tag=tag, source=source, content_sha256=sha) for tag, source, sha in landings),
+        models=tuple(BuiltFrom(name=name, version=version, sql_sha256=sha) for name, version, sha in models),
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest into the folder that it describes."""
+    (folder / MANIFEST).write_text(_text(manifest), encoding="utf-8")
+
+
+def _text(manifest: Manifest) -> str:
+    """JSON with one line per file, model and landing, so that two manifests can be compared by eye."""
+    lines = []
+    for key, value in manifest.model_dump(mode="json").items():
+        lines.append(f"  {json.dumps(key)}: {_value(value, 2)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _value(value: Any, indent: int) -> str:
+    """A list with an element per line; a mapping of lists likewise; anything else on one line."""
+    margin = " " * indent
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        inner = ",\n".join(f"{margin}  {json.dumps(item)}" for item in value)
+        return f"[\n{inner}\n{margin}]"
+    if isinstance(value, dict):
+        inner = ",\n".join(f"{margin}  {json.dumps(key)}: {_value(item, indent + 2)}" for key, item in value.items())
+        return f"{{\n{inner}\n{margin}}}"
+    return json.dumps(value)
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of the export in `folder`; None when there is none that can be read."""
+    try:
+        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError):
+        return None

@@ -1,0 +1,110 @@
+"""Parquet: a folder per table, in it a folder per run: `marts/leaderboard/run_tag=demo/data.parquet`.
+
+The tag is in the path only, as Hive partitions have it: readers make a column of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from debatebench.output.export.manifest import LeftOut
+from debatebench.output.export.snapshot import Contents, Snapshot
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import TABLES
+
+if TYPE_CHECKING:
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["write"]
+
+_DEFAULT = ("marts.*", "ratings.*")
+# DuckDB would write these as doubles, and lose digits.
+_EXACT = {"HUGEINT": "decimal(38, 0)", "UHUGEINT": "decimal(38, 0)"}
+
+
+def write(snapshot: Snapshot, folder: Path) -> Contents:
+    """Write every chosen table, run by run, rows in the order of their key.
+
+    A table without a `run_tag` is about all runs at once: it is one file `data.parquet`, and is left out when runs were
+    chosen.
+    """
+    rows: dict[str, int] = {}
+    left_out: list[LeftOut] = []
+    for relation, order in _relations(snapshot).items():
+        columns = _columns(snapshot, relation)
+        place = relation.replace(".", "/")
+        if "run_tag" in columns:
+            for run_tag in snapshot.run_tags:
+                path = f"{place}/run_tag={quote(run_tag, safe='')}/data.parquet"
+                rows[path] = _write_file(snapshot, folder / path, relation, columns, order, run_tag)
+        elif snapshot.is_whole:
+            path = f"{place}/data.parquet"
+            rows[path] = _write_file(snapshot, folder / path, relation, columns, order, None)
+        else:
+            left_out.append(LeftOut(what=relation, why="it is about all runs at once, and runs were chosen", count=1))
+    return Contents(rows, tuple(left_out))
+
+
+def _relations(snapshot: Snapshot) -> dict[str, str]:
+    """The chosen tables, each with what its rows are ordered by."""
+    models = snapshot.project.models
+    raw = {f"raw.{name}": ", ".join(record.key) for name, record in TABLES.items()}
+    chosen: dict[str, str] = {}
+    for selector in (part for text in snapshot.select or _DEFAULT for part in text.split()):
+        landed = [name for name in raw if fnmatchcase(name, selector)]
+        chosen |= {name: raw[name] for name in landed}
+        chosen |= {name: _key(models, name) for name in _selected_models(models, selector, landed)}
+    return dict(sorted(chosen.items()))
+
+
+def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequence[str]) -> list[str]:
+    """The SQL models that a selector means; it must mean some, unless it means landed tables."""
+    from debatebench.transform.graph import select_models
+
+    try:
+        return select_models(models, [selector])
+    except UsageError:
+        if landed:
+            return []
+        if selector.partition(".")[0] == "raw":
+            known = ", ".join(f"raw.{name}" for name in TABLES)
+            raise UsageError(f"Nothing is selected by '{selector}'. Known: {known}.") from None
+        raise
+
+
+def _key(models: Mapping[str, SqlModel], name: str) -> str:
+    """What identifies a row, as the YAML tests it; every column where it tests nothing."""
+    from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns, quoted
+
+    for test in models[models[name].alias_of or name].properties.data_tests:
+        if isinstance(test, UniqueCombinationOfColumns) and test.where is None:
+            return ", ".join(quoted(column) for column in test.combination_of_columns)
+    return "all"
+
+
+def _columns(snapshot: Snapshot, relation: str) -> dict[str, str]:
+    described = snapshot.con.execute(f"describe warehouse.{relation}").fetchall()
+    return {name: sql_type for name, sql_type, *_ in described}
+
+
+def _write_file(
+    snapshot: Snapshot, path: Path, relation: str, columns: Mapping[str, str], order: str, run_tag: str | None
+) -> int:
+    """Write one file and return its rows."""
+    from debatebench.transform.testing.generic_tests import quoted
+
+    listed = ", ".join(
+        f"cast({quoted(name)} as {_EXACT[sql_type]}) as {quoted(name)}" if sql_type in _EXACT else quoted(name)
+        for name, sql_type in columns.items()
+        if run_tag is None or name != "run_tag"
+    )
+    path.parent.mkdir(parents=True)
+    condition = "" if run_tag is None else "where run_tag = ?"
+    query = f"select {listed} from warehouse.{relation} {condition} order by {order}"
+    snapshot.con.sql(query, params=[] if run_tag is None else [run_tag]).write_parquet(str(path), compression="zstd")
+    counted = snapshot.con.sql("select num_rows from parquet_file_metadata(?)", params=[str(path)]).fetchall()
+    return int(counted[0][0])

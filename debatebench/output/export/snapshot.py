@@ -1,0 +1,95 @@
+"""What an export reads: one state of the warehouse, the chosen runs, and the SQL models that it was built from."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from debatebench.landing.land import landed_tags
+from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.output.export.manifest import LeftOut
+    from debatebench.shared.workspace import Workspace
+    from debatebench.transform.project import Project
+
+__all__ = ["Contents", "Snapshot", "open_snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One state of the warehouse, attached to `con` read-only as `warehouse`, which is the default there.
+
+    `con` may read and write files and works in one thread, so that equal warehouses give equal files.
+    """
+
+    con: duckdb.DuckDBPyConnection
+    database: Path
+    project: Project
+    run_tags: tuple[str, ...]
+    is_whole: bool
+    """Whether every run was chosen."""
+    select: tuple[str, ...]
+    now: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a format wrote: rows by file, or by table of a file; what it left out; what tools add to the folder."""
+
+    rows: Mapping[str, int | Mapping[str, int]]
+    left_out: tuple[LeftOut, ...] = ()
+    disposable: tuple[str, ...] = ()
+    """Paths in the export that a tool writes when it is used, and that a later export may replace."""
+
+
+@contextmanager
+def open_snapshot(
+    workspace: Workspace, run_tags: Sequence[str] | None, select: tuple[str, ...], now: datetime | None
+) -> Iterator[Snapshot]:
+    """Attach the warehouse and check the runs. A publication meanwhile changes nothing here: the old file stays open.
+
+    Raises `UsageError` when there is no warehouse, when it is behind its SQL models, and for a run that it does not
+    hold; `BusyError` and `DamagedDataError` as `query.open_for_query` does.
+    """
+    import duckdb
+
+    from debatebench.query.safe_query import open_for_reading
+    from debatebench.transform.build_state import is_current
+    from debatebench.transform.parse_cache import recall_parsed
+    from debatebench.transform.project import load_models
+
+    project = load_models(workspace.files("sql", "**/*"))
+    with (
+        tempfile.TemporaryDirectory(prefix="debatebench-export-") as spill,
+        closing(duckdb.connect(config={"threads": 1, "temp_directory": spill})) as con,
+    ):
+        try:
+            con.execute(f"attach {quoted_text(str(workspace.database.resolve()))} as warehouse (read_only)")
+        except duckdb.Error:
+            with open_for_reading(workspace.database):  # says in one sentence why it cannot be read
+                raise
+        con.execute("use warehouse")
+        recall_parsed(con)
+        if not is_current(con, project):
+            raise UsageError(f"{workspace.database} is behind its SQL models: run `debatebench build`, then export.")
+        chosen = _chosen(landed_tags(con), run_tags)
+        yield Snapshot(con, workspace.database, project, chosen, run_tags is None, select, now)
+
+
+def _chosen(known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
+    """The runs to export, each once, in order."""
+    if not known:
+        raise UsageError("The warehouse holds no run yet: `debatebench run` plays one.")
+    unknown = sorted(set(wanted or ()) - set(known))
+    if unknown:
+        raise UsageError(f"No run '{unknown[0]}' in the warehouse. Known: {', '.join(known)}.")
+    return tuple(known) if wanted is None else tuple(sorted(set(wanted)))

@@ -1,0 +1,171 @@
+"""What charts share: their frame, axes and colours, and values and names as plotly wants them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from debatebench.output.report.html import MISSING, format_values, guess_format, heading
+from debatebench.output.report.page import Column, Section
+from debatebench.shared.result_formats import visible
+
+__all__ = [
+    "Row",
+    "Spec",
+    "as_number",
+    "axes",
+    "axis_title",
+    "column_name",
+    "frame",
+    "name_axis",
+    "number_axis",
+    "plotly_text",
+    "reference_line",
+    "series_colour",
+    "short_text",
+    "value_colour",
+    "written",
+    "written_by_name",
+]
+
+Row = Mapping[str, Any]
+Spec = dict[str, Any]
+
+_SERIES = 8
+_SIDES = {"pro": "var(--pro)", "con": "var(--con)", "tie": "var(--tie)", "no": "var(--none)"}
+_TICKS = {"percent": ".0%", "usd": "$,.6~f", "count": ",d", "whole": ",.0f"}
+_LONGEST_NAME = 34
+_TRANSPARENT = "rgba(0,0,0,0)"
+
+
+# --- text and numbers -------------------------------------------------------------------------------------------------
+
+
+def plotly_text(value: Any) -> str:
+    """Text that plotly shows as it is; it would take tags in it for formatting and links."""
+    return MISSING if value is None else escape(visible(str(value)), quote=False)
+
+
+def short_text(value: Any) -> str:
+    """The same, with an ellipsis where it would be too long for an axis or a legend."""
+    text = MISSING if value is None else visible(str(value))
+    return plotly_text(text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1].rstrip()}…")
+
+
+def as_number(value: Any) -> float | None:
+    """A number that JSON knows, or nothing."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def written(section: Section, values: Sequence[Any]) -> list[str]:
+    """The chart's values as text, in its own format."""
+    return [plotly_text(cell.text) for cell in format_values(values, section.options.format)]
+
+
+def written_by_name(section: Section, column: str, value: Any) -> str:
+    """A value as text, in the format of its column."""
+    chosen = section.columns.get(column, Column()).format or guess_format(column, [value])
+    return plotly_text(format_values([value], chosen)[0].text)
+
+
+def column_name(section: Section, column: str) -> str:
+    """What a column is called."""
+    return plotly_text(heading(column, section.columns.get(column)))
+
+
+# --- colours ----------------------------------------------------------------------------------------------------------
+
+
+def series_colour(position: int) -> str:
+    """The colour of the series at a position; after eight they come again."""
+    return f"var(--series-{position % _SERIES + 1})"
+
+
+def value_colour(column: str, position: int) -> str:
+    """A column that begins with a side has the side's colour wherever it is drawn."""
+    return _SIDES.get(column.partition("_")[0], series_colour(position))
+
+
+# --- frame and axes ---------------------------------------------------------------------------------------------------
+
+
+def frame(height: int, xaxis: Spec, yaxis: Spec, **more: Any) -> Spec:
+    """A chart's layout; `height` is in pixels, the width is the page's."""
+    axis = {
+        "automargin": True,
+        "fixedrange": True,
+        "gridcolor": "var(--grid)",
+        "linecolor": "var(--line)",
+        "tickfont": {"color": "var(--muted)"},
+        "ticks": "",
+        "zeroline": False,
+    }
+    return {
+        "height": height,
+        "font": {"family": "var(--font)", "size": 13, "color": "var(--ink)"},
+        "paper_bgcolor": _TRANSPARENT,
+        "plot_bgcolor": _TRANSPARENT,
+        "margin": {"l": 8, "r": 24, "t": 16, "b": 32, "pad": 4},
+        "hovermode": "closest",
+        "dragmode": False,
+        "hoverlabel": {"bgcolor": "var(--surface)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)"}},
+        "modebar": {"bgcolor": _TRANSPARENT, "color": "var(--muted)", "activecolor": "var(--ink)"},
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "xaxis": {**axis, **xaxis},
+        "yaxis": {**axis, **yaxis},
+        **more,
+    }
+
+
+def axes(section: Section, rows: Sequence[Row]) -> tuple[list[Any], list[Any]]:
+    """What stands along `x` and `y`, in the order of the rows; the same things on both stand in the same order."""
+    xs, ys = (list(dict.fromkeys(row[section.role(name)] for row in rows)) for name in ("x", "y"))
+    return (list(ys) if set(xs) == set(ys) else xs), ys
+
+
+def name_axis(values: Sequence[Any], *, downwards: bool = False, every: int = 1) -> Spec:
+    """An axis of names at 0, 1, 2, …, cut where they still differ, with one in `every` written.
+
+    Places are numbers, because plotly takes a name that looks like a number for a place.
+    """
+    cut = [short_text(value) for value in values]
+    shown = cut if len(set(cut)) == len(set(values)) else [plotly_text(value) for value in values]
+    ends = [-0.5, len(values) - 0.5]
+    return {
+        "type": "linear",
+        "range": ends[::-1] if downwards else ends,
+        "tickmode": "array",
+        "tickvals": list(range(len(values)))[::every],
+        "ticktext": shown[::every],
+        "showgrid": False,
+        "tickfont": {"color": "var(--ink)"},
+    }
+
+
+def number_axis(section: Section, column: str | None = None) -> Spec:
+    """An axis of numbers, in the format of a column where one is given, else of the chart."""
+    chosen = section.options.format
+    if column is not None:
+        chosen = section.columns.get(column, Column()).format or guess_format(column, [0.0])
+    axis: Spec = {"tickformat": _TICKS.get(chosen, "")}
+    if section.options.range is not None and column is None:
+        axis["range"] = list(section.options.range)
+    return axis
+
+
+def axis_title(text: str | None) -> Spec:
+    """The title of an axis, where there is one."""
+    return {"title": {"text": plotly_text(text), "font": {"color": "var(--muted)", "size": 12}}} if text else {}
+
+
+def reference_line(section: Section, along: str) -> list[Spec]:
+    """A dotted line across the chart at the value to compare with; `along` is the axis of that value."""
+    at = section.options.reference
+    if at is None:
+        return []
+    other = "y" if along == "x" else "x"
+    line = {"color": "var(--muted)", "width": 1, "dash": "dot"}
+    ends = {f"{along}0": at, f"{along}1": at, f"{other}0": 0, f"{other}1": 1, f"{other}ref": "paper"}
+    return [{"type": "line", "layer": "below", "line": line, **ends}]

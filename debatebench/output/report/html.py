@@ -1,0 +1,171 @@
+"""Values and pages → HTML. Everything that comes from the warehouse is text here, whatever it contains.
+
+Two gates do that, and nothing goes around them: the templates escape every value after `visible` has made control
+characters harmless, and `script_json` writes data that no HTML parser can leave.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.output.report.page import Column, Format
+from debatebench.shared.errors import ConfigError
+from debatebench.shared.result_formats import json_text, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["MISSING", "Cell", "environment", "format_values", "guess_format", "heading", "render", "script_json"]
+
+MISSING = "–"
+
+_HEADINGS = {
+    "agree": "Agreed",
+    "category": "Category",
+    "con_model_id": "Con",
+    "cost_usd": "Cost",
+    "debate_id": "Debate",
+    "judge_id": "Judge",
+    "mean_turn_ms": "Time per turn",
+    "model_id": "Debater",
+    "motion": "Motion",
+    "opponent_id": "Opponent",
+    "pro_model_id": "Pro",
+    "run_tag": "Run",
+    "topic_id": "Topic",
+    "total": "Debates",
+    "total_tokens": "Tokens",
+}
+_SUFFIXES: dict[str, Format] = {"_rate": "percent", "_usd": "usd", "_ms": "milliseconds"}
+_NAMES: dict[str, Format] = {"rating": "whole", "winner": "winner", "run_tag": "run", "debate_id": "debate"}
+_WINNERS = {"pro": "pro", "con": "con", "tie": "tie", "no_decision": "no decision"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value as it is shown. `sort` orders the column, `mark` is the winner that the style sheet colours."""
+
+    text: str
+    sort: float | None = None
+    is_number: bool = False
+    href: str | None = None
+    mark: str | None = None
+
+
+def heading(name: str, column: Column | None = None) -> str:
+    """What stands above a column: its label, or what its name says."""
+    if column is not None and column.label is not None:
+        return column.label
+    plain = name
+    for suffix in _SUFFIXES:
+        plain = plain.removesuffix(suffix) if suffix != "_rate" else plain
+    return _HEADINGS.get(name, plain.replace("_", " ").strip().capitalize())
+
+
+def guess_format(name: str, values: Sequence[Any]) -> Format:
+    """The format that a column's name suggests, else its values."""
+    known = next((value for value in values if value is not None), None)
+    if isinstance(known, bool):
+        return "flag"
+    if isinstance(known, datetime):
+        return "time"
+    if name in _NAMES:
+        return _NAMES[name]
+    if isinstance(known, int | float | Decimal):
+        by_name = next((found for suffix, found in _SUFFIXES.items() if name.endswith(suffix)), None)
+        return by_name or ("count" if isinstance(known, int) else "number")
+    return "text"
+
+
+def format_values(values: Sequence[Any], chosen: Format) -> list[Cell]:
+    """A column's values as cells, numbers with the same number of decimals each."""
+    decimals = _decimals(values, chosen)
+    return [_cell(value, chosen, decimals) for value in values]
+
+
+def _decimals(values: Sequence[Any], chosen: Format) -> int:
+    if chosen != "usd":
+        return {"number": 2, "percent": 1}.get(chosen, 0)
+    smallest = min((abs(value) for value in values if value), default=1)
+    return 2 if smallest >= 1 else 4 if smallest >= Decimal("0.001") else 6
+
+
+def _cell(value: Any, chosen: Format, decimals: int) -> Cell:
+    if value is None:
+        return Cell(MISSING)
+    if isinstance(value, bool):
+        return Cell("yes" if value else "no", sort=float(value))
+    if isinstance(value, datetime):
+        return Cell(f"{value:%Y-%m-%d %H:%M}", sort=_epoch(value))
+    if isinstance(value, int | float | Decimal):
+        return Cell(_number(value, chosen, decimals), sort=float(value), is_number=True)
+    text = value if isinstance(value, str) else json_text(value)
+    if chosen == "winner":
+        return Cell(_WINNERS.get(text, text), mark=text if text in _WINNERS else None)
+    return Cell(text)
+
+
+def _number(value: float | Decimal, chosen: Format, decimals: int) -> str:
+    match chosen:
+        case "percent":
+            return f"{100 * value:.{decimals}f}%"
+        case "usd":
+            return f"${value:,.{decimals}f}"
+        case "milliseconds":
+            return f"{value / 1000:,.1f} s" if value >= 1000 else f"{value:,.0f} ms"
+        case _:
+            return f"{value:,.{decimals}f}"
+
+
+def _epoch(value: datetime) -> float:
+    return (value - datetime(1970, 1, 1)).total_seconds()
+
+
+def script_json(data: Any) -> str:
+    """JSON for inside a `<script type="application/json">`: no character of it means anything to HTML."""
+    from markupsafe import Markup
+
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))  # noqa: S704
+
+
+def environment(files: Mapping[str, Path]) -> Environment:
+    """Jinja with the templates of `reports/templates`; every value is made visible, then escaped."""
+    from jinja2 import FunctionLoader, StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    def source(name: str) -> str | None:
+        path = files.get(f"templates/{name}")
+        return None if path is None else path.read_text(encoding="utf-8")
+
+    return ImmutableSandboxedEnvironment(
+        loader=FunctionLoader(source),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _harmless(value: Any) -> Any:
+    """Make text visible; markup of our own templates passes."""
+    return visible(value, keep_lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+def render(environment: Environment, template: str, values: Mapping[str, Any]) -> str:
+    """A template filled in. Raises `ConfigError` when the template cannot be used."""
+    from jinja2 import TemplateError
+
+    try:
+        return environment.get_template(template).render(values)
+    except TemplateError as error:
+        place = f"{getattr(error, 'name', None) or template}:{getattr(error, 'lineno', None) or '?'}"
+        raise ConfigError(f"reports/templates/{place}: {error.message or 'cannot be rendered'}.") from error

@@ -1,0 +1,264 @@
+"""Page definitions: YAML files of `reports/pages` → typed pages of sections, each one query and how to show it.
+
+A page is data: its numbers come from the SQL that the page itself can unfold, so a workspace changes or adds a page
+without touching code. Files are read strictly; what is doubtful is refused with file, key path, found and allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from debatebench.config.setting import Setting, read_file
+from debatebench.shared.errors import ConfigError
+
+__all__ = ["CHARTS", "FORMATS", "Column", "ForEach", "Format", "Options", "Page", "Scale", "Section", "load_pages"]
+
+ForEach = Literal["site", "run", "debate"]
+Format = Literal[
+    "text", "count", "number", "whole", "percent", "usd", "milliseconds", "time", "flag", "winner", "run", "debate"
+]
+FORMATS: tuple[str, ...] = get_args(Format)
+Scale = Literal["sequential", "diverging"]
+
+CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "bars": (("label", "values"), ()),
+    "heatmap": (("x", "y", "value"), ("shade", "count")),
+    "line": (("x", "y", "series"), ()),
+    "scatter": (("x", "y", "label"), ("frontier",)),
+    "dots": (("label", "value"), ("low", "high")),
+    "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
+}
+"""What each chart needs to know of its query: the roles that columns must take, and those that they may take."""
+
+_PAGES_FOLDER = "pages/"
+_NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "text")
+_ROLES = {**CHARTS, "crosstab": (("x", "y", "value"), ())}
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PLACEHOLDERS: dict[str, set[str]] = {"site": set(), "run": {"run_tag"}, "debate": {"run_tag", "debate_id"}}
+_TITLE_PLACEHOLDERS: dict[str, set[str]] = {**_PLACEHOLDERS, "debate": {"run_tag", "debate_id", "motion"}}
+_SECTION_KEYS = (
+    "id",
+    "title",
+    "text",
+    "query",
+    "show",
+    "roles",
+    "columns",
+    "options.stacked",
+    "options.vertical",
+    "options.range",
+    "options.scale",
+    "options.format",
+    "options.reference",
+    "options.x_title",
+    "options.y_title",
+    "note",
+    "empty",
+    "hide_when_empty",
+    "limit",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a column of a query is written: its heading and its format; `None` takes what its name suggests."""
+
+    label: str | None = None
+    format: Format | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a chart is drawn. `range` spans its values, `reference` is a line to compare with."""
+
+    stacked: bool = False
+    vertical: bool = False
+    range: tuple[float, float] | None = None
+    scale: Scale = "sequential"
+    format: Format = "number"
+    reference: float | None = None
+    x_title: str | None = None
+    y_title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One query and how its rows are shown.
+
+    `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
+    `speeches`, or `text` (which has no query). `roles` say which columns a chart draws as what. `columns` are those of
+    the table, in order; none means all. `note` is SQL that gives remarks, one a row.
+    """
+
+    id: str
+    title: str
+    query: str
+    show: str
+    text: str = ""
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    options: Options = Options()
+    note: str | None = None
+    empty: str = "Nothing to show yet."
+    hide_when_empty: bool = False
+    limit: int = 1000
+    source: str = ""
+
+    def role(self, name: str) -> str:
+        """The column that takes a role of one column."""
+        return self.roles[name][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, or one for each run, or one for each debate; `path` and `title` say `{run_tag}` and `{debate_id}`.
+
+    Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the most pages
+    of debates for each run. A site with fewer than `least_runs` runs goes without the page.
+
+    A query sees `$run_tag` (of a page of the whole site: the run that was asked for, or the newest),
+    `$previous_run_tag`, the run of the site that was made before it, or null, and `$linked_debates`, the number of
+    debates of the run that have a page. Queries of pages for each debate run once for all of them: they see
+    `$debate_ids` and must give `debate_id`.
+    """
+
+    name: str
+    path: str
+    title: str
+    nav: str | None
+    for_each: ForEach
+    intro: str
+    sections: tuple[Section, ...]
+    limit: int
+    position: int
+    least_runs: int = 0
+
+
+def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
+    """The pages among the files of `reports/`, by position. Raises `ConfigError` for a file that cannot be used."""
+    names = sorted(name for name in files if name.startswith(_PAGES_FOLDER) and name.endswith((".yml", ".yaml")))
+    pages = tuple(_page(name.removeprefix(_PAGES_FOLDER).rpartition(".")[0], read_file(files[name])) for name in names)
+    by_path: dict[str, Page] = {}
+    for page in pages:
+        if page.path in by_path:
+            raise ConfigError(f"Pages '{by_path[page.path].name}' and '{page.name}' both have the path {page.path}.")
+        by_path[page.path] = page
+    return tuple(sorted(pages, key=lambda page: (page.position, page.name)))
+
+
+def _page(name: str, file: Setting) -> Page:
+    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs"))
+    for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
+    sections = tuple(_section(item) for item in file.at_key("sections").items())
+    ids = [section.id for section in sections]
+    if for_each == "debate" and (noted := next((section for section in sections if section.note), None)):
+        raise ConfigError(f"{noted.source}: found a note; allowed: none in a page for each debate.")
+    if twice := {each for each in ids if ids.count(each) > 1}:
+        file.at_key("sections").refuse(f"ids that differ ('{min(twice)}' comes twice)", is_shown=False)
+    return Page(
+        name=name,
+        path=_path(file.at_key("path"), for_each),
+        title=_template(file.at_key("title"), for_each, _TITLE_PLACEHOLDERS),
+        nav=file.at_key("nav").optional_text(),
+        for_each=for_each,
+        intro=file.at_key("intro").text(""),
+        sections=sections,
+        limit=file.at_key("limit").whole(200, least=0),
+        position=file.at_key("position").whole(100, least=0),
+        least_runs=file.at_key("least_runs").whole(0, least=0),
+    )
+
+
+def _template(setting: Setting, for_each: ForEach, placeholders: Mapping[str, set[str]]) -> str:
+    text = setting.text()
+    allowed = placeholders[for_each]
+    if not set(_PLACEHOLDER.findall(text)) <= allowed:
+        names = ", ".join(f"{{{name}}}" for name in sorted(allowed)) or "no placeholders"
+        setting.refuse(f"text with {names} in a page for each {for_each}")
+    return text
+
+
+def _path(setting: Setting, for_each: ForEach) -> str:
+    """A relative path that stays inside the site and is another one for each page."""
+    path = _template(setting, for_each, _PLACEHOLDERS)
+    parts = path.split("/")
+    plain = re.fullmatch(r"[A-Za-z0-9._/{}-]+", path) and path.endswith(".html")
+    if not plain or any(not part or part.startswith(".") for part in parts) or parts[0] == "assets":
+        setting.refuse("a relative path like runs/{run_tag}/index.html")
+    if set(_PLACEHOLDER.findall(path)) != _PLACEHOLDERS[for_each]:
+        setting.refuse("a path with " + " and ".join(f"{{{name}}}" for name in sorted(_PLACEHOLDERS[for_each])))
+    return path
+
+
+def _section(item: Setting) -> Section:
+    item.allow(_SECTION_KEYS)
+    show = item.at_key("show").choice(*CHARTS, *_NOT_CHARTS, default="table")
+    identifier = item.at_key("id").text()
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", identifier):
+        item.at_key("id").refuse("lower-case letters, digits and '-'")
+    note = item.at_key("note")
+    return Section(
+        id=identifier,
+        title=item.at_key("title").text(),
+        query=item.at_key("query").text("" if show == "text" else None),
+        show=show,
+        text=item.at_key("text").text(""),
+        roles=_roles(item.at_key("roles"), show),
+        columns={name: _column(item.at_key("columns").at_key(name)) for name in item.at_key("columns").mapping()},
+        options=_options(item.at_key("options")),
+        note=note.text() if note.is_given else None,
+        empty=item.at_key("empty").text("Nothing to show yet."),
+        hide_when_empty=item.at_key("hide_when_empty").flag(False),
+        limit=item.at_key("limit").whole(1000, least=1),
+        source=item.place,
+    )
+
+
+def _column(setting: Setting) -> Column:
+    """A heading, or a heading and a format, or nothing, which takes both from the column's name."""
+    if not isinstance(setting.value, dict):
+        return Column(label=setting.optional_text())
+    setting.allow(("label", "format"))
+    chosen = setting.at_key("format")
+    return Column(
+        label=setting.at_key("label").optional_text(),
+        format=cast(Format, chosen.choice(*FORMATS)) if chosen.is_given else None,
+    )
+
+
+def _roles(setting: Setting, show: str) -> dict[str, tuple[str, ...]]:
+    """Role → columns; only the values of bars may be several."""
+    needed, possible = _ROLES.get(show, ((), ()))
+    setting.allow((*needed, *possible))
+    for role in needed:
+        if not setting.at_key(role).is_given:
+            setting.at_key(role).refuse("the name of a column of the query")
+    roles = {}
+    for role in setting.mapping():
+        columns = setting.at_key(role)
+        if isinstance(columns.value, list) and role == "values":
+            roles[role] = tuple(column.text() for column in columns.items())
+        else:
+            roles[role] = (columns.text(),)
+    return roles
+
+
+def _options(setting: Setting) -> Options:
+    ends = [end.number() for end in setting.at_key("range").items()]
+    if ends and (len(ends) != 2 or ends[0] >= ends[1]):
+        setting.at_key("range").refuse("two numbers, the lower first")
+    reference = setting.at_key("reference")
+    return Options(
+        stacked=setting.at_key("stacked").flag(False),
+        vertical=setting.at_key("vertical").flag(False),
+        range=(ends[0], ends[1]) if ends else None,
+        scale=cast(Scale, setting.at_key("scale").choice(*get_args(Scale), default="sequential")),
+        format=cast(Format, setting.at_key("format").choice(*FORMATS, default="number")),
+        reference=reference.number() if reference.is_given else None,
+        x_title=setting.at_key("x_title").optional_text(),
+        y_title=setting.at_key("y_title").optional_text(),
+    )

@@ -1,0 +1,312 @@
+"""Pages and runs → HTML, page by page."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from debatebench.output.report.html import render
+from debatebench.output.report.page import Page, Section
+from debatebench.output.report.sections import Link, Row, paragraphs, view
+from debatebench.query.safe_query import QueryResult, run_query
+from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.version import __version__
+
+if TYPE_CHECKING:
+    import duckdb
+    from jinja2 import Environment
+
+__all__ = ["Run", "Site", "find_runs", "render_pages"]
+
+_TIMEOUT_S = 600.0
+_SAFE_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_SAFE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_RUNS = """
+select run_tag, is_simulated, allows_judge_overlap, count_decided
+from marts.runs
+where $run_tag is null or run_tag = $run_tag
+order by created_at desc nulls last, run_tag
+"""
+_DEBATES = """
+select debate_id, coalesce(motion, topic_id) as motion
+from marts.debates
+where run_tag = $run_tag
+order by coalesce(schedule_position, source_position), debate_id
+"""
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has pages. `debates` are those with a page of their own: id → motion."""
+
+    tag: str
+    slug: str
+    debates: Mapping[str, str]
+    is_simulated: bool
+    allows_judge_overlap: bool
+    count_decided: int
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Everything that pages are made from. `runs` begin with the newest; `now` is naive UTC."""
+
+    con: duckdb.DuckDBPyConnection
+    jinja: Environment
+    pages: Sequence[Page]
+    runs: Sequence[Run]
+    warehouse: str
+    now: datetime
+
+
+class _Place(NamedTuple):
+    """Which page of the site it is: the run and the debate that it is about, and the run that was made before."""
+
+    page: Page
+    run: Run | None
+    debate_id: str | None
+    previous: Run | None = None
+
+
+class _Result(NamedTuple):
+    """What the queries of a section gave."""
+
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    notes: Sequence[str]
+
+
+def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tag: str | None) -> list[Run]:
+    """The runs that get pages, newest first. Raises `UsageError` when there is no run `run_tag`."""
+    found = run_query(con, _RUNS, {"run_tag": run_tag}, limit=None, timeout_s=_TIMEOUT_S).rows
+    if run_tag is not None and not found:
+        known = run_query(con, _RUNS, {"run_tag": None}, limit=None, timeout_s=_TIMEOUT_S).rows
+        raise UsageError(f"No run '{run_tag}' in the warehouse. Known: {', '.join(row[0] for row in known) or 'none'}.")
+    most = max((page.limit for page in pages if page.for_each == "debate"), default=0)
+    runs = []
+    for tag, *facts in found:
+        debates = run_query(con, _DEBATES, {"run_tag": tag}, limit=most, timeout_s=_TIMEOUT_S)
+        runs.append(Run(tag, _slug(tag, _SAFE_TAG), dict(debates.rows), *facts))
+    return runs
+
+
+def _slug(name: str, safe: re.Pattern[str]) -> str:
+    """A name for files and addresses: the name itself where it can be one, else its hash."""
+    return name if safe.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:20]
+
+
+def render_pages(site: Site) -> Iterator[tuple[str, str]]:
+    """Every page of the site: its path and its HTML."""
+    for page in _shown_pages(site):
+        if page.for_each == "site":
+            # The newest run that has something to rate.
+            newest = next((run for run in site.runs if run.count_decided), site.runs[0] if site.runs else None)
+            yield _single(site, _Place(page, newest, None, _previous(site, newest)))
+        elif page.for_each == "run":
+            for run in site.runs:
+                yield _single(site, _Place(page, run, None, _previous(site, run)))
+        else:
+            for run in site.runs:
+                yield from _debates(site, page, run)
+
+
+def _previous(site: Site, run: Run | None) -> Run | None:
+    """The run that was made before another, of those that have something to rate."""
+    older = site.runs[site.runs.index(run) + 1 :] if run else []
+    return next((each for each in older if each.count_decided), None)
+
+
+def _shown_pages(site: Site) -> list[Page]:
+    """The pages that the site has runs enough for."""
+    return [page for page in site.pages if len(site.runs) >= page.least_runs]
+
+
+def _single(site: Site, place: _Place) -> tuple[str, str]:
+    """A page whose queries are its own."""
+    params = {
+        "run_tag": place.run.tag if place.run else None,
+        "previous_run_tag": place.previous.tag if place.previous else None,
+        "linked_debates": len(place.run.debates) if place.run else 0,
+    }
+    return _page(site, place, [_ask(site, section, params, section.limit) for section in place.page.sections])
+
+
+def _debates(site: Site, page: Page, run: Run) -> Iterator[tuple[str, str]]:
+    """The pages of a run's debates; each query runs once for all of them."""
+    params = {"run_tag": run.tag, "debate_ids": list(run.debates)}
+    results = [_by_debate(section, _ask(site, section, params, None)) for section in page.sections]
+    for debate_id in run.debates:
+        yield _page(site, _Place(page, run, debate_id), [result(debate_id) for result in results])
+
+
+def _ask(site: Site, section: Section, params: Mapping[str, Any], limit: int | None) -> _Result:
+    """Run a section's query and its note's; each gets the parameters that it names."""
+    if not section.query:
+        return _Result((), (), ())
+    result = _run(site, section, section.query, params, limit)
+    rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+    notes = []
+    if section.note:
+        notes = [str(row[0]) for row in _run(site, section, section.note, params, limit).rows if row[0] is not None]
+    if result.truncated:
+        notes.append(f"Only the first {limit:,} rows are shown.")
+    return _Result(result.columns, rows, notes)
+
+
+def _run(site: Site, section: Section, sql: str, params: Mapping[str, Any], limit: int | None) -> QueryResult:
+    named = {name: value for name, value in params.items() if re.search(rf"\${name}\b", sql)}
+    try:
+        return run_query(site.con, sql, named, limit=limit, timeout_s=_TIMEOUT_S)
+    except DamagedDataError:
+        raise
+    except DebatebenchError as error:
+        raise ConfigError(f"{section.source}: section '{section.id}': {error}") from error
+
+
+def _by_debate(section: Section, result: _Result) -> Callable[[str], _Result]:
+    """The part of a result that is about one debate."""
+    if section.query and "debate_id" not in result.columns:
+        raise ConfigError(
+            f"{section.source}: the query of section '{section.id}' gives no column 'debate_id', "
+            "and in a page for each debate it must."
+        )
+    rows: dict[str, list[Row]] = {}
+    for row in result.rows:
+        rows.setdefault(row["debate_id"], []).append(row)
+    columns = [column for column in result.columns if column != "debate_id"]
+    shown = {key: [{name: row[name] for name in columns} for row in own] for key, own in rows.items()}
+    return lambda debate_id: _Result(columns, shown.get(debate_id, []), ())
+
+
+# --- one page ---------------------------------------------------------------------------------------------------------
+
+
+def _page(site: Site, place: _Place, results: Sequence[_Result]) -> tuple[str, str]:
+    page, path = place.page, _path(place.page, place.run, place.debate_id)
+    words = _words(place)
+    views = []
+    for section, result in zip(page.sections, results, strict=True):
+        if section.hide_when_empty and not result.rows:
+            continue
+        named = replace(section, title=_fill(section.title, words), text=_fill(section.text, words))
+        views.append(view(named, result.columns, result.rows, result.notes, _linker(site, place, path)))
+    root = "../" * path.count("/")
+    return path, render(
+        site.jinja,
+        "page.html",
+        {
+            "title": _fill(page.title, words),
+            "paragraphs": paragraphs(_fill(page.intro, words)),
+            "sections": views,
+            "has_charts": any(each.chart for each in views),
+            "banners": _banners(site, place),
+            "crumbs": _crumbs(site, place, root),
+            "tabs": _tabs(site, place, root),
+            "root": root,
+            "params": _params(place),
+            "command": f"debatebench query --file FILE --param run_tag='{place.run.tag}'"
+            if place.run and place.debate_id is None
+            else "",
+            "warehouse": site.warehouse,
+            "made_at": f"{site.now:%Y-%m-%d %H:%M}",
+            "version": __version__,
+        },
+    )
+
+
+def _path(page: Page, run: Run | None, debate_id: str | None) -> str:
+    slugs = {"run_tag": run.slug if run else "", "debate_id": "" if debate_id is None else _slug(debate_id, _SAFE_ID)}
+    return _fill(page.path, slugs)
+
+
+def _words(place: _Place) -> dict[str, str]:
+    """What the placeholders of titles and texts stand for."""
+    words = {
+        "run_tag": place.run.tag if place.run else "",
+        "previous_run_tag": place.previous.tag if place.previous else "",
+    }
+    if place.run and place.debate_id is not None:
+        words |= {"debate_id": place.debate_id, "motion": place.run.debates[place.debate_id]}
+    return words
+
+
+def _fill(text: str, words: Mapping[str, str]) -> str:
+    """`{name}` → its word, once: a word is never read for placeholders."""
+    return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), text)
+
+
+def _params(place: _Place) -> list[tuple[str, str]]:
+    """The values of a page's parameters, in words."""
+    params = [("run_tag", f"'{place.run.tag}'")] if place.run else []
+    if place.previous and any("$previous_run_tag" in section.query for section in place.page.sections):
+        params.append(("previous_run_tag", f"'{place.previous.tag}'"))
+    if place.page.for_each == "debate":
+        params.append(("debate_ids", "the list of the debates that have a page"))
+    return params
+
+
+def _linker(site: Site, place: _Place, path: str) -> Link:
+    """Where cells lead from the page at `path`."""
+    root = "../" * path.count("/")
+    pages = {kind: next((p for p in site.pages if p.for_each == kind), None) for kind in ("run", "debate")}
+    runs = {run.tag: run for run in site.runs}
+
+    def link(kind: str, row: Row) -> str | None:
+        page = pages.get(kind)
+        run = runs.get(row.get("run_tag", place.run.tag if place.run else ""))
+        debate_id = row.get("debate_id") if kind == "debate" else None
+        if page is None or run is None or (kind == "debate" and debate_id not in run.debates):
+            return None
+        return root + _path(page, run, debate_id)
+
+    return link
+
+
+def _banners(site: Site, place: _Place) -> list[str]:
+    """What nobody should overlook: simulated runs, and judges that judged themselves."""
+    runs = [place.run] if place.run and place.page.for_each != "site" else list(site.runs)
+    banners = []
+    if simulated := [run.tag for run in runs if run.is_simulated]:
+        were = "were" if len(simulated) > 1 else "was"
+        subject = "This run" if len(runs) == 1 else _capitalised(_named_runs(simulated))
+        it_says = "they say" if len(simulated) > 1 else "it says"
+        banners.append(f"{subject} {were} made by simulated debaters and judges: {it_says} nothing about real models.")
+    if overlapping := [run.tag for run in runs if run.allows_judge_overlap]:
+        where = "this run" if len(runs) == 1 else _named_runs(overlapping)
+        banners.append(f"In {where}, debaters also sat on panels: a judge may have judged itself or its opponents.")
+    return banners
+
+
+def _named_runs(tags: Sequence[str]) -> str:
+    shown = ", ".join(f"'{tag}'" for tag in tags[:_MOST_NAMED])
+    more = f" and {len(tags) - _MOST_NAMED} more" if len(tags) > _MOST_NAMED else ""
+    return f"{'runs' if len(tags) > 1 else 'run'} {shown}{more}"
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _crumbs(site: Site, place: _Place, root: str) -> list[tuple[str, str]]:
+    """The way back to the index."""
+    if place.page.for_each == "site":
+        return [] if place.page.path == "index.html" else [("Overview", f"{root}index.html")]
+    crumbs = [("Overview", f"{root}index.html")]
+    first = next((page for page in site.pages if page.for_each == "run"), None)
+    if place.page.for_each == "debate" and first and place.run:
+        crumbs.append((f"Run {place.run.tag}", root + _path(first, place.run, None)))
+    return crumbs
+
+
+def _tabs(site: Site, place: _Place, root: str) -> list[tuple[str, str, bool]]:
+    """The pages about the same run, and which of them this one is."""
+    kind = "site" if place.page.for_each == "site" else "run"
+    pages = [page for page in _shown_pages(site) if page.for_each == kind and page.nav]
+    if len(pages) < 2:
+        return []
+    return [(page.nav or "", root + _path(page, place.run, None), page is place.page) for page in pages]

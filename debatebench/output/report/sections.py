@@ -1,0 +1,183 @@
+"""A section's query and rows → what its template shows: a table, a chart, figures or speeches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from debatebench.output.report.chart_parts import axes
+from debatebench.output.report.charts import chart
+from debatebench.output.report.html import MISSING, Cell, format_values, guess_format, heading, script_json
+from debatebench.output.report.page import CHARTS, Column, Section
+from debatebench.shared.errors import ConfigError
+
+__all__ = ["Heading", "Link", "SectionView", "Speech", "Table", "view"]
+
+Row = Mapping[str, Any]
+Link = Callable[[str, Row], str | None]
+"""Where a cell of the format `run` or `debate` leads, given its row; `None` when there is no such page."""
+
+_SPEECH_COLUMNS = ("side", "speaker", "content")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands above a column of a table."""
+
+    text: str
+    is_number: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Headings and cells; where `has_row_headings`, the first cell of each row names it."""
+
+    headings: tuple[Heading, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    has_row_headings: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """One turn as it is read."""
+
+    side: str
+    speaker: str
+    stage: str
+    content: str
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class SectionView:
+    """Everything that the template of a section needs."""
+
+    id: str
+    title: str
+    paragraphs: tuple[str, ...]
+    show: str
+    sql: str
+    empty: str
+    is_empty: bool
+    notes: tuple[str, ...]
+    table: Table | None = None
+    chart: str | None = None
+    facts: tuple[tuple[str, Cell], ...] = ()
+    speeches: tuple[Speech, ...] = ()
+
+
+def paragraphs(text: str) -> tuple[str, ...]:
+    """Text → its paragraphs, which blank lines part."""
+    return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+
+
+def view(
+    section: Section, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str], link: Link
+) -> SectionView:
+    """Lay the rows out as the section wants. Raises `ConfigError` for a column that its query does not give."""
+    _check_columns(section, columns)
+    base = SectionView(
+        id=section.id,
+        title=section.title,
+        paragraphs=paragraphs(section.text),
+        show="chart" if section.show in CHARTS else section.show,
+        sql=section.query.strip(),
+        empty=section.empty,
+        is_empty=not rows and section.show != "text",
+        notes=tuple(notes),
+    )
+    if not rows:
+        return base
+    changes: dict[str, Any] = {}
+    match section.show:
+        case "facts":
+            changes["facts"] = _facts(section, rows[0], link)
+        case "speeches":
+            changes["speeches"] = tuple(_speech(row) for row in rows)
+        case "crosstab" | "heatmap":
+            changes["table"] = _crosstab(section, rows)
+        case _:
+            changes["table"] = _table(section, columns, rows, link)
+    if section.show in CHARTS:
+        changes["chart"] = script_json(chart(section, rows))
+    return SectionView(**{**_fields(base), **changes})
+
+
+def _fields(base: SectionView) -> dict[str, Any]:
+    return {name: getattr(base, name) for name in SectionView.__slots__}
+
+
+def _check_columns(section: Section, columns: Sequence[str]) -> None:
+    wanted = [*section.columns, *(column for role in section.roles.values() for column in role)]
+    wanted += _SPEECH_COLUMNS if section.show == "speeches" else ()
+    for column in wanted:
+        if column not in columns:
+            raise ConfigError(
+                f"{section.source}: the query of section '{section.id}' gives no column '{column}'; "
+                f"it gives: {', '.join(columns)}."
+            )
+
+
+def _cells(section: Section, name: str, values: Sequence[Any]) -> list[Cell]:
+    chosen = section.columns.get(name, Column()).format or guess_format(name, values)
+    return format_values(values, chosen)
+
+
+def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Cell:
+    """The cell with its link, when its column is of a format that has one."""
+    chosen = section.columns.get(name, Column()).format or guess_format(name, [row[name]])
+    href = link(chosen, row) if chosen in ("run", "debate") else None
+    return cell if href is None else Cell(cell.text, cell.sort, cell.is_number, href, cell.mark)
+
+
+def _table(section: Section, columns: Sequence[str], rows: Sequence[Row], link: Link) -> Table:
+    names = list(section.columns) or list(columns)
+    by_column = [_cells(section, name, [row[name] for row in rows]) for name in names]
+    headings = tuple(
+        Heading(heading(name, section.columns.get(name)), any(cell.is_number for cell in cells))
+        for name, cells in zip(names, by_column, strict=True)
+    )
+    lines = tuple(
+        tuple(_linked(section, name, cells[n], row, link) for name, cells in zip(names, by_column, strict=True))
+        for n, row in enumerate(rows)
+    )
+    return Table(headings, lines)
+
+
+def _crosstab(section: Section, rows: Sequence[Row]) -> Table:
+    """One line per `y`, one column per `x`, in the order in which they come."""
+    x, y, value = (section.role(name) for name in ("x", "y", "value"))
+    xs, ys = axes(section, rows)
+    if section.show == "heatmap":
+        cells = format_values([row[value] for row in rows], section.options.format)
+    else:
+        cells = _cells(section, value, [row[value] for row in rows])
+    at = {(row[y], row[x]): cell for row, cell in zip(rows, cells, strict=True)}
+    headings = [Heading(heading(y, section.columns.get(y)), False)]
+    headings += [Heading(_text(each), any(at[r, c].is_number for r, c in at if c == each)) for each in xs]
+    lines = tuple((Cell(_text(one)), *(at.get((one, each), Cell(MISSING)) for each in xs)) for one in ys)
+    return Table(tuple(headings), lines, has_row_headings=True)
+
+
+def _text(value: Any) -> str:
+    return MISSING if value is None else str(value)
+
+
+def _facts(section: Section, row: Row, link: Link) -> tuple[tuple[str, Cell], ...]:
+    """The figures that are known, each with its name."""
+    names = list(section.columns) or list(row)
+    cells = ((name, _cells(section, name, [row[name]])[0]) for name in names if row[name] is not None)
+    return tuple(
+        (heading(name, section.columns.get(name)), _linked(section, name, cell, row, link)) for name, cell in cells
+    )
+
+
+def _speech(row: Row) -> Speech:
+    return Speech(
+        side=_text(row["side"]),
+        speaker=_text(row["speaker"]),
+        stage=row.get("stage") or "",
+        content=row["content"] or "",
+        remark=row.get("remark") or "",
+    )

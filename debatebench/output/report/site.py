@@ -1,0 +1,73 @@
+"""The static site: every page rendered from queries on a read-only warehouse, then put in place as one folder."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from debatebench.output.report.folder import replace_files
+from debatebench.output.report.html import environment
+from debatebench.output.report.page import load_pages
+from debatebench.output.report.render import Site, find_runs, render_pages
+from debatebench.query.safe_query import open_for_reading, run_query
+from debatebench.shared.errors import DebatebenchError, UsageError
+
+__all__ = ["build_site"]
+
+_MARTS = """
+select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'runs'
+union all
+select 1 from duckdb_tables() where schema_name = 'marts' and table_name = 'runs'
+"""
+
+
+def build_site(
+    database: Path, files: Mapping[str, Path], out_dir: Path, *, run_tag: str | None = None, now: datetime
+) -> Path:
+    """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
+
+    With `run_tag` the site holds that run only, else every run. Nothing in `out_dir` changes before every page is
+    rendered, and files in it that are not the site's stay. The same warehouse and the same `now` (naive UTC) give the
+    same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
+    """
+    pages = load_pages(files)
+    with open_for_reading(database) as con:
+        if not run_query(con, _MARTS).rows:
+            raise UsageError("The warehouse holds no marts yet: `debatebench build` makes them.")
+        site = Site(con, environment(files), pages, find_runs(con, pages, run_tag), database.name, now)
+        try:
+            _publish(site, files, out_dir.resolve())
+        except OSError as error:
+            raise DebatebenchError(f"{error.filename or out_dir} cannot be written: {error.strerror}.") from error
+    return out_dir / "index.html"
+
+
+def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
+    """Render everything beside `out_dir`, then move it in."""
+    out_dir.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}."))
+    try:
+        for path, html in render_pages(site):
+            (staging / path).parent.mkdir(parents=True, exist_ok=True)
+            (staging / path).write_text(html, encoding="utf-8", newline="\n")
+        _copy_assets(files, staging)
+        replace_files(staging, out_dir)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:
+    """Style sheet, scripts, and plotly's own script as its package ships it: a page loads nothing from elsewhere."""
+    from importlib.util import find_spec
+
+    plotly = find_spec("plotly")
+    if plotly is None or not plotly.submodule_search_locations:
+        raise DebatebenchError("The package plotly, which draws the charts, is missing: install debatebench anew.")
+    assets = {name: path for name, path in files.items() if name.startswith("assets/")}
+    assets["assets/plotly.min.js"] = Path(plotly.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
+    for name, source in assets.items():
+        (staging / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, staging / name)

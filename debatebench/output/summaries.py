@@ -1,0 +1,183 @@
+"""Summaries of one run: the original harness's eleven CSV files and its ratings JSON, read from the marts.
+
+Names, columns, order of rows, line ends (CRLF) and number formats are the original's, so that what reads its files
+reads these. Two things differ: a pair of judges is one row whoever sat first, and text that a spreadsheet would take
+for a formula (it begins with = + - @, a tab or a carriage return) has an apostrophe before it. That concerns ids and
+names only; numbers stay numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.landing.land import landed_tags
+from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import write_atomically
+from debatebench.shared.result_formats import spreadsheet_safe
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["SUMMARIES", "Summary", "ratings_json", "write_summaries"]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A query with the run tag as its only parameter, and how the columns that are no whole numbers are printed."""
+
+    query: str
+    formats: Mapping[str, str] = field(default_factory=dict)
+
+
+# Side `pro` comes before `con` in the original, hence `side desc`.
+SUMMARIES: dict[str, Summary] = {
+    "winner_counts": Summary(
+        "select winner, count from marts.winner_counts where run_tag = ? "
+        "order by case winner when 'pro' then 1 when 'con' then 2 else 3 end"
+    ),
+    "topic_winrate": Summary(
+        "select topic_id, pro_wins, con_wins, ties, total from marts.topic_winrate where run_tag = ? order by topic_id"
+    ),
+    "model_dimension_avg": Summary(
+        "select model_id, dimension, mean_score, samples from marts.model_dimension_avg where run_tag = ? "
+        "order by model_id, dimension_position, dimension",
+        {"mean_score": ".4f"},
+    ),
+    "turn_timings": Summary(
+        "select model_id, side, coalesce(mean_ms, 0) as mean_ms, samples from marts.turn_timings where run_tag = ? "
+        "order by model_id, side desc",
+        {"mean_ms": ".2f"},
+    ),
+    "token_usage": Summary(
+        "select model_id, side, coalesce(mean_prompt_tokens, 0) as mean_prompt_tokens, "
+        "coalesce(mean_completion_tokens, 0) as mean_completion_tokens, samples from marts.token_usage "
+        "where run_tag = ? order by model_id, side desc",
+        {"mean_prompt_tokens": ".2f", "mean_completion_tokens": ".2f"},
+    ),
+    "cost_usage": Summary(
+        "select model_id, side, coalesce(mean_cost_usd, 0) as mean_cost_usd, samples from marts.cost_usage "
+        "where run_tag = ? order by model_id, side desc",
+        {"mean_cost_usd": ".6f"},
+    ),
+    "judge_agreement": Summary(
+        "select judge_a, judge_b, agree, total, agreement_rate from marts.judge_agreement where run_tag = ? "
+        "order by judge_a, judge_b",
+        {"agreement_rate": ".4f"},
+    ),
+    "judge_side_preference": Summary(
+        "select judge_id, pro, con, tie, total, pro_rate, con_rate, tie_rate from marts.judge_side_preference "
+        "where run_tag = ? order by judge_id",
+        {"pro_rate": ".4f", "con_rate": ".4f", "tie_rate": ".4f"},
+    ),
+    "judge_majority_alignment": Summary(
+        "select judge_id, matches_majority, total, alignment_rate from marts.judge_majority_alignment "
+        "where run_tag = ? order by judge_id",
+        {"alignment_rate": ".4f"},
+    ),
+    "model_winrate_by_side": Summary(
+        "select model_id, pro_w, pro_l, pro_t, con_w, con_l, con_t from marts.model_winrate_by_side "
+        "where run_tag = ? order by model_id"
+    ),
+    "dimension_score_gaps": Summary(
+        "select debate_id, dimension, gap from marts.dimension_score_gaps where run_tag = ? "
+        "order by source_position, dimension_position, dimension",
+        {"gap": "r"},
+    ),
+}
+"""File name without `.csv` → what is in it. The format `r` is Python's shortest text that reads back as the number."""
+
+
+def write_summaries(con: duckdb.DuckDBPyConnection, run_tag: str, out_dir: Path) -> list[Path]:
+    """Write every summary of `SUMMARIES` as `<name>.csv` into `out_dir`, and return the files.
+
+    Each file is replaced as a whole. Raises `UsageError` when there is no such run or `out_dir` cannot be written to,
+    `DebatebenchError` when the SQL models are not built.
+    """
+    _check_run(con, run_tag)
+    texts = {out_dir / f"{name}.csv": _csv_text(con, summary, run_tag) for name, summary in SUMMARIES.items()}
+    try:
+        for path, text in texts.items():
+            write_atomically(path, text)
+    except OSError as error:
+        raise UsageError(f"The summaries cannot be written to {out_dir}: {error.strerror}.") from error
+    return list(texts)
+
+
+def ratings_json(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any]:
+    """The run's Elo ratings in the shape of the original's `ratings.json`, debaters in the order of their first games.
+
+    Raises `UsageError` when there is no such run, `DebatebenchError` when the SQL models are not built.
+    """
+    _check_run(con, run_tag)
+    ((benchmark_version, rubric_version, initial_rating, k_factor),) = _rows(
+        con,
+        "select benchmark_version, rubric_version, elo_initial_rating, elo_k_factor from marts.runs where run_tag = ?",
+        run_tag,
+    )
+    dimension_avgs: dict[str, dict[str, float]] = {}
+    for model_id, dimension, mean_score in _rows(
+        con,
+        "select model_id, dimension, mean_score from marts.model_dimension_avg where run_tag = ? "
+        "order by model_id, dimension_position, dimension",
+        run_tag,
+    ):
+        dimension_avgs.setdefault(model_id, {})[dimension] = mean_score
+    debaters = _rows(
+        con,
+        "select elo.model_id, elo.rating, elo.games from ratings.elo as elo inner join ratings.elo_history as history "
+        "on elo.run_tag = history.run_tag and elo.model_id = history.model_id where elo.run_tag = ? "
+        "group by elo.model_id, elo.rating, elo.games "
+        "order by min(history.game_number), arg_min(history.side, history.game_number) desc",
+        run_tag,
+    )
+    return {
+        "benchmark_version": benchmark_version,
+        "rubric_version": rubric_version,
+        "elo": {"initial_rating": initial_rating, "k_factor": k_factor},
+        "models": {
+            model_id: {"rating": rating, "games_played": games, "dimension_avgs": dimension_avgs.get(model_id, {})}
+            for model_id, rating, games in debaters
+        },
+    }
+
+
+def _check_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
+    """Refuse a tag that the warehouse does not hold, and name those that it does."""
+    known = landed_tags(con)
+    if run_tag not in known:
+        others = f"Known: {', '.join(known)}." if known else "The warehouse holds none yet."
+        raise UsageError(f"No run '{run_tag}'. {others}")
+
+
+def _csv_text(con: duckdb.DuckDBPyConnection, summary: Summary, run_tag: str) -> str:
+    """One summary as CSV text with CRLF line ends."""
+    rows = _rows(con, summary.query, run_tag)
+    columns = [column[0] for column in con.description or ()]
+    formats = [summary.formats.get(column, "") for column in columns]
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([_cell(value, spec) for value, spec in zip(row, formats, strict=True)] for row in rows)
+    return text.getvalue()
+
+
+def _rows(con: duckdb.DuckDBPyConnection, query: str, run_tag: str) -> Sequence[tuple[Any, ...]]:
+    """The rows of a query on the marts."""
+    import duckdb
+
+    try:
+        return con.execute(query, [run_tag]).fetchall()
+    except duckdb.CatalogException as error:
+        raise DebatebenchError("The SQL models are not built yet: run `debatebench build` first.") from error
+
+
+def _cell(value: Any, spec: str) -> str:
+    """A number in its format, or text that no spreadsheet runs."""
+    if isinstance(value, str):
+        return spreadsheet_safe(value)
+    return repr(value) if spec == "r" else format(value, spec)

@@ -1,0 +1,81 @@
+"""The plan of a run that has begun: what its journal says, and what today's inputs make of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from debatebench.journal.journal import events_of, has_begun
+from debatebench.plan.schedule import Plan, begun_plan, plan_part
+from debatebench.shared.errors import DamagedDataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from debatebench.config.types import ModelConfig
+    from debatebench.plan.schedule import PlanPart
+
+__all__ = ["plan_of_today", "read_begun_plan"]
+
+
+def read_begun_plan(journal_path: Path) -> Plan | None:
+    """The plan that the run of this journal goes on with; None when it has not begun.
+
+    Only looks: the run may be going on. Raises `DamagedDataError` for a plan that this version does not understand.
+    """
+    if not journal_path.is_file() or not has_begun(journal_path):
+        return None
+    header, parts = None, []
+    for event in events_of(journal_path, ("header", "part")):
+        if event["type"] == "part":
+            parts.append(event.get("part"))
+        elif header is None:
+            header = event.get("plan")
+    if header is None:
+        # The first line is damaged, which whoever opens the journal tells better.
+        return None
+    try:
+        return begun_plan(header, parts)
+    except ValueError as error:
+        raise DamagedDataError(
+            f"{journal_path} holds a plan that this version of debatebench does not understand; "
+            "use the version that wrote it, or a newer one."
+        ) from error
+
+
+def plan_of_today(
+    run_tag: str,
+    begun: Plan | None,
+    debaters: Sequence[ModelConfig],
+    new_models: Sequence[str],
+    make_base: Callable[[Sequence[ModelConfig]], Plan],
+    git_commit: str | None,
+) -> tuple[Plan, PlanPart | None]:
+    """What today's inputs plan for a run: what it should have begun with and got since, and what is to be added now.
+
+    `make_base` plans the run as it began, from its debaters. Of `new_models`, those that were added before change
+    nothing. Raises `UsageError` for one that is unknown or was there from the beginning, and for a run that has not
+    begun.
+    """
+    by_id = {debater.id: debater for debater in debaters}
+    for wanted in new_models:
+        if wanted not in by_id:
+            raise UsageError(f"No debater '{wanted}' to add. Known: {', '.join(by_id)}.")
+    if begun is None:
+        if new_models:
+            raise UsageError(
+                f"--new-model adds a debater to a run that has begun, and '{run_tag}' has not: leave it out, because a "
+                "new run has all debaters of models.yaml."
+            )
+        return make_base(debaters), None
+    from_the_beginning = {debater.id for debater in begun.debaters} - set(begun.added_debaters)
+    for wanted in new_models:
+        if wanted in from_the_beginning:
+            raise UsageError(f"'{wanted}' is a debater of run '{run_tag}' from its beginning; leave --new-model out.")
+    newcomers = [wanted for wanted in dict.fromkeys(new_models) if wanted not in begun.added_debaters]
+    later = {*begun.added_debaters, *newcomers}
+    plan = make_base([debater for debater in debaters if debater.id not in later])
+    for part in begun.parts:
+        known = [by_id[debater_id] for debater_id in part if debater_id in by_id]
+        plan = plan.with_part(plan_part(plan, known, git_commit))
+    return plan, plan_part(plan, [by_id[id_] for id_ in newcomers], git_commit) if newcomers else None

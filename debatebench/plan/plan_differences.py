@@ -1,0 +1,97 @@
+"""What differs between the plan that a run was begun with and the plan of today, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from debatebench.plan.schedule import Plan
+
+__all__ = ["plan_differences"]
+
+# Prompts of the config are compared as the templates that they became.
+_COMPARED_AS_PROMPTS = {"system_prompt_pro", "system_prompt_con", "judge_system_prompt"}
+
+
+def plan_differences(old: Plan, new: Plan) -> list[str]:
+    """One entry per thing that differs, such as `topics (t003 added)`, `seed (1, was 2)` or `judge prompt default`."""
+    found = [
+        *_changed_fields({"run tag": old.run_tag}, {"run tag": new.run_tag}),
+        *_changed_fields(_settings(old), _settings(new)),
+        *_changed_list("rounds", _rounds(old), _rounds(new)),
+        *_changed_list("dimensions", _dimensions(old), _dimensions(new)),
+        *_changed_list("topics", _by_id(old.topics), _by_id(new.topics)),
+        *_changed_list("debaters", _by_id(old.debaters), _by_id(new.debaters)),
+        *_changed_list("judges", _by_id(old.judges), _by_id(new.judges)),
+        *_changed_prompts(old, new),
+        *_changed_fields(old.options.model_dump(mode="json"), new.options.model_dump(mode="json")),
+    ]
+    if not found and old.debates != new.debates:
+        found.append("schedule (this version of debatebench plans the same inputs in another way)")
+    return found
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    """The plain settings of the config, the Elo settings among them."""
+    config = plan.config.model_dump(mode="json", exclude=_COMPARED_AS_PROMPTS | {"rounds", "dimensions"})
+    elo = config.pop("elo")
+    return {**config, **elo}
+
+
+def _rounds(plan: Plan) -> dict[str, dict[str, Any]]:
+    return {f"turn {i}": turn.model_dump(mode="json") for i, turn in enumerate(plan.config.rounds, 1)}
+
+
+def _dimensions(plan: Plan) -> dict[str, dict[str, Any]]:
+    return {name: dimension.model_dump(mode="json") for name, dimension in plan.config.dimensions.items()}
+
+
+def _by_id(entries: Sequence[BaseModel]) -> dict[str, dict[str, Any]]:
+    rows = [entry.model_dump(mode="json") for entry in entries]
+    return {row["id"]: row for row in rows}
+
+
+def _changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """`name (now, was before)` of plain values."""
+    for name, before in old.items():
+        if new.get(name) != before:
+            yield f"{name} ({_shown(new.get(name))}, was {_shown(before)})"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def _changed_list(name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    """`name (a added, b removed, c changed: field)`, or that only the order is another."""
+    changes = [f"{key} added" for key in new if key not in old]
+    changes += [f"{key} removed" for key in old if key not in new]
+    for key in old:
+        if key in new and old[key] != new[key]:
+            fields = [field for field in old[key] if old[key][field] != new[key].get(field)]
+            changes.append(f"{key} changed: {', '.join(fields)}")
+    if not changes and list(old) != list(new):
+        changes.append("in another order")
+    if changes:
+        more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
+        yield f"{name} ({'; '.join(changes[:5])}{more})"
+
+
+def _changed_prompts(old: Plan, new: Plan) -> Iterator[str]:
+    """`judge prompt default`, `debater prompt pro` of every template whose text is another."""
+    before, now = old.prompts.hashes(), new.prompts.hashes()
+    for name in sorted({*before, *now}):
+        style = name.removeprefix("judge_")
+        is_same = before.get(name) == now.get(name)
+        if is_same and old.prompts.declares_winner(style) == new.prompts.declares_winner(style):
+            continue
+        role, _, which = name.partition("_")
+        what = " added" if name not in before else " removed" if name not in now else ""
+        yield f"{role} prompt {which}{what}"

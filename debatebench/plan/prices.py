@@ -1,0 +1,68 @@
+"""The prices of a plan: as configured, else as the provider's catalogue has them when the run begins.
+
+They are frozen with the plan, so that a run that goes on next month is counted at the prices that it began with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from debatebench.providers import is_simulated, provider_key
+from debatebench.shared.errors import DebatebenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from debatebench.config.types import ModelConfig, Pricing
+    from debatebench.plan.schedule import Plan
+    from debatebench.providers.served_models import ListedModel
+
+__all__ = ["with_listed_prices", "with_prices_of"]
+
+
+def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[str], None]) -> Plan:
+    """`plan` with the prices of the catalogue for hosted members that have none; each catalogue is read once.
+
+    A catalogue that cannot be read, or does not list a model, is worth a warning: the price then stays unknown.
+    """
+    from debatebench.providers.served_models import has_catalogue, read_catalogue
+
+    catalogues: dict[Hashable, dict[str, ListedModel]] = {}
+
+    def listed(member: ModelConfig) -> Pricing | None:
+        if is_simulated(member.provider) or not has_catalogue(member):
+            return None
+        key = provider_key(member)
+        if key not in catalogues:
+            try:
+                catalogues[key] = read_catalogue(member, environ)
+            except DebatebenchError as problem:
+                catalogues[key] = {}
+                warn(f"{problem} Prices that no answer tells stay unknown; `pricing` in the configuration gives them.")
+        model = catalogues[key].get(member.model)
+        return model.pricing if model is not None else None
+
+    return _priced(plan, listed)
+
+
+def with_prices_of(plan: Plan, frozen: Plan) -> Plan:
+    """`plan` with the prices that `frozen` began with, for members that have none of their own."""
+    known = {(m.provider, m.endpoint, m.model): m.pricing for m in (*frozen.debaters, *frozen.judges)}
+    return _priced(plan, lambda member: known.get((member.provider, member.endpoint, member.model)))
+
+
+def _priced(plan: Plan, price_of: Callable[[ModelConfig], Pricing | None]) -> Plan:
+    """The plan with prices where there were none; the same plan where nothing is to be added."""
+
+    def priced(members: Iterable[ModelConfig]) -> tuple[ModelConfig, ...]:
+        found = []
+        for member in members:
+            price = price_of(member) if member.pricing is None else None
+            found.append(member if price is None else member.model_copy(update={"pricing": price}))
+        return tuple(found)
+
+    debaters, judges = priced(plan.debaters), priced(plan.judges)
+    if (debaters, judges) == (plan.debaters, plan.judges):
+        return plan
+    return plan.with_members(debaters, judges)

@@ -1,0 +1,53 @@
+"""What of the configuration takes part in a run: picked from numbered lists, or drawn for a quick test."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+
+from debatebench.shared.errors import UsageError
+
+__all__ = ["QUICK_TEST_DEBATERS", "QUICK_TEST_JUDGES", "fits_filter", "parse_numbers", "quick_test_draw"]
+
+QUICK_TEST_DEBATERS = 2
+QUICK_TEST_JUDGES = 3
+"""The largest panel of a quick test, where its own file does not say otherwise."""
+
+_RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+
+
+def parse_numbers(text: str, most: int) -> list[int]:
+    """The numbers that `1,3-5 8` names, each once and in order; all from 1 to `most` must be there.
+
+    Raises `UsageError` for anything else, in words for whoever typed it.
+    """
+    chosen: set[int] = set()
+    for part in re.split(r"[,\s]+", re.sub(r"\s*-\s*", "-", text.strip())):
+        if not part:
+            continue
+        found = _RANGE.fullmatch(part)
+        if not found:
+            raise UsageError(f"{part!r} is neither a number nor a range such as 3-5.")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if not 1 <= first <= last <= most:
+            raise UsageError(f"{part!r} is not within 1 to {most}.")
+        chosen.update(range(first, last + 1))
+    return sorted(chosen)
+
+
+def fits_filter(text: str, columns: Sequence[str]) -> bool:
+    """Whether every word of a filter stands somewhere in a row, in whatever case."""
+    row = "\n".join(columns).lower()
+    return all(word in row for word in text.lower().split())
+
+
+def quick_test_draw(debaters: Sequence[str], seed: int) -> tuple[str, ...]:
+    """Two of the debaters, drawn by the seed, in the order in which they were given.
+
+    Raises `UsageError` when there are fewer.
+    """
+    if len(debaters) < QUICK_TEST_DEBATERS:
+        raise UsageError(f"--quick-test draws {QUICK_TEST_DEBATERS} debaters, and there are {len(debaters)}.")
+    drawn = random.Random(f"quick-test {seed}").sample(list(debaters), QUICK_TEST_DEBATERS)  # noqa: S311 (repeatable)
+    return tuple(debater for debater in debaters if debater in drawn)

@@ -1,0 +1,114 @@
+"""How long a plan will take, from how long the same models took before. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from debatebench.providers import is_simulated
+
+if TYPE_CHECKING:
+    from debatebench.config.types import ModelConfig
+    from debatebench.plan.schedule import Plan
+    from debatebench.shared.records import ScheduledDebate
+
+__all__ = ["Latencies", "TimeEstimate", "estimate_time"]
+
+ModelKey = tuple[str, str]
+"""Provider and its name of a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Median milliseconds of a call, by (provider, model): of a debater's speech, and of a judge's verdict."""
+
+    turn_ms: Mapping[ModelKey, float]
+    verdict_ms: Mapping[ModelKey, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeEstimate:
+    """Seconds that a plan takes at least and at most, were every call as long as its median and none tried again.
+
+    `least_s` is the larger of the two bounds: all calls divided by the slots, and the longest debate. `most_s` adds the
+    longest debate to the share of the slots, which no order of work exceeds (Graham, "Bounds for certain
+    multiprocessing anomalies", 1966). `assumed` names who has no stored timing and was taken for the median of the
+    others in the same role; all is None when nobody has one.
+    """
+
+    calls: int
+    concurrency: int
+    call_s: float | None
+    longest_debate_s: float | None
+    least_s: float | None
+    most_s: float | None
+    assumed: tuple[str, ...]
+
+    def summary(self) -> str:
+        """What to tell whoever plans a run."""
+        if self.least_s is None or self.most_s is None:
+            return "No timings of these debaters and judges are stored, so nobody knows how long this takes."
+        if self.most_s == 0:
+            return "Everybody is simulated and answers at once: this takes as long as the computing."
+        text = (
+            f"{self.calls:,} calls, {self.concurrency} at once: {spoken(self.least_s)} to {spoken(self.most_s)} (the "
+            f"longest debate takes {spoken(self.longest_debate_s or 0.0)}), without retries and waiting for limits."
+        )
+        if self.assumed:
+            text += f" No stored timings, taken for the median of the others: {', '.join(self.assumed)}."
+        return text
+
+
+def estimate_time(plan: Plan, stored: Latencies, concurrency: int) -> TimeEstimate:
+    """The time that the debates of `plan` take. Who is simulated answers at once, whatever durations it reports."""
+    turn_s, unknown_debaters = _seconds(
+        plan.debaters, stored.turn_ms, {d.pro_model_id for d in plan.debates} | {d.con_model_id for d in plan.debates}
+    )
+    verdict_s, unknown_judges = _seconds(plan.judges, stored.verdict_ms, {j for d in plan.debates for j in d.panel})
+    assumed = tuple(sorted(unknown_debaters | unknown_judges))
+    calls = len(plan.debates) * len(plan.config.rounds) + sum(len(debate.panel) for debate in plan.debates)
+    if turn_s is None or verdict_s is None:
+        return TimeEstimate(calls, concurrency, None, None, None, None, assumed)
+    work = longest = 0.0
+    for debate in plan.debates:
+        speaking = _speaking_s(plan, debate, turn_s)
+        judging = [verdict_s[judge_id] for judge_id in debate.panel]
+        work += speaking + sum(judging)
+        # The judges of a panel are asked at the same time.
+        longest = max(longest, speaking + max(judging, default=0.0))
+    share = work / concurrency
+    return TimeEstimate(calls, concurrency, work, longest, max(share, longest), share + longest, assumed)
+
+
+def spoken(seconds: float) -> str:
+    """A duration for people: `42 s`, `12 min`, `3.5 h`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s" if seconds >= 10 or seconds == 0 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _speaking_s(plan: Plan, debate: ScheduledDebate, turn_s: Mapping[str, float]) -> float:
+    speakers = {"pro": debate.pro_model_id, "con": debate.con_model_id}
+    return sum(turn_s[speakers[turn.role]] for turn in plan.config.rounds)
+
+
+def _seconds(
+    members: Sequence[ModelConfig], stored_ms: Mapping[ModelKey, float], asked: Collection[str]
+) -> tuple[dict[str, float] | None, set[str]]:
+    """Seconds per call by id, and who was asked for without a stored timing; None where nobody has one."""
+    known: dict[str, float] = {}
+    unknown: set[str] = set()
+    for member in members:
+        if is_simulated(member.provider):
+            known[member.id] = 0.0
+        elif (stored := stored_ms.get((member.provider, member.model))) is not None:
+            known[member.id] = stored / 1000
+        else:
+            unknown.add(member.id)
+    hosted = [known[member.id] for member in members if member.id in known and not is_simulated(member.provider)]
+    if unknown & set(asked) and not hosted:
+        return None, unknown & set(asked)
+    typical = median(hosted) if hosted else 0.0
+    return {**known, **dict.fromkeys(unknown, typical)}, unknown & set(asked)

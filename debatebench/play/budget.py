@@ -1,0 +1,221 @@
+"""What a run has spent, what it may have spent beyond that, and whether the next request fits its limit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING, Any
+
+from debatebench.providers import is_simulated
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import MOST_MONEY
+
+if TYPE_CHECKING:
+    from debatebench.config.types import ModelConfig
+    from debatebench.plan.schedule import Plan
+    from debatebench.providers.base import Request
+
+__all__ = ["MAY_HAVE_BEEN_BILLED", "Ledger", "Spending", "check_affordable", "largest_cost", "money", "settle_rows"]
+
+MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
+"""What may have become of an attempt that was paid for; where the provider declined or never saw it, nothing was."""
+
+# What the format adds around a message and around all of them: roles, marks, names. Known ones add 3 to 8.
+_TOKENS_PER_MESSAGE = 16
+_TOKENS_PER_REQUEST = 64
+_FINEST = Decimal("1e-10")
+
+AttemptKey = tuple[str, int]
+"""A call's id and the number of the attempt."""
+
+
+def largest_cost(request: Request, member: ModelConfig) -> Decimal | None:
+    """USD that one attempt at `request` can cost at most, at the member's price; None when nothing bounds it.
+
+    A token of the usual tokenizers holds at least one byte of UTF-8, so the prompt has at most as many tokens as bytes;
+    the completion is taken to use its whole token limit. Without a price or a token limit there is no bound; what is
+    simulated costs nothing unless it has a price.
+    """
+    if member.pricing is None and is_simulated(member.provider):
+        return Decimal(0)
+    if member.pricing is None or request.max_tokens is None:
+        return None
+    size = sum(_bytes_in(message.content) + _TOKENS_PER_MESSAGE for message in request.messages)
+    if request.json_schema is not None:
+        size += len(json.dumps(request.json_schema))
+    cost = member.pricing.prompt * (size + _TOKENS_PER_REQUEST) + member.pricing.completion * request.max_tokens
+    return cost.quantize(_FINEST, ROUND_CEILING) if cost <= MOST_MONEY else None
+
+
+def _bytes_in(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(slots=True)
+class Spending:
+    """USD, kept apart by how well it is known. Unknown is counted, never taken for 0."""
+
+    billed: Decimal = field(default_factory=Decimal)
+    """What providers say that they billed."""
+    estimated: Decimal = field(default_factory=Decimal)
+    """Tokens that providers counted, at the configured price."""
+    unknown: int = 0
+    """Attempts that may have been billed, of which nobody knows how much: ambiguous ones, answers without figures."""
+    possible: Decimal = field(default_factory=Decimal)
+    """What the unknown ones cost at most, as far as a bound is known."""
+    unbounded: int = 0
+    """The unknown ones without a bound."""
+
+    @property
+    def known(self) -> Decimal:
+        """Billed and estimated together."""
+        return self.billed + self.estimated
+
+    @property
+    def largest(self) -> Decimal:
+        """What was spent at most, but for the unbounded ones."""
+        return self.known + self.possible
+
+    def add_unknown(self, bound: Decimal | None) -> None:
+        """Count an attempt whose cost nobody knows."""
+        self.unknown += 1
+        if bound is None:
+            self.unbounded += 1
+        else:
+            self.possible += bound
+
+    def add(self, status: str, cost: Decimal | None, cost_source: str | None, bound: Decimal | None) -> None:
+        """Count an attempt that has come to its end."""
+        if cost is not None and cost_source == "billed":
+            self.billed += cost
+        elif cost is not None:
+            self.estimated += cost
+        elif status in MAY_HAVE_BEEN_BILLED:
+            self.add_unknown(bound)
+
+    def summary(self) -> str:
+        """The figures in a sentence or two."""
+        text = f"{self.billed:.4f} USD billed, {self.estimated:.4f} USD estimated from tokens and prices"
+        if not self.unknown:
+            return f"{text}, nothing unknown."
+        text += f"; {self.unknown:,} attempts may have been billed at a cost that nobody told"
+        if self.unbounded == self.unknown:
+            return f"{text}, and no price or token limit bounds it."
+        text += f", {self.possible:.4f} USD at most"
+        return f"{text} without {self.unbounded:,} of them that nothing bounds." if self.unbounded else f"{text}."
+
+
+class Ledger:
+    """The money of one run over all its sessions: what has settled, and what is still open.
+
+    An attempt is open from its intent to its outcome, and stays open when its process died in between. With a `limit`,
+    `fits` says whether a further attempt can pass it in the worst case.
+    """
+
+    def __init__(self) -> None:
+        self.limit: Decimal | None = None
+        self.settled = Spending()
+        self._open: dict[AttemptKey, Decimal | None] = {}
+        self._open_total = Decimal(0)
+        self._in_flight: set[AttemptKey] = set()
+        self._waiting: list[asyncio.Future[None]] = []
+
+    @property
+    def total(self) -> Spending:
+        """Everything but what is in flight. An attempt whose process died counts as unknown: it may be billed."""
+        spent = self.settled
+        total = Spending(spent.billed, spent.estimated, spent.unknown, spent.possible, spent.unbounded)
+        for key, bound in list(self._open.items()):
+            if key not in self._in_flight:
+                total.add_unknown(bound)
+        return total
+
+    @property
+    def in_flight(self) -> int:
+        """Open attempts of this session, which will settle."""
+        return len(self._in_flight)
+
+    @property
+    def left(self) -> Decimal | None:
+        """USD that a further attempt may cost; None without a limit."""
+        if self.limit is None:
+            return None
+        return self.limit - self.settled.largest - self._open_total
+
+    def fits(self, bound: Decimal | None) -> bool:
+        """Whether an attempt of this largest cost stays within the limit, whatever comes of what is open."""
+        return self.left is None or (bound is not None and bound <= self.left)
+
+    def sent(self, key: AttemptKey, bound: Decimal | None) -> None:
+        """An attempt of this session leaves."""
+        self.seen(key, bound)
+        self._in_flight.add(key)
+
+    def seen(self, key: AttemptKey, bound: Decimal | None) -> None:
+        """An attempt of an earlier session left."""
+        self._open[key] = bound
+        self._open_total += bound or 0
+
+    def settle(
+        self, key: AttemptKey, status: str, cost: Decimal | None, cost_source: str | None, bound: Decimal | None
+    ) -> None:
+        """An attempt has come to its end; whoever waits for `changed` looks again."""
+        self._open_total -= self._open.pop(key, None) or 0
+        self._in_flight.discard(key)
+        self.settled.add(status, cost, cost_source, bound)
+        self.wake()
+
+    async def changed(self) -> None:
+        """Wait until an attempt settles, or somebody calls `wake`."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        await waiter
+
+    def wake(self) -> None:
+        """Have everybody who waits look again."""
+        waiting, self._waiting = self._waiting, []
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+def check_affordable(plan: Plan) -> None:
+    """Raise `UsageError` where the largest cost of a request cannot be told before it is sent.
+
+    What a provider bills is told after the answer, which is too late; so a price must be known, and a token limit.
+    """
+    asked = [(debater, [turn.token_cap(debater) for turn in plan.config.rounds]) for debater in plan.debaters]
+    asked += [(judge, [judge.token_limit]) for judge in plan.judges]
+    for member, caps in asked:
+        if member.pricing is None:
+            if is_simulated(member.provider):
+                continue
+            raise UsageError(
+                f"--max-cost needs to know what a request can cost, and nobody knows the price of '{member.id}': "
+                "give it `pricing` (USD per token)."
+            )
+        if None in caps:
+            raise UsageError(
+                f"--max-cost needs to know what a request can cost, and nothing bounds the answers of '{member.id}': "
+                "give it a `token_limit`."
+            )
+
+
+def settle_rows(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> None:
+    """Settle what the rows of `raw.calls` in a journalled outcome tell."""
+    for row in rows:
+        ledger.settle(
+            (row["call_id"], row["attempt"]),
+            row["status"],
+            money(row.get("cost")),
+            row.get("cost_source"),
+            money(row.get("possible_cost")),
+        )
+
+
+def money(value: Any) -> Decimal | None:
+    """An amount as the journal holds it."""
+    return None if value is None else Decimal(value)

@@ -1,0 +1,460 @@
+"""Durable calls: one request to a provider, answered at most once, whatever happens to the process.
+
+An intent is journalled before a request leaves, the raw reply before anybody reads it. A restart asks the same
+questions again, and every one that has a reply in the journal is answered from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
+
+from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, largest_cost
+from debatebench.play.pacing import TOO_BUSY, estimated_tokens
+from debatebench.play.requests import hash_of
+from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
+from debatebench.shared.errors import DebatebenchError, RunIncompleteError
+from debatebench.shared.records import MOST_MONEY, CostSource, to_money
+
+if TYPE_CHECKING:
+    from debatebench.config.load import ModelConfig
+    from debatebench.journal.journal import Journal
+    from debatebench.play.pacing import Admission, Pacing
+    from debatebench.play.progress import Progress
+    from debatebench.play.resume import PastAttempt, Resume
+    from debatebench.providers.base import Provider
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "CallFailedError",
+    "DurableCalls",
+    "RetryPolicy",
+    "RunStoppedError",
+    "Step",
+    "call_id_of",
+    "cost_of",
+]
+
+_FIRST_ERROR_STATUS = 400
+
+
+class Step(msgspec.Struct, frozen=True):
+    """The place of a call in its debate: `turn:0`, `verdict:j3:0`. Together with the request it makes the call's id.
+
+    `calls_after` is how many calls must follow, one after another, until the debate is over.
+    """
+
+    debate_id: str
+    name: str
+    purpose: Literal["turn", "verdict"]
+    calls_after: int = 0
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A completion that is durable in the journal, with what is known of its call."""
+
+    call_id: str
+    completion: Completion
+    received_at: datetime
+    duration_ms: float
+
+
+class CallFailedError(DebatebenchError):
+    """A call ended without an answer: refused, empty, too large, rejected, or out of attempts."""
+
+    def __init__(self, kind: FailureKind, message: str, call_id: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.call_id = call_id
+
+
+class RunStoppedError(DebatebenchError):
+    """The run has been told to stop, and this call was not sent."""
+
+
+class Ask(Protocol):
+    """Ask a configured debater or judge. Replays an answer from the journal, retries what may be retried.
+
+    Raises `CallFailedError` when the call has come to an end without an answer, and `RunStoppedError` when the whole
+    run stops; the latter must not be caught on the way to the runner.
+    """
+
+    async def __call__(self, step: Step, member: ModelConfig, request: Request) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often a call is tried again, by what happened to the attempt before, and how long it waits.
+
+    Waits are exponential with full jitter: uniform in [0, min(cap, first * 2**n)], and never less than the provider
+    asked for.
+    """
+
+    declined: int = 5
+    unsent: int = 5
+    ambiguous: int = 3
+    empty: int = 2
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 60.0
+
+    def allowed(self, kind: FailureKind) -> int:
+        """How many retries a failure of this kind may have in one call."""
+        limits = {
+            FailureKind.RETRY: self.declined,
+            FailureKind.UNSENT: self.unsent,
+            FailureKind.AMBIGUOUS: self.ambiguous,
+            FailureKind.EMPTY: self.empty,
+        }
+        return limits.get(kind, 0)
+
+    def wait_s(self, failures: int, retry_after_s: float | None, jitter: random.Random) -> float:
+        """Seconds to wait after the `failures`-th failure of a call."""
+        ceiling = min(self.longest_wait_s, self.first_wait_s * 2 ** (failures - 1))
+        return max(retry_after_s or 0.0, jitter.uniform(0.0, ceiling))
+
+
+def call_id_of(run_tag: str, step: Step, request: Request) -> str:
+    """SHA-256 over the length-delimited run tag, debate, step and request: the same for every attempt and restart."""
+    return hash_of(run_tag, step.debate_id, step.name, request.sha256())
+
+
+def cost_of(completion: Completion, member: ModelConfig) -> tuple[Decimal | None, CostSource | None]:
+    """USD of a completion: as the provider billed it, else from the configured prices, else unknown (None, never 0)."""
+    if completion.cost is not None:
+        return completion.cost, "billed"
+    if member.pricing is None or completion.prompt_tokens is None or completion.completion_tokens is None:
+        return None, None
+    cost = member.pricing.prompt * completion.prompt_tokens + member.pricing.completion * completion.completion_tokens
+    # More than any column holds comes of counts that nobody can believe.
+    return (cost, "estimated") if cost <= MOST_MONEY else (None, None)
+
+
+class DurableCalls:
+    """Asks providers on behalf of one run, each request when `pacing` lets it.
+
+    `refusal` is asked before a request leaves, and may say why it is not to: the call then fails with that reason.
+    """
+
+    def __init__(
+        self,
+        run_tag: str,
+        journal: Journal,
+        resume: Resume,
+        provider_of: Callable[[ModelConfig], Provider],
+        *,
+        pacing: Pacing,
+        now: Callable[[], datetime],
+        progress: Progress,
+        policy: RetryPolicy | None = None,
+        retry_failed: bool = False,
+        refusal: Callable[[Step, ModelConfig], str | None] = lambda _step, _member: None,
+        sleep: Callable[[float], Awaitable[object]] | None = None,
+    ) -> None:
+        self._run_tag = run_tag
+        self._journal = journal
+        self._resume = resume
+        self._provider_of = provider_of
+        self._pacing = pacing
+        self._now = now
+        self._progress = progress
+        self._policy = policy or RetryPolicy()
+        self._retry_failed = retry_failed
+        self._refusal = refusal
+        self._sleep = sleep or self._sleep_unless_stopped
+        self._ledger = resume.ledger
+        self._stopping = asyncio.Event()
+        self.stop_reason: str | None = None
+        self.stop_error: type[DebatebenchError] = DebatebenchError
+
+    def stop(self, reason: str, error: type[DebatebenchError] = DebatebenchError) -> None:
+        """Send nothing more. Requests in flight are still awaited and journalled; the first reason counts.
+
+        `error` is what the run ends with.
+        """
+        if self.stop_reason is None:
+            self.stop_reason, self.stop_error = reason, error
+        self._stopping.set()
+        self._ledger.wake()
+        self._pacing.stop()
+
+    async def __call__(self, step: Step, member: ModelConfig, request: Request) -> Answer:
+        """See `Ask`."""
+        call_id = call_id_of(self._run_tag, step, request)
+        past = self._resume.attempts(call_id)
+        failures: list[FailureKind] = []
+        jitter: random.Random | None = None
+        for attempt in count(1):
+            call = _CallPlace(call_id, attempt, step, member, request)
+            try:
+                replays = attempt in past
+                answer = await (self._replay(call, past[attempt]) if replays else self._send(call))
+                self._progress.answer_used(step.debate_id)
+                return answer
+            except ProviderFailure as failure:
+                if replays and past[attempt].was_cut_short:
+                    continue
+                if not replays:
+                    self._progress.call_declined(failure.http_status)
+                failures.append(failure.kind)
+                if self._may_retry(failures):
+                    if not replays:
+                        jitter = jitter or random.Random(call_id)  # noqa: S311
+                        await self._wait(self._policy.wait_s(len(failures), failure.retry_after_s, jitter))
+                    continue
+                if replays and self._goes_on_after(attempt, past, failure.kind):
+                    failures.clear()
+                    continue
+                if failure.kind is FailureKind.STOP:
+                    self.stop(str(failure))
+                    raise RunStoppedError(str(failure)) from failure
+                raise CallFailedError(failure.kind, str(failure), call_id) from failure
+        raise AssertionError("count() never ends")
+
+    def _may_retry(self, failures: list[FailureKind]) -> bool:
+        """Whether the last failure leaves its kind within the policy."""
+        return failures.count(failures[-1]) <= self._policy.allowed(failures[-1])
+
+    def _goes_on_after(self, attempt: int, past: dict[int, PastAttempt], kind: FailureKind) -> bool:
+        """Whether a failure that ended the call in an earlier session leaves it open in this one."""
+        return attempt < max(past) or self._retry_failed or kind is FailureKind.STOP
+
+    async def _send(self, call: _CallPlace) -> Answer:
+        """One attempt over the wire. The slot is free once the reply is there; nobody acts before it is durable."""
+        tokens, calls_after = estimated_tokens(call.request), call.step.calls_after
+        with await self._pacing.admit(call.member, calls_after=calls_after, tokens=tokens) as admission:
+            await self._afford(call)
+            if self._stopping.is_set():
+                raise RunStoppedError(self.stop_reason or "The run was stopped.")
+            if (reason := self._refusal(call.step, call.member)) is not None:
+                raise CallFailedError(FailureKind.FAILED, reason, call.call_id)
+            sent_at = self._now()
+            self._ledger.sent(call.key, call.possible_cost)
+            self._journal.append(call.intent(sent_at))
+            self._progress.call_sent()
+            try:
+                reply = await self._provider_of(call.member).send(call.request)
+                seq = self._journal.append(call.response(reply))
+            except ProviderFailure as failure:
+                self._keep(call, sent_at, failure=failure)
+                raise
+            finally:
+                self._progress.call_returned()
+            if reply.status >= _FIRST_ERROR_STATUS:
+                # It may stop the run, so nothing leaves through this slot before it is understood.
+                return await self._settle(call, reply, sent_at, seq, admission)
+        return await self._settle(call, reply, sent_at, seq, admission)
+
+    async def _settle(
+        self, call: _CallPlace, reply: Reply, sent_at: datetime, seq: int, admission: Admission
+    ) -> Answer:
+        """Read a reply once it is durable, and let the pacing know how it went."""
+        await self._journal.durable(seq, others_follow=self._pacing.in_flight > 0)
+        try:
+            answer = self._read(call, reply, sent_at)
+        except ProviderFailure as failure:
+            if failure.kind is FailureKind.RETRY and failure.http_status in TOO_BUSY:
+                admission.declined(failure.retry_after_s)
+            raise
+        admission.answered(answer.completion.total_tokens)
+        return answer
+
+    async def _afford(self, call: _CallPlace) -> None:
+        """Wait until the limit on cost has room for `call`; stop the run when nothing in flight can make any."""
+        while not self._stopping.is_set() and not self._ledger.fits(call.possible_cost):
+            if self._ledger.in_flight:
+                await self._ledger.changed()
+                continue
+            spent = self._ledger.total
+            could = "an unknown sum" if call.possible_cost is None else f"up to {call.possible_cost:.6f} USD"
+            self.stop(
+                f"The next request could cost {could} and so pass the limit of {self._ledger.limit} USD, of which "
+                f"{spent.known:.6f} are spent and {spent.possible:.6f} may be; a larger --max-cost goes on.",
+                RunIncompleteError,
+            )
+
+    async def _replay(self, call: _CallPlace, past: PastAttempt) -> Answer:
+        """One attempt as the journal has it; nothing is sent."""
+        if past.response is None:
+            raise ProviderFailure(past.kind, past.error)
+        reply = _reply_of(self._journal.read_at(*past.response))
+        return self._read(call, reply, past.sent_at, is_kept=past.is_settled)
+
+    def _read(self, call: _CallPlace, reply: Reply, sent_at: datetime, *, is_kept: bool = False) -> Answer:
+        """Read a reply that is durable, and journal what became of the attempt unless that is kept already."""
+        try:
+            completion = self._provider_of(call.member).read(reply)
+        except ProviderFailure as failure:
+            if not is_kept:
+                self._keep(call, sent_at, reply=reply, failure=failure)
+            raise
+        if not is_kept:
+            self._keep(call, sent_at, reply=reply, completion=completion)
+        return Answer(call.call_id, completion, reply.received_at, reply.duration_ms)
+
+    def _keep(
+        self,
+        call: _CallPlace,
+        sent_at: datetime,
+        *,
+        reply: Reply | None = None,
+        completion: Completion | None = None,
+        failure: ProviderFailure | None = None,
+    ) -> None:
+        """Journal what became of an attempt, and what arrived of a reply that was cut. What a reply says can wait."""
+        told = completion or (failure.completion if failure is not None else None) or Completion(text="")
+        status = _STATUS[failure.kind] if failure is not None else "answered"
+        cost, cost_source = cost_of(told, call.member)
+        cost = None if cost is None else to_money(cost)
+        # An answer that broke off with an error has been written in part, and may have been billed in part.
+        may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(told.text)
+        could_cost = call.possible_cost if cost is None and may_be_billed else None
+        row = {
+            **self._call_row(call, sent_at, status, told, reply, failure),
+            "cost": None if cost is None else str(cost),
+            "cost_source": cost_source,
+            "possible_cost": None if could_cost is None else str(could_cost),
+        }
+        known = {name: value for name, value in row.items() if value is not None}
+        outcome: dict[str, Any] = {"type": "outcome", "of": "call", "records": {"calls": [known]}}
+        if failure is not None and failure.partial_body:
+            outcome["partial_body_base64"] = base64.b64encode(failure.partial_body).decode("ascii")
+        self._journal.append(outcome, with_next=reply is not None)
+        self._ledger.settle(call.key, status, cost, cost_source, could_cost)
+        self._progress.call_settled(status, cost)
+
+    def _call_row(
+        self,
+        call: _CallPlace,
+        sent_at: datetime,
+        status: str,
+        told: Completion,
+        reply: Reply | None,
+        failure: ProviderFailure | None,
+    ) -> dict[str, Any]:
+        """The row of `raw.calls` of one attempt, but for money. Tokens of a failed attempt are kept too."""
+        is_debater = call.step.purpose == "turn"
+        http_status = reply.status if reply is not None else (failure.http_status if failure is not None else None)
+        return {
+            "run_tag": self._run_tag,
+            "call_id": call.call_id,
+            "attempt": call.attempt,
+            "debate_id": call.step.debate_id,
+            "step": call.step.name,
+            "purpose": call.step.purpose,
+            "model_id": call.member.id if is_debater else None,
+            "judge_id": None if is_debater else call.member.id,
+            "provider": call.member.provider,
+            "model_name": call.member.model,
+            "status": status,
+            "error": str(failure) if failure is not None else None,
+            "http_status": http_status,
+            "sent_at": sent_at.isoformat(),
+            "duration_ms": reply.duration_ms if reply is not None else None,
+            "prompt_tokens": told.prompt_tokens,
+            "completion_tokens": told.completion_tokens,
+            "total_tokens": told.total_tokens,
+            "finish_reason": told.finish_reason,
+            "served_model": told.served_model,
+            "serving_provider": told.serving_provider,
+            "generation_id": told.generation_id or (failure.generation_id if failure is not None else None),
+            "request_sha256": call.request_sha256,
+        }
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait before the next attempt, and let it be seen."""
+        self._progress.calls_waiting += 1
+        try:
+            await self._sleep(seconds)
+        finally:
+            self._progress.calls_waiting -= 1
+
+    async def _sleep_unless_stopped(self, seconds: float) -> None:
+        """Wait, but wake at once when the run stops."""
+        try:
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        except TimeoutError:
+            return
+
+
+_STATUS: dict[FailureKind, str] = {
+    FailureKind.UNSENT: "unsent",
+    FailureKind.RETRY: "retried",
+    FailureKind.AMBIGUOUS: "ambiguous",
+    FailureKind.EMPTY: "empty",
+    FailureKind.FAILED: "failed",
+    FailureKind.REFUSED: "refused",
+    FailureKind.OVERSIZE: "oversize",
+    FailureKind.STOP: "stopped",
+}
+
+
+class _CallPlace:
+    """One attempt at one call, and its events."""
+
+    def __init__(self, call_id: str, attempt: int, step: Step, member: ModelConfig, request: Request) -> None:
+        self.call_id = call_id
+        self.attempt = attempt
+        self.step = step
+        self.member = member
+        self.request = request
+        self.request_sha256 = request.sha256()
+        self.possible_cost = largest_cost(request, member)
+        """USD that the attempt can cost at most; None when nothing bounds it."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Which attempt it is, in the whole run."""
+        return self.call_id, self.attempt
+
+    def intent(self, sent_at: datetime) -> dict[str, Any]:
+        """The event before the request leaves."""
+        event: dict[str, Any] = {
+            "type": "intent",
+            "call_id": self.call_id,
+            "attempt": self.attempt,
+            "debate_id": self.step.debate_id,
+            "step": self.step.name,
+            "purpose": self.step.purpose,
+            "member": self.member.id,
+            "provider": self.member.provider,
+            "model": self.member.model,
+            "request_sha256": self.request_sha256,
+            "sent_at": sent_at.isoformat(),
+        }
+        if self.possible_cost is not None:
+            event["possible_cost"] = str(self.possible_cost)
+        return event
+
+    def response(self, reply: Reply) -> dict[str, Any]:
+        """The event that keeps a reply as it came."""
+        event = {
+            "type": "response",
+            "call_id": self.call_id,
+            "attempt": self.attempt,
+            "status": reply.status,
+            "headers": dict(reply.headers),
+            "received_at": reply.received_at.isoformat(),
+            "duration_ms": reply.duration_ms,
+        }
+        try:
+            event["body"] = reply.body.decode("utf-8")
+        except UnicodeDecodeError:
+            event["body_base64"] = base64.b64encode(reply.body).decode("ascii")
+        return event
+
+
+def _reply_of(event: dict[str, Any]) -> Reply:
+    """The reply that a `response` event holds, byte for byte."""
+    body = event["body"].encode("utf-8") if "body" in event else base64.b64decode(event["body_base64"])
+    received_at = datetime.fromisoformat(event["received_at"])
+    return Reply(event["status"], body, event["headers"], received_at, event["duration_ms"])

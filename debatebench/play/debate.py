@@ -1,0 +1,152 @@
+"""One debate, played turn by turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from debatebench.config.prompts import debater_values, fill
+from debatebench.config.transcript_layout import render_transcript
+from debatebench.play.calls import Answer, Ask, CallFailedError, Step, cost_of
+from debatebench.play.requests import is_cut_off, request_to, seed_of
+from debatebench.play.thinking import strip_thinking
+from debatebench.providers.base import FailureKind, Message
+from debatebench.shared.records import Turn
+
+if TYPE_CHECKING:
+    from debatebench.config.types import ModelConfig, Round, TopicConfig
+    from debatebench.plan.schedule import Plan
+    from debatebench.providers.base import Request
+    from debatebench.shared.records import ScheduledDebate
+
+__all__ = ["clean_speech", "play_debate"]
+
+_END_OF_TURN = re.compile(r"<\s*END_OF_TURN\s*>", re.IGNORECASE)
+_ASKS_PER_TURN = 3
+
+
+async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask) -> AsyncIterator[Turn]:
+    """Play the rounds of the plan in order and yield each turn as soon as it was spoken.
+
+    A speech of which nothing is left after cleaning is asked for twice more. Lets `CallFailedError` through when a
+    debater gives no speech (kind `REFUSED` when it was refused): the side at fault is that of the round after the last
+    turn yielded.
+    """
+    topic = plan.topic(debate.topic_id)
+    members = {"pro": plan.debater(debate.pro_model_id), "con": plan.debater(debate.con_model_id)}
+    turns: list[Turn] = []
+    for round_ in plan.config.rounds:
+        floor = _Floor(debate, plan, topic, members[round_.role], round_, tuple(turns))
+        answer, speech = await _speak(floor, ask)
+        turns.append(_turn_record(floor, answer, speech))
+        yield turns[-1]
+
+
+def clean_speech(text: str) -> str:
+    """What a debater said: without thinking blocks, what follows the first `<END_OF_TURN>`, and outer whitespace.
+
+    Thinking goes first, because a debater may think about the marker.
+    """
+    said = strip_thinking(text)
+    return _END_OF_TURN.split(said, maxsplit=1)[0].strip() if "<" in said else said.strip()
+
+
+class _Floor(msgspec.Struct, frozen=True):
+    """Who has the floor, and what was said before."""
+
+    debate: ScheduledDebate
+    plan: Plan
+    topic: TopicConfig
+    member: ModelConfig
+    round: Round
+    turns: tuple[Turn, ...]
+
+
+async def _speak(floor: _Floor, ask: Ask) -> tuple[Answer, str]:
+    """The answer of whoever has the floor, and the speech in it."""
+    turn_index = len(floor.turns)
+    for number in range(_ASKS_PER_TURN):
+        name = f"turn:{turn_index}" + (f":{number}" if number else "")
+        # The turns that are left, and the panel.
+        calls_after = len(floor.plan.config.rounds) - turn_index
+        step = Step(floor.debate.debate_id, name, "turn", calls_after)
+        answer = await ask(step, floor.member, _request(floor, step, number))
+        if speech := clean_speech(answer.completion.text):
+            return answer, speech
+    raise CallFailedError(
+        FailureKind.EMPTY,
+        f"Debater '{floor.member.id}' gave no speech in turn {turn_index} ({floor.round.stage}): none of "
+        f"{_ASKS_PER_TURN} answers held more than thinking and end markers.",
+        answer.call_id,
+    )
+
+
+def _request(floor: _Floor, step: Step, number: int) -> Request:
+    """What the debater is asked, for the `number`-th time from 0."""
+    topic, prompts = floor.topic, floor.plan.prompts
+    cap = floor.round.token_cap(floor.member)
+    values = debater_values(
+        floor.plan.config,
+        floor.round,
+        motion=topic.motion,
+        category=topic.category,
+        info_slide=topic.info_slide,
+        transcript=render_transcript(floor.turns),
+        token_cap=cap,
+    )
+    return request_to(
+        floor.member,
+        (
+            Message("system", fill(prompts.debater_system(floor.round.role), values)),
+            Message("user", fill(prompts.debater_turn, values)),
+        ),
+        temperature=floor.plan.config.temperature,
+        max_tokens=cap,
+        seed=seed_of(floor.debate.debate_seed, step.name),
+        hints={
+            "task": "speech",
+            "motion": topic.motion,
+            "category": topic.category,
+            "side": floor.round.role,
+            "stage": floor.round.stage,
+            "ask": number,
+        },
+    )
+
+
+def _turn_record(floor: _Floor, answer: Answer, speech: str) -> Turn:
+    """The row of `raw.turns`."""
+    said = answer.completion
+    cost, cost_source = cost_of(said, floor.member)
+    metadata = {
+        "cost_details": dict(said.cost_details) if said.cost_details else None,
+        "served_model": said.served_model if said.served_model != floor.member.model else None,
+    }
+    return Turn(
+        run_tag=floor.plan.run_tag,
+        debate_id=floor.debate.debate_id,
+        turn_index=len(floor.turns),
+        position=floor.round.role,
+        side=floor.round.role,
+        model_id=floor.member.id,
+        stage=floor.round.stage,
+        content=speech,
+        reasoning=said.reasoning,
+        created_at=answer.received_at,
+        duration_ms=answer.duration_ms,
+        prompt_tokens=said.prompt_tokens,
+        completion_tokens=said.completion_tokens,
+        total_tokens=said.total_tokens,
+        cost=cost,
+        cost_source=cost_source,
+        currency=said.currency or ("USD" if cost is not None else None),
+        finish_reason=said.finish_reason,
+        is_truncated=is_cut_off(said),
+        serving_provider=said.serving_provider,
+        generation_id=said.generation_id,
+        call_id=answer.call_id,
+        metadata={name: value for name, value in metadata.items() if value is not None} or None,
+    )

@@ -1,0 +1,25 @@
+"""Judge methods: the ways to turn a transcript into a verdict, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from debatebench.play.judges.direct import DirectJudge
+from debatebench.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    from debatebench.config.prompts import PromptSet
+    from debatebench.config.types import Config
+    from debatebench.play.judges.base import JudgeMethod, Seat
+
+__all__ = ["JUDGE_METHODS", "make_judge"]
+
+JUDGE_METHODS: dict[str, Callable[[Seat, Config, PromptSet], JudgeMethod]] = {"direct": DirectJudge}
+
+
+def make_judge(seat: Seat, config: Config, prompts: PromptSet, method: str = "direct") -> JudgeMethod:
+    """The judge method of that name, bound to a seat. Raises `UsageError` for a name that is not known."""
+    if method not in JUDGE_METHODS:
+        raise UsageError(f"No judge method '{method}'. Known: {', '.join(sorted(JUDGE_METHODS))}.")
+    return JUDGE_METHODS[method](seat, config, prompts)

@@ -1,0 +1,56 @@
+"""What a judge method is: it hears a transcript, asks a judge as it sees fit, and returns one verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from debatebench.config.transcript_layout import in_order
+
+if TYPE_CHECKING:
+    from debatebench.config.types import ModelConfig
+    from debatebench.play.calls import Ask
+    from debatebench.shared.records import Side, Turn, Verdict
+
+__all__ = ["JudgeMethod", "Seat", "Transcript"]
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A debate as a judge hears it: the topic and every turn in order, without the debaters' names."""
+
+    run_tag: str
+    debate_id: str
+    debate_seed: int
+    motion: str
+    category: str | None
+    info_slide: str | None
+    turns: tuple[Turn, ...]
+
+    def as_shown_to(self, seat: Seat) -> Transcript:
+        """The same debate with the speeches in the order in which that seat is shown them."""
+        return self if seat.first is None else replace(self, turns=tuple(in_order(self.turns, seat.first)))
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A place on a panel (positions count from 0) and the judge who sits there, maybe in the place of another.
+
+    `first` is the side that the judge is shown first; None leaves the speeches in the order in which they were made.
+    """
+
+    position: int
+    judge: ModelConfig
+    replaces_judge_id: str | None = None
+    first: Side | None = None
+
+
+class JudgeMethod(Protocol):
+    """A way of judging, bound to one seat. Made by `debatebench.play.judges.make_judge`."""
+
+    async def judge(self, transcript: Transcript, ask: Ask) -> Verdict:
+        """Return the verdict of this seat; an answer that gives no vote, or none at all, makes an invalid one.
+
+        Whatever `ask` raises beside `CallFailedError` is let through.
+        """
+        ...

@@ -1,0 +1,26 @@
+"""Signs that a speech has spoken to the judge. A vote with such a sign is kept and reported apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from debatebench.play.judges.parsing import InvalidVerdictError, json_objects, parse_verdict
+
+if TYPE_CHECKING:
+    from debatebench.config.types import DimensionConfig
+    from debatebench.shared.records import Score, Turn
+
+__all__ = ["planted_scores"]
+
+
+def planted_scores(turns: Iterable[Turn], dimensions: Mapping[str, DimensionConfig]) -> frozenset[tuple[Score, ...]]:
+    """The scores of every finished verdict that a debater wrote into a speech, in a shape that a judge might copy."""
+    planted = set()
+    for turn in turns:
+        for text in json_objects(turn.content):
+            try:
+                planted.add(parse_verdict(text, dimensions, declares_winner=False).scores)
+            except InvalidVerdictError:
+                continue
+    return frozenset(planted)

@@ -1,0 +1,91 @@
+"""A panel: its judges hear the debate at the same time, and a judge who gives no vote is replaced from the pool."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from debatebench.plan.schedule import replacement_judges
+from debatebench.play.judges import make_judge
+from debatebench.play.judges.base import Seat, Transcript
+
+if TYPE_CHECKING:
+    from debatebench.plan.schedule import Plan
+    from debatebench.play.calls import Ask
+    from debatebench.shared.records import ScheduledDebate, Side, Turn, Verdict
+
+__all__ = ["judge_debate", "panel_reason"]
+
+
+async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan, ask: Ask) -> list[Verdict]:
+    """The verdicts of everybody who was asked, by panel position, each replacement after the judge it replaced.
+
+    The panel is complete when as many verdicts are valid as the panel has seats; the pool may run out before. Seats
+    are filled again in rounds: the next judges of the pool go to the empty seats in panel order once all have answered,
+    so who sits where depends on the answers and never on who was faster, and a resumed run seats the same judges.
+    """
+    transcript = _transcript(debate, turns, plan)
+    pool = _pool(debate, plan)
+    seats = [
+        Seat(position, plan.judge(judge_id), first=_first(debate, plan, judge_id))
+        for position, judge_id in enumerate(debate.panel)
+    ]
+    verdicts: list[Verdict] = []
+    while seats:
+        heard = await _hear(seats, transcript, plan, ask)
+        verdicts += heard
+        empty = [verdict.panel_position for verdict in heard if not verdict.is_valid]
+        # zip takes from the pool only after it found an empty seat, so no judge of the pool gets lost.
+        seats = [
+            Seat(at, plan.judge(judge_id), debate.panel[at], _first(debate, plan, debate.panel[at]))
+            for at, judge_id in zip(empty, pool, strict=False)
+        ]
+    return sorted(verdicts, key=lambda verdict: verdict.panel_position)
+
+
+def _first(debate: ScheduledDebate, plan: Plan, judge_id: str) -> Side | None:
+    """The side that the seat of a judge of the panel is shown first; whoever replaces the judge takes it over."""
+    if not plan.options.swap_order:
+        return None
+    return "con" if judge_id in debate.con_first else "pro"
+
+
+def _pool(debate: ScheduledDebate, plan: Plan) -> Iterator[str]:
+    """The judges who may take a seat, drawn when the first one is needed, because hardly a panel needs any."""
+    yield from replacement_judges(plan, debate)
+
+
+def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> Transcript:
+    topic = plan.topic(debate.topic_id)
+    return Transcript(
+        plan.run_tag,
+        debate.debate_id,
+        debate.debate_seed,
+        topic.motion,
+        topic.category,
+        topic.info_slide,
+        tuple(turns),
+    )
+
+
+async def _hear(seats: Sequence[Seat], transcript: Transcript, plan: Plan, ask: Ask) -> list[Verdict]:
+    """One verdict per seat, in order. When one fails for a reason of its own, the others still end their call first.
+
+    Their answers are being paid for; the first failure in panel order is raised when all have ended.
+    """
+    methods = [make_judge(seat, plan.config, plan.prompts) for seat in seats]
+    results = await asyncio.gather(*(method.judge(transcript, ask) for method in methods), return_exceptions=True)
+    verdicts = []
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+        verdicts.append(result)
+    return verdicts
+
+
+def panel_reason(seats: int, verdicts: Sequence[Verdict]) -> str:
+    """Why a panel is not complete, in a sentence."""
+    invalid = ", ".join(f"{v.judge_id}: {v.invalid_reason}" for v in verdicts if not v.is_valid)
+    valid = sum(verdict.is_valid for verdict in verdicts)
+    return f"{valid} of {seats} judges gave a valid verdict ({invalid}) and the pool has no other."

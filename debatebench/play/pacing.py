@@ -1,0 +1,368 @@
+"""When a request may leave: how many are in flight, how many leave per minute, and who goes first.
+
+There is one limit for the whole run, and one for each provider and key, which gives way when the provider declines and
+grows back when it answers (additive increase, multiplicative decrease, as in TCP: Chiu and Jain, 1989). Limits that the
+configuration names come on top, for a provider or for one of its models. Whoever has the most calls still to come after
+this one goes first: the longest chain decides when a run is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Self
+
+from debatebench.config.types import Limits
+from debatebench.providers import provider_key
+
+if TYPE_CHECKING:
+    from debatebench.config.types import ModelConfig
+    from debatebench.providers.base import Request
+
+__all__ = ["TOO_BUSY", "Admission", "Pacing", "estimated_tokens"]
+
+TOO_BUSY = frozenset({429, 503, 529})
+"""Statuses by which a provider says that it gets too much."""
+
+_MINUTE_S = 60.0
+# What is left of a limit after a provider declined, and the share of the most that it gains per round trip of answers.
+_DECREASE, _INCREASE = 0.7, 1 / 16
+_CHARACTERS_PER_TOKEN = 4
+_USUAL_COMPLETION = 1000
+
+# In the order in which they go: the calls that come after, negative, whose turn it is among equals, tokens, the future.
+_Waiter = tuple[int, int, int, "asyncio.Future[Admission]"]
+
+
+def estimated_tokens(request: Request) -> int:
+    """About how many tokens `request` will use: its text, and its whole token limit (1,000 where it has none)."""
+    characters = sum(len(message.content) for message in request.messages)
+    completion = _USUAL_COMPLETION if request.max_tokens is None else request.max_tokens
+    return characters // _CHARACTERS_PER_TOKEN + completion
+
+
+class Pacing:
+    """Admits the requests of one run. At most `concurrency` are in flight; `members` say what providers allow, and
+    where several say something of the same provider or model, the least counts.
+
+    `clock` gives monotonic seconds. Admitting costs O(log n) of the n that wait, and a look at each model that is
+    waited for.
+    """
+
+    def __init__(
+        self, concurrency: int, members: Iterable[ModelConfig] = (), *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._concurrency = concurrency
+        self._clock = clock
+        self._lanes: dict[Hashable, _Lane] = {}
+        self._waited_for: dict[_Model, None] = {}
+        self._in_flight = 0
+        self._order = count()
+        self._wakes_at: float | None = None
+        self._stopped = False
+        for member in members:
+            model = self._model_of(member)
+            model.quota.allow(member.limits)
+            model.lane.allow(member.provider_limits)
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are admitted and not released."""
+        return self._in_flight
+
+    async def admit(self, member: ModelConfig, *, calls_after: int = 0, tokens: int = 0) -> Admission:
+        """Wait until a request to `member` may leave. Whoever is admitted must `release` when the reply is there.
+
+        `calls_after` is how many calls must follow this one, one after another; `tokens` about how many it will use.
+        """
+        model = self._model_of(member)
+        admitted: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
+        heapq.heappush(model.waiting, (-calls_after, next(self._order), tokens, admitted))
+        self._waited_for[model] = None
+        self._dispatch()
+        try:
+            return await admitted
+        except asyncio.CancelledError:
+            if admitted.done() and not admitted.cancelled():
+                admitted.result().release()
+            raise
+
+    def stop(self) -> None:
+        """Admit everybody from now on: a run that stops sends nothing more, and nobody is to wait for that."""
+        self._stopped = True
+        self._dispatch()
+
+    def limit_of(self, member: ModelConfig) -> int:
+        """How many requests may be in flight at the provider of `member`, as things are."""
+        return min(self._concurrency, int(self._model_of(member).lane.limit))
+
+    def _model_of(self, member: ModelConfig) -> _Model:
+        """The queue for a member's model."""
+        key = provider_key(member)
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _Lane(self._concurrency)
+        model = lane.models.get(member.model)
+        if model is None:
+            model = lane.models[member.model] = _Model(lane)
+        return model
+
+    def _dispatch(self) -> None:
+        """Admit everybody who may go, and see to it that whoever waits for time to pass is looked at again."""
+        now = self._clock()
+        while self._stopped or self._in_flight < self._concurrency:
+            best, opens_at = self._next(now)
+            if best is None:
+                self._look_again(opens_at, now)
+                return
+            _, _, tokens, admitted = heapq.heappop(best.waiting)
+            if not admitted.done():
+                admitted.set_result(self._admission(best, tokens, now))
+            if not best.waiting:
+                del self._waited_for[best]
+
+    def _look_again(self, opens_at: float | None, now: float) -> None:
+        """Dispatch again at that time, unless that is going to be done before."""
+        if opens_at is not None and (self._wakes_at is None or opens_at < self._wakes_at):
+            self._wakes_at = opens_at
+            asyncio.get_running_loop().call_later(opens_at - now, self._wake)
+
+    def _next(self, now: float) -> tuple[_Model | None, float | None]:
+        """The model whose first waiter goes next; without one, the time at which there will be, if time helps."""
+        best: _Model | None = None
+        opens_at: float | None = None
+        for model in self._waited_for:
+            first = model.waiting[0]
+            _, _, tokens, admitted = first
+            if self._stopped or admitted.done():
+                return model, None
+            if (best is not None and best.waiting[0] < first) or not model.has_room or not model.lane.has_room:
+                continue
+            opens = max(model.opens_at(now, tokens), model.lane.quota.opens_at(now, tokens))
+            if opens > now:
+                opens_at = opens if opens_at is None else min(opens, opens_at)
+            else:
+                best = model
+        return best, opens_at
+
+    def _admission(self, model: _Model, tokens: int, now: float) -> Admission:
+        self._in_flight += 1
+        lane = model.lane
+        lane.leaves()
+        model.in_flight += 1
+        spent = [*model.quota.take(now, tokens), *lane.quota.take(now, tokens)]
+        return Admission(self, model, lane.sent, spent)
+
+    def _wake(self) -> None:
+        self._wakes_at = None
+        self._dispatch()
+
+    def _released(self, model: _Model) -> None:
+        self._in_flight -= 1
+        model.in_flight -= 1
+        model.lane.in_flight -= 1
+        self._dispatch()
+
+    def _pause(self, model: _Model, seconds: float) -> None:
+        model.closed_until = max(model.closed_until, self._clock() + seconds)
+
+
+@dataclass(slots=True, eq=False)
+class Admission:
+    """One request that may leave. As a context manager it is released in the end."""
+
+    _pacing: Pacing
+    _model: _Model
+    _number: int
+    _spent: list[tuple[_PerMinute, _Use]]
+    _is_released: bool = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """The reply is there, or none will come: somebody else may go. A second time changes nothing."""
+        if not self._is_released:
+            self._is_released = True
+            self._pacing._released(self._model)
+
+    def answered(self, tokens: int | None) -> None:
+        """The provider answered, with so many tokens; None where it did not tell, then the estimate stays."""
+        if tokens is not None:
+            for per_minute, use in self._spent:
+                if per_minute.counts_tokens:
+                    per_minute.correct(use, tokens)
+        if self._model.lane.grow(self._number) or self._spent:
+            self._pacing._dispatch()
+
+    def declined(self, retry_after_s: float | None) -> None:
+        """The provider gets too much, and perhaps told for how long it wants nothing more for this model."""
+        self._model.lane.give_way(self._number)
+        if retry_after_s:
+            self._pacing._pause(self._model, retry_after_s)
+
+
+class _Lane:
+    """One provider and key: how many requests may be in flight there, as far as is known."""
+
+    def __init__(self, most: int) -> None:
+        self.limit = float(most)
+        self.in_flight = 0
+        self.sent = 0
+        self.models: dict[str, _Model] = {}
+        self.quota = _Quota()
+        self._most = most
+        self._peak = 0
+        # Requests are counted as they leave: of the last one before the limit was lowered, and when it was reached.
+        self._gave_way_after = 0
+        self._full_at = 0
+
+    @property
+    def has_room(self) -> bool:
+        return self.in_flight < int(self.limit)
+
+    def allow(self, limits: Limits) -> None:
+        """Take in what the configuration says of the provider."""
+        self.quota.allow(limits)
+        self._most = min(self._most, limits.max_concurrency or self._most)
+        self.limit = min(self.limit, float(self._most))
+
+    def leaves(self) -> None:
+        self.in_flight += 1
+        self.sent += 1
+        self._peak = max(self._peak, self.in_flight)
+        if not self.has_room:
+            self._full_at = self.sent
+
+    def give_way(self, number: int) -> None:
+        """Lower the limit below what was in flight, unless the declined request left before that was done last."""
+        if number <= self._gave_way_after:
+            return
+        self.limit = max(1.0, min(self.limit, self._peak) * _DECREASE)
+        self._gave_way_after = self.sent
+        self._peak = self.in_flight
+
+    def grow(self, number: int) -> bool:
+        """Raise the limit by an answer's share of a round trip, if it was reached since the request left.
+
+        Returns whether it rose.
+        """
+        is_short = self.limit < self._most and self._gave_way_after < number <= self._full_at
+        if is_short:
+            step = max(1.0, self._most * _INCREASE)
+            self.limit = min(float(self._most), self.limit + step / self.limit)
+        return is_short
+
+
+class _Model:
+    """One model of a provider: who waits for it, and what it allows."""
+
+    def __init__(self, lane: _Lane) -> None:
+        self.lane = lane
+        self.waiting: list[_Waiter] = []
+        self.in_flight = 0
+        self.closed_until = 0.0
+        self.quota = _Quota()
+
+    @property
+    def has_room(self) -> bool:
+        return self.quota.most is None or self.in_flight < self.quota.most
+
+    def opens_at(self, now: float, tokens: int) -> float:
+        return max(self.closed_until, self.quota.opens_at(now, tokens))
+
+
+class _Quota:
+    """What the configuration allows: how many in flight, how many requests and tokens within a minute."""
+
+    def __init__(self) -> None:
+        self.most: int | None = None
+        self._requests: _PerMinute | None = None
+        self._tokens: _PerMinute | None = None
+
+    def allow(self, limits: Limits) -> None:
+        """Where several say something, the least counts."""
+        self.most = _least(self.most, limits.max_concurrency)
+        self._requests = _PerMinute.stricter(self._requests, limits.requests_per_minute, counts_tokens=False)
+        self._tokens = _PerMinute.stricter(self._tokens, limits.tokens_per_minute, counts_tokens=True)
+
+    def opens_at(self, now: float, tokens: int) -> float:
+        """When a request of so many tokens may leave: `now`, or later."""
+        opens = now
+        if self._requests is not None:
+            opens = max(opens, self._requests.opens_at(now, 1))
+        if self._tokens is not None:
+            opens = max(opens, self._tokens.opens_at(now, tokens))
+        return opens
+
+    def take(self, now: float, tokens: int) -> list[tuple[_PerMinute, _Use]]:
+        """Count a request that leaves."""
+        spent = []
+        if self._requests is not None:
+            spent.append((self._requests, self._requests.take(now, 1)))
+        if self._tokens is not None:
+            spent.append((self._tokens, self._tokens.take(now, tokens)))
+        return spent
+
+
+@dataclass(slots=True, eq=False)
+class _Use:
+    at: float
+    amount: int
+    is_counted: bool = True
+
+
+@dataclass(slots=True)
+class _PerMinute:
+    """At most `limit` within any 60 seconds; what is larger than the limit by itself goes when nothing else did."""
+
+    limit: int
+    counts_tokens: bool
+    _uses: deque[_Use] = field(default_factory=deque)
+    _total: int = 0
+
+    @classmethod
+    def stricter(cls, old: _PerMinute | None, limit: int | None, *, counts_tokens: bool) -> _PerMinute | None:
+        """The one that allows less: `old`, or a new one."""
+        if limit is None or (old is not None and old.limit <= limit):
+            return old
+        return cls(limit, counts_tokens)
+
+    def opens_at(self, now: float, amount: int) -> float:
+        """The time at which enough has been forgotten for `amount` more."""
+        while self._uses and self._uses[0].at + _MINUTE_S <= now:
+            use = self._uses.popleft()
+            use.is_counted = False
+            self._total -= use.amount
+        too_much = self._total + amount - self.limit
+        opens = now
+        for use in self._uses:
+            if too_much <= 0:
+                break
+            too_much -= use.amount
+            opens = use.at + _MINUTE_S
+        return opens
+
+    def take(self, now: float, amount: int) -> _Use:
+        use = _Use(now, amount)
+        self._uses.append(use)
+        self._total += amount
+        return use
+
+    def correct(self, use: _Use, amount: int) -> None:
+        """Put the real amount in the place of the estimate."""
+        if use.is_counted:
+            self._total += amount - use.amount
+            use.amount = amount
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else min(one, other)

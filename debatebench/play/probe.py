@@ -1,0 +1,234 @@
+"""Tiny requests before a run: who answers, how fast and at what price; and whether judges return verdicts.
+
+Nothing of it is journalled or landed. It is paid for all the same, so every attempt's cost is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from debatebench.play.calls import Answer, CallFailedError, Step, call_id_of, cost_of
+from debatebench.play.judges import make_judge
+from debatebench.play.judges.base import Seat, Transcript
+from debatebench.play.requests import request_to
+from debatebench.providers import is_simulated, make_provider, provider_key
+from debatebench.providers.base import FailureKind, Message, ProviderFailure
+from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.records import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from debatebench.config.prompts import PromptSet
+    from debatebench.config.types import Config, ModelConfig
+    from debatebench.providers.base import Completion, Provider, Request
+
+__all__ = ["JudgeCheck", "Probe", "check_judges", "hosted", "probe_members"]
+
+T = TypeVar("T")
+
+_TAG = "probe"
+_QUESTION = "Answer with the single word: ready."
+# Models that think before they answer need some room; it bounds the cost all the same.
+_MOST_TOKENS = 64
+_AT_ONCE = 8
+
+_MOTION = "Towns should keep their public libraries open on Sundays."
+_SPEECHES: tuple[tuple[Literal["pro", "con"], str], ...] = (
+    (
+        "pro",
+        "Most people who work all week can visit a library on Sundays only. Towns that opened theirs counted more "
+        "visits by families and by pupils without a quiet room at home, for the wages of two people.",
+    ),
+    (
+        "con",
+        "The money is the same money: a Sunday is paid for by a closed weekday, when schools come. My opponent names "
+        "visits, but not one town that kept its weekday hours as well.",
+    ),
+)
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What one member's attempts took: known cost, and how many told none."""
+
+    calls: int = 0
+    unpriced: int = 0
+    cost: Decimal = field(default_factory=Decimal)
+    duration_ms: float = 0.0
+
+    def add(self, completion: Completion | None, member: ModelConfig) -> None:
+        cost = cost_of(completion, member)[0] if completion is not None else None
+        if cost is not None:
+            self.cost += cost
+        else:
+            self.unpriced += 1
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """USD; None as soon as one part is unknown."""
+        return None if self.unpriced else self.cost
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What came of one tiny request. `cost_usd` is None when nobody told; `problem` is None when it answered."""
+
+    id: str
+    provider: str
+    model: str
+    answers: bool
+    latency_ms: float | None
+    cost_usd: Decimal | None
+    was_asked: bool
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCheck:
+    """What a judge returned on a tiny fixed debate. `is_valid` says whether its answer was a verdict."""
+
+    judge_id: str
+    is_valid: bool
+    is_repaired: bool
+    asks: int
+    latency_ms: float
+    cost_usd: Decimal | None
+    problem: str | None
+
+
+async def probe_members(members: Sequence[ModelConfig], environ: Mapping[str, str]) -> list[Probe]:
+    """One tiny request to every model of `members`, in order; what is configured twice is asked once.
+
+    A missing key, an address that is not allowed and whatever a provider answers are findings, not errors.
+    """
+    distinct = {(provider_key(member), member.model): member for member in reversed(members)}
+    async with _Line(environ) as line:
+        return await _together([_probe(member, line) for member in reversed(distinct.values())])
+
+
+async def check_judges(
+    judges: Sequence[ModelConfig], config: Config, prompts: PromptSet, environ: Mapping[str, str]
+) -> list[JudgeCheck]:
+    """Have every judge judge the same tiny debate, as it would in a run, and say what came of it."""
+    turns = tuple(_turn(index, side, text) for index, (side, text) in enumerate(_SPEECHES))
+    transcript = Transcript(_TAG, _TAG, 0, _MOTION, "towns", None, turns)
+
+    async def check(judge: ModelConfig, line: _Line) -> JudgeCheck:
+        spent = _Spent()
+
+        async def ask(step: Step, member: ModelConfig, request: Request) -> Answer:
+            return await line.ask(step, member, request, spent)
+
+        verdict = await make_judge(Seat(0, judge), config, prompts).judge(transcript, ask)
+        return JudgeCheck(
+            judge.id,
+            verdict.is_valid,
+            verdict.is_repaired,
+            verdict.asks,
+            spent.duration_ms,
+            spent.cost_usd,
+            verdict.invalid_reason,
+        )
+
+    async with _Line(environ) as line:
+        return await _together([check(judge, line) for judge in judges])
+
+
+def _turn(index: int, side: Literal["pro", "con"], text: str) -> Turn:
+    return Turn(
+        run_tag=_TAG,
+        debate_id=_TAG,
+        turn_index=index,
+        position=side,
+        side=side,
+        model_id=side,
+        stage="opening",
+        content=text,
+    )
+
+
+async def _probe(member: ModelConfig, line: _Line) -> Probe:
+    spent = _Spent()
+    problem = None
+    try:
+        await line.ask(Step(_TAG, "probe", "turn"), member, _tiny_request(member), spent)
+    except CallFailedError as failure:
+        # Tokens that all went into thinking show that the model is there.
+        problem = None if failure.kind is FailureKind.EMPTY else str(failure)
+    return Probe(
+        member.id,
+        member.provider,
+        member.model,
+        answers=problem is None,
+        latency_ms=spent.duration_ms or None,
+        cost_usd=spent.cost_usd if spent.calls else None,
+        was_asked=spent.calls > 0,
+        problem=problem,
+    )
+
+
+def _tiny_request(member: ModelConfig) -> Request:
+    return request_to(
+        member, (Message("user", _QUESTION),), temperature=0.0, max_tokens=_MOST_TOKENS, seed=0, hints={"task": "probe"}
+    )
+
+
+async def _together(jobs: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results of all jobs, in order, a few at once."""
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(job: Coroutine[Any, Any, T]) -> T:
+        async with slots:
+            return await job
+
+    return list(await asyncio.gather(*(run(job) for job in jobs)))
+
+
+class _Line:
+    """Asks once and keeps nothing. Providers are shared and closed at the end of the `async with`."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._providers: dict[Hashable, Provider] = {}
+
+    async def __aenter__(self) -> _Line:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for provider in self._providers.values():
+            await provider.aclose()
+
+    async def ask(self, step: Step, member: ModelConfig, request: Request, spent: _Spent) -> Answer:
+        """One attempt. Raises `CallFailedError` when no answer came of it; what it took is added to `spent`."""
+        call_id = call_id_of(_TAG, step, request)
+        try:
+            provider = self._provider_of(member)
+        except DebatebenchError as problem:
+            raise CallFailedError(FailureKind.STOP, str(problem), call_id) from problem
+        spent.calls += 1
+        try:
+            reply = await provider.send(request)
+            spent.duration_ms += reply.duration_ms
+            completion = provider.read(reply)
+        except ProviderFailure as failure:
+            if failure.completion is not None or failure.kind is FailureKind.AMBIGUOUS:
+                spent.add(failure.completion, member)
+            raise CallFailedError(failure.kind, str(failure), call_id) from None
+        spent.add(completion, member)
+        return Answer(call_id, completion, reply.received_at, reply.duration_ms)
+
+    def _provider_of(self, member: ModelConfig) -> Provider:
+        key = provider_key(member)
+        if key not in self._providers:
+            self._providers[key] = make_provider(member, self._environ)
+        return self._providers[key]
+
+
+def hosted(members: Sequence[ModelConfig]) -> list[ModelConfig]:
+    """Those whose answers are not made up here."""
+    return [member for member in members if not is_simulated(member.provider)]

@@ -1,0 +1,187 @@
+"""How far a run is: plain counters that the runner moves, and what follows from them for whoever watches."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from debatebench.play.budget import Ledger
+from debatebench.shared.files import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from debatebench.shared.records import Debate
+
+__all__ = ["Pace", "Progress", "write_progress"]
+
+_TOO_MANY_REQUESTS = 429
+
+
+@dataclass(slots=True)
+class Progress:
+    """Counters of one session of a run. `cost` holds what is known; `unpriced_calls` counts answers without a price.
+
+    `ledger` is the money of the whole run. Other threads may read while the runner writes.
+    """
+
+    debates_planned: int = 0
+    debates_complete: int = 0
+    debates_incomplete: int = 0
+    calls_per_debate: int = 0
+    """Turns and verdicts of a debate in which nothing goes wrong."""
+    calls_answered: int = 0
+    calls_failed: int = 0
+    calls_in_flight: int = 0
+    calls_waiting: int = 0
+    """Failed attempts that wait until they may be tried again."""
+    rate_limited: int = 0
+    """Attempts that were declined as too many (429)."""
+    cost: Decimal = field(default_factory=Decimal)
+    unpriced_calls: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
+    missing: tuple[tuple[str, str], ...] = ()
+    """(debate_id, reason) of every planned debate that is not complete, known at the end."""
+    on_debate: Callable[[Progress], None] | None = None
+    on_stop: Callable[[Progress], None] | None = None
+    _answers_of_open: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def debates_done(self) -> int:
+        """Debates that have come to an end, whole or not."""
+        return self.debates_complete + self.debates_incomplete
+
+    @property
+    def calls_left(self) -> int:
+        """Answers that are still needed when nothing goes wrong."""
+        have = sum(min(count, self.calls_per_debate) for count in list(self._answers_of_open.values()))
+        return max(0, (self.debates_planned - self.debates_done) * self.calls_per_debate - have)
+
+    @property
+    def projected_cost(self) -> Decimal | None:
+        """USD that the whole run will have cost at the mean known cost of this session's answers; None before any."""
+        priced = self.calls_answered - self.unpriced_calls
+        if priced <= 0:
+            return None
+        return self.ledger.settled.known + self.cost / priced * self.calls_left
+
+    def call_sent(self) -> None:
+        """A request left."""
+        self.calls_in_flight += 1
+
+    def call_returned(self) -> None:
+        """A request came back, or failed."""
+        self.calls_in_flight -= 1
+
+    def call_declined(self, http_status: int | None) -> None:
+        """An attempt gave no answer."""
+        self.rate_limited += http_status == _TOO_MANY_REQUESTS
+
+    def call_settled(self, status: str, cost: Decimal | None) -> None:
+        """An attempt was read and journalled."""
+        if status == "answered":
+            self.calls_answered += 1
+        else:
+            self.calls_failed += 1
+        if cost is not None:
+            self.cost += cost
+        elif status == "answered":
+            self.unpriced_calls += 1
+
+    def answer_used(self, debate_id: str) -> None:
+        """A debate has got an answer, fresh or from the journal."""
+        self._answers_of_open[debate_id] += 1
+
+    def debate_ended(self, debate: Debate) -> None:
+        """A debate was played and judged, or given up."""
+        self._answers_of_open.pop(debate.debate_id, None)
+        if debate.status == "complete":
+            self.debates_complete += 1
+        else:
+            self.debates_incomplete += 1
+        if self.on_debate is not None:
+            self.on_debate(self)
+
+    def run_stops(self) -> None:
+        """The user wants the run to stop: nothing more is sent, and what is in flight is awaited."""
+        if self.on_stop is not None:
+            self.on_stop(self)
+
+
+class Pace:
+    """How fast answers come: over the last `window_s` seconds, and how long the rest will take at that rate."""
+
+    def __init__(self, window_s: float = 30.0) -> None:
+        self._window_s = window_s
+        self._seen: deque[tuple[float, int]] = deque()
+
+    def see(self, at_s: float, answers: int) -> float | None:
+        """Take in a count at a time on a monotonic clock; the answers per second, None before there are two counts."""
+        self._seen.append((at_s, answers))
+        while len(self._seen) > 2 and self._seen[1][0] <= at_s - self._window_s:
+            self._seen.popleft()
+        before_s, before = self._seen[0]
+        return (answers - before) / (at_s - before_s) if at_s > before_s else None
+
+
+def write_progress(
+    path: Path,
+    run_tag: str,
+    progress: Progress,
+    *,
+    state: str,
+    now: datetime,
+    calls_per_s: float | None = None,
+    reason: str | None = None,
+) -> None:
+    """Write how far a run is as JSON, for scripts; a reader sees the old state or the new one, whole.
+
+    `state` is `playing`, `finished`, `incomplete`, `interrupted`, `stopped` or `failed`. A process that was killed
+    leaves `playing` and the number of a process (`pid`) that is gone. Unknown figures are null. Not synced: it is
+    disposable.
+    """
+    spent = progress.ledger.total
+    projected = progress.projected_cost
+    content = {
+        "run_tag": run_tag,
+        "state": state,
+        "reason": reason,
+        "pid": os.getpid(),
+        "updated_at": now.isoformat(),
+        "debates": {
+            "planned": progress.debates_planned,
+            "complete": progress.debates_complete,
+            "incomplete": progress.debates_incomplete,
+        },
+        "calls": {
+            "answered": progress.calls_answered,
+            "failed": progress.calls_failed,
+            "in_flight": progress.calls_in_flight,
+            "waiting": progress.calls_waiting,
+            "rate_limited": progress.rate_limited,
+            "left": progress.calls_left,
+            "per_second": calls_per_s,
+        },
+        "cost_usd": {
+            "billed": str(spent.billed),
+            "estimated": str(spent.estimated),
+            "unknown_attempts": spent.unknown,
+            "possible": str(spent.possible),
+            "unbounded_attempts": spent.unbounded,
+            "projected": None if projected is None else f"{projected:.10f}",
+            "limit": None if progress.ledger.limit is None else str(progress.ledger.limit),
+        },
+        "eta_s": progress.calls_left / calls_per_s if calls_per_s else None,
+        "missing": _missing(progress),
+    }
+    write_atomically(path, json.dumps(content, indent=1) + "\n", is_durable=False)
+
+
+def _missing(progress: Progress) -> list[dict[str, Any]]:
+    return [{"debate_id": debate_id, "reason": reason} for debate_id, reason in progress.missing]

@@ -1,0 +1,201 @@
+"""Reading judges' stored answers again with the parser of today. Nobody is asked, and nothing is paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.journal.journal import Event, Journal
+from debatebench.plan.schedule import begun_plan
+from debatebench.play.judges.injection import planted_scores
+from debatebench.play.judges.panel import panel_reason
+from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
+from debatebench.play.requests import CUT_OFF
+from debatebench.shared.records import Debate, Turn, Verdict
+from debatebench.shared.version import __version__
+
+if TYPE_CHECKING:
+    from debatebench.plan.schedule import Plan
+    from debatebench.play.judges.parsing import ParsedVerdict
+
+__all__ = ["ChangedVerdict", "reparse_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedVerdict:
+    """What a stored answer said before and says now."""
+
+    run_tag: str
+    debate_id: str
+    judge_id: str
+    before: str
+    after: str
+    debate_status: str
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """The names of the fields."""
+        return [field.name for field in fields(cls)]
+
+    def row(self) -> tuple[Any, ...]:
+        """The values of the fields."""
+        return astuple(self)
+
+
+def reparse_run(journal_path: Path) -> list[ChangedVerdict]:
+    """Read every judge's last answer of a run again, journal the debates in which that changes anything, and list it.
+
+    A seat keeps its judge as long as that answer still gives a vote. When it does not, or the seat is empty, the first
+    other answer of that seat that gives one counts: the original judge's, then those of the replacements. So no seat
+    ever has two votes. A debate may become complete or incomplete by it; what then is missing `debatebench run` asks.
+
+    Raises `BusyError` while the run is being played and `DamagedDataError` for a damaged journal.
+    """
+    index = _Index()
+    with Journal.open(journal_path, index.see) as journal:
+        if index.plan is None:
+            return []
+        plan = begun_plan(index.plan, index.parts)
+        changed: list[ChangedVerdict] = []
+        for place in index.last_outcome.values():
+            records = journal.read_at(*place)["records"]
+            found = _reread(records, plan)
+            if found:
+                changed += found
+                debate_id = records["debates"][0]["debate_id"]
+                journal.append(
+                    {"type": "outcome", "of": "debate", "debate_id": debate_id, "by": "reparse", "records": records}
+                )
+        return changed
+
+
+class _Index:
+    """The plan of a journal, and where the last outcome of each debate stands."""
+
+    def __init__(self) -> None:
+        self.plan: Any = None
+        self.parts: list[Any] = []
+        self.last_outcome: dict[str, tuple[int, int]] = {}
+
+    def see(self, event: Event) -> None:
+        """Take one event in."""
+        data = event.data
+        if data["type"] == "header":
+            self.plan = data["plan"]
+        elif data["type"] == "part":
+            self.parts.append(data["part"])
+        elif data.get("of") == "debate":
+            self.last_outcome[data["debate_id"]] = (event.offset, event.length)
+
+
+def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
+    """What changes in the rows of one debate's outcome; the rows are changed as well.
+
+    A debate that ended before all had spoken has nothing to judge.
+    """
+    debate = Debate.model_validate(records["debates"][0])
+    turns = [Turn.model_validate(row) for row in records.get("turns", ())]
+    before = [Verdict.model_validate(row) for row in records.get("verdicts", ())]
+    if debate.status == "void" or not before or len(turns) < len(plan.config.rounds):
+        return []
+    after = {verdict.judge_id: verdict for verdict in _seated(before, turns, plan)}
+    now = [after[verdict.judge_id] for verdict in before]
+    pairs = [(old, new) for old, new in zip(before, now, strict=True) if old != new]
+    if not pairs:
+        return []
+    valid = sum(verdict.is_valid for verdict in now)
+    seats = debate.judges_expected or len({verdict.panel_position for verdict in now})
+    is_complete = valid >= seats
+    debate = debate.model_copy(
+        update={
+            "status": "complete" if is_complete else "incomplete",
+            "status_reason": None if is_complete else panel_reason(seats, now),
+            "judges_actual": valid,
+        }
+    )
+    records["debates"] = [debate.model_dump(mode="json", exclude_defaults=True)]
+    records["verdicts"] = [verdict.model_dump(mode="json", exclude_defaults=True) for verdict in now]
+    return [
+        ChangedVerdict(debate.run_tag, debate.debate_id, old.judge_id, _told(old), _told(new), debate.status)
+        for old, new in pairs
+    ]
+
+
+def _seated(verdicts: Sequence[Verdict], turns: Sequence[Turn], plan: Plan) -> Iterator[Verdict]:
+    """Every verdict as it reads now, seat by seat."""
+    planted = planted_scores(turns, plan.config.dimensions)
+    seats: dict[int, list[Verdict]] = {}
+    for verdict in verdicts:
+        seats.setdefault(verdict.panel_position, []).append(verdict)
+    for seat in seats.values():
+        # The one that counts goes first; a stable sort leaves the others in the order in which they were asked.
+        is_taken = False
+        for verdict in sorted(seat, key=lambda verdict: not verdict.is_valid):
+            if is_taken:
+                yield verdict
+                continue
+            read = _read(verdict, plan)
+            is_taken = not isinstance(read, str)
+            if isinstance(read, str):
+                yield _refused(verdict, read) if verdict.is_valid else verdict
+            else:
+                yield _accepted(verdict, read, is_copied=read.scores in planted)
+
+
+def _read(verdict: Verdict, plan: Plan) -> ParsedVerdict | str:
+    """What the stored answer says today, or why it gives no vote."""
+    if verdict.raw_response is None:
+        return verdict.invalid_reason or "no answer is stored"
+    if str((verdict.metadata or {}).get("finish_reason")).lower() in CUT_OFF:
+        return verdict.invalid_reason or "the answer was cut off at the limit of tokens"
+    style = plan.judge(verdict.judge_id).prompt_style
+    try:
+        return parse_verdict(verdict.raw_response, plan.config.dimensions, plan.prompts.declares_winner(style))
+    except InvalidVerdictError as invalid:
+        return invalid.reason
+
+
+def _accepted(verdict: Verdict, read: ParsedVerdict, *, is_copied: bool) -> Verdict:
+    """The verdict with what the answer says now; the same one where it says what it said."""
+    metadata = {name: value for name, value in (verdict.metadata or {}).items() if name not in ("flags", "reparsed_by")}
+    if read.flags:
+        metadata["flags"] = list(read.flags)
+    told = {
+        "is_valid": True,
+        "invalid_reason": None,
+        "declared_winner": read.declared_winner,
+        "scores": read.scores,
+        "is_repaired": read.is_repaired,
+        "is_injection_suspected": verdict.is_injection_suspected or is_copied,
+    }
+    is_same = all(getattr(verdict, name) == value for name, value in told.items())
+    if is_same and (verdict.metadata or {}).get("flags", []) == list(read.flags):
+        return verdict
+    return verdict.model_copy(update={**told, "metadata": {**metadata, "reparsed_by": __version__}})
+
+
+def _refused(verdict: Verdict, reason: str) -> Verdict:
+    """The verdict without its vote."""
+    metadata = dict(verdict.metadata or {})
+    metadata["reasons"] = [*metadata.get("reasons", []), reason]
+    metadata["rejected"] = [*metadata.get("rejected", []), verdict.raw_response]
+    return verdict.model_copy(
+        update={
+            "is_valid": False,
+            "invalid_reason": reason,
+            "declared_winner": None,
+            "scores": None,
+            "is_repaired": False,
+            "metadata": {**metadata, "reparsed_by": __version__},
+        }
+    )
+
+
+def _told(verdict: Verdict) -> str:
+    """A verdict in a few words."""
+    if not verdict.is_valid:
+        return f"invalid: {verdict.invalid_reason}"
+    scores = ", ".join(f"{score.dimension} {score.pro}:{score.con}" for score in verdict.scores or ())
+    return f"{scores}; declared {verdict.declared_winner or 'nothing'}"

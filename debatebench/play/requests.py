@@ -1,0 +1,67 @@
+"""How a debater or judge is asked: the request for it, its seed, and whether its answer was cut off."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from debatebench.providers.base import Completion, Message, Request
+
+if TYPE_CHECKING:
+    from debatebench.config.types import ModelConfig
+
+__all__ = ["CUT_OFF", "HINTS", "hash_of", "is_cut_off", "request_to", "seed_of", "short_hash"]
+
+HINTS = "debatebench"
+"""The reserved parameter that tells a simulated provider what it is asked for; other providers do not send it."""
+
+CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
+"""Finish reasons of an answer that reached the cap on tokens."""
+
+
+def request_to(
+    member: ModelConfig,
+    messages: Sequence[Message],
+    *,
+    temperature: float,
+    max_tokens: int | None,
+    seed: int,
+    hints: Mapping[str, Any],
+    json_schema: Mapping[str, Any] | None = None,
+) -> Request:
+    """The request to `member`; a temperature among its own parameters wins, and null there sends none."""
+    parameters = {name: value for name, value in member.parameters.items() if name != "temperature"}
+    return Request(
+        model=member.model,
+        messages=tuple(messages),
+        temperature=member.parameters.get("temperature", temperature),
+        max_tokens=max_tokens,
+        seed=seed,
+        json_schema=json_schema,
+        parameters={**parameters, HINTS: dict(hints)},
+    )
+
+
+def seed_of(debate_seed: int, step_name: str) -> int:
+    """The seed of one step of a debate, in [0, 2**31): the same in every session, another for every step."""
+    return int(short_hash(str(debate_seed), step_name)[:8], 16) >> 1
+
+
+def short_hash(*parts: str) -> str:
+    """The first 32 digits of `hash_of`."""
+    return hash_of(*parts)[:32]
+
+
+def hash_of(*parts: str) -> str:
+    """The SHA-256 over the length-delimited parts, in hexadecimal digits."""
+    pieces: list[bytes] = []
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        pieces += len(data).to_bytes(8, "big"), data
+    return hashlib.sha256(b"".join(pieces)).hexdigest()
+
+
+def is_cut_off(completion: Completion) -> bool:
+    """Whether the answer ended because it reached the cap on tokens."""
+    return (completion.finish_reason or "").lower() in CUT_OFF

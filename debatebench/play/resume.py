@@ -1,0 +1,160 @@
+"""What a journal says was done before: the frozen plan, every attempt at a call, and every outcome that is kept."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from debatebench.journal.journal import Event
+from debatebench.play.bans import Bans
+from debatebench.play.budget import Ledger, money, settle_rows
+from debatebench.providers.base import FailureKind
+
+__all__ = ["PastAttempt", "Resume"]
+
+_KIND = {
+    "unsent": FailureKind.UNSENT,
+    "retried": FailureKind.RETRY,
+    "ambiguous": FailureKind.AMBIGUOUS,
+    "empty": FailureKind.EMPTY,
+    "failed": FailureKind.FAILED,
+    "refused": FailureKind.REFUSED,
+    "oversize": FailureKind.OVERSIZE,
+    "stopped": FailureKind.STOP,
+}
+
+
+@dataclass(slots=True)
+class PastAttempt:
+    """An attempt that the journal knows. `response` is the place of its reply in the file, where one came."""
+
+    sent_at: datetime
+    response: tuple[int, int] | None = None
+    status: str | None = None
+    error: str = "the process ended before an answer was kept"
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the journal says what became of it."""
+        return self.status is not None
+
+    @property
+    def was_cut_short(self) -> bool:
+        """Whether the process died while it was in flight: it may have been billed, and nobody knows."""
+        return self.response is None and self.status is None
+
+    @property
+    def kind(self) -> FailureKind:
+        """Why it gave no answer; an attempt that was cut short is ambiguous."""
+        return _KIND.get(self.status or "ambiguous", FailureKind.AMBIGUOUS)
+
+
+@dataclass(slots=True)
+class Resume:
+    """The state of a run as its journal tells it. Feed it every event in order through `see`.
+
+    Of a debate that is complete nothing is kept but its id, because it is not played again.
+    """
+
+    header: dict[str, Any] | None = None
+    parts: list[dict[str, Any]] = field(default_factory=list)
+    """What was added to the plan after the run had begun, in order."""
+    bans: Bans = field(default_factory=Bans)
+    complete_debates: set[str] = field(default_factory=set)
+    reopened: set[str] = field(default_factory=set)
+    """Debates that were complete until a judge's answer was read again; `see_reopened` brings back their attempts."""
+    cut_short: int = 0
+    """How many attempts were in flight when a process died."""
+    ledger: Ledger = field(default_factory=Ledger)
+    """What the run has spent so far."""
+    _attempts: dict[str, dict[int, PastAttempt]] = field(default_factory=dict)
+    _calls_of: dict[str, list[str]] = field(default_factory=dict)
+    _kept: dict[str, int] = field(default_factory=dict)
+    _reopened_calls: set[str] = field(default_factory=set)
+
+    def see(self, event: Event) -> None:
+        """Take one event in."""
+        data = event.data
+        kind = data["type"]
+        if kind == "header":
+            self.header = data
+        elif kind == "part":
+            self.parts.append(data["part"])
+        elif kind == "ban":
+            self.bans.ban(data["model_id"], data["reason"])
+        elif kind == "ban_lifted":
+            self.bans.lift(data["model_id"])
+        elif kind == "intent":
+            self._see_intent(data)
+        elif kind == "response":
+            self._attempts[data["call_id"]][data["attempt"]].response = (event.offset, event.length)
+            self.cut_short -= 1
+        elif kind == "outcome":
+            self._see_outcome(data)
+
+    def _see_intent(self, data: dict[str, Any]) -> None:
+        call_id = data["call_id"]
+        if call_id not in self._attempts:
+            self._attempts[call_id] = {}
+            self._calls_of.setdefault(data["debate_id"], []).append(call_id)
+        self._attempts[call_id][data["attempt"]] = PastAttempt(datetime.fromisoformat(data["sent_at"]))
+        self.ledger.seen((call_id, data["attempt"]), money(data.get("possible_cost")))
+        self.cut_short += 1
+
+    def _see_outcome(self, data: dict[str, Any]) -> None:
+        settle_rows(self.ledger, data["records"].get("calls", ()))
+        for row in data["records"].get("calls", ()):
+            past = self._attempts[row["call_id"]][row["attempt"]]
+            self.cut_short -= past.was_cut_short
+            past.status, past.error = row["status"], row.get("error", "")
+        for row in data["records"].get("debates", ()):
+            debate_id = row["debate_id"]
+            is_complete = row.get("status", "complete") == "complete"
+            debaters = (row["pro_model_id"], row["con_model_id"])
+            if data.get("by") != "reparse":
+                self.bans.debate_ended(debaters, is_complete=is_complete, silent=data.get("silent"))
+            if not is_complete:
+                if debate_id in self.complete_debates:
+                    self.complete_debates.discard(debate_id)
+                    self.reopened.add(debate_id)
+                self._kept[debate_id] = _checksum(data["records"])
+                continue
+            self.complete_debates.add(debate_id)
+            self.reopened.discard(debate_id)
+            for call_id in self._calls_of.pop(debate_id, ()):
+                del self._attempts[call_id]
+
+    def see_reopened(self, event: Event) -> None:
+        """Take an event in once more: attempts of complete debates were forgotten, and some are needed after all."""
+        data = event.data
+        kind = data["type"]
+        if kind == "intent" and data["debate_id"] in self.reopened:
+            past = PastAttempt(datetime.fromisoformat(data["sent_at"]))
+            self._attempts.setdefault(data["call_id"], {})[data["attempt"]] = past
+            self._reopened_calls.add(data["call_id"])
+        elif kind == "response" and data["call_id"] in self._reopened_calls:
+            self._attempts[data["call_id"]][data["attempt"]].response = (event.offset, event.length)
+        elif kind == "outcome" and data.get("of") == "call":
+            for row in data["records"]["calls"]:
+                if row["call_id"] in self._reopened_calls:
+                    past = self._attempts[row["call_id"]][row["attempt"]]
+                    past.status, past.error = row["status"], row.get("error", "")
+
+    def attempts(self, call_id: str) -> dict[int, PastAttempt]:
+        """The attempts at a call that were made before, by number from 1."""
+        return self._attempts.get(call_id, {})
+
+    def has_ended(self, debate_id: str) -> bool:
+        """Whether the journal holds an outcome of a debate that is not complete."""
+        return debate_id in self._kept
+
+    def is_kept(self, debate_id: str, records: dict[str, Any]) -> bool:
+        """Whether the journal holds exactly this outcome of a debate already; a replay would write it again."""
+        return debate_id in self._kept and self._kept[debate_id] == _checksum(records)
+
+
+def _checksum(records: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(records, sort_keys=True).encode("ascii"))

@@ -1,0 +1,510 @@
+"""The runner: a frozen plan → debates → judges → journal.
+
+Playing is deterministic but for the answers, and every answer is in the journal before it is used. So a restart plays
+the same plan again, takes from the journal what is there, and asks only what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import shutil
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import uvloop
+
+from debatebench.journal.journal import JOURNAL_FORMAT, Journal, read_journal
+from debatebench.plan.prices import with_listed_prices, with_prices_of
+from debatebench.plan.schedule import Estimate, Plan, PlanPart, begun_plan, estimate, part_records, run_records
+from debatebench.play.budget import check_affordable
+from debatebench.play.calls import CallFailedError, DurableCalls, RetryPolicy, RunStoppedError
+from debatebench.play.debate import play_debate
+from debatebench.play.judges.panel import judge_debate, panel_reason
+from debatebench.play.pacing import Pacing
+from debatebench.play.progress import Progress
+from debatebench.play.resume import Resume
+from debatebench.providers import is_simulated, make_provider, provider_key
+from debatebench.providers.base import FailureKind
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, InterruptedRunError, UsageError
+from debatebench.shared.files import make_folder
+from debatebench.shared.records import Debate, Participant, Record, ScheduledDebate, Turn, Verdict
+
+if TYPE_CHECKING:
+    from debatebench.config.load import ModelConfig
+    from debatebench.play.calls import Step
+    from debatebench.providers.base import Provider
+
+__all__ = ["RunReport", "RunSettings", "play_run"]
+
+_LEAST_FREE_BYTES = 64 * 1024 * 1024
+# For everything that is no connection: journal, warehouse, libraries, terminal.
+_OTHER_FILES = 64
+# How many debates are begun per request that may be in flight.
+_DEBATES_PER_SLOT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How a plan is played, as opposed to what is planned; two sessions of one run may differ in these."""
+
+    concurrency: int = 32
+    retry_failed: bool = False
+    """Ask again what had failed for good; also lifts bans."""
+    empty_debates: int | None = None
+    """Ban a debater after so many debates in a row that ended because it gave no speech; None never does."""
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    max_cost: Decimal | None = None
+    """USD that the run may cost over all its sessions, in the worst case; None for no limit."""
+    grace_s: float = 120.0
+    """How long requests in flight are awaited after an interrupt."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """How a session of a run ended."""
+
+    run_tag: str
+    planned: int
+    complete: int
+    missing: tuple[tuple[str, str], ...]
+    """(debate_id, reason) of every planned debate that is not complete."""
+    ambiguous_calls: int
+    estimate: Estimate
+    """What the whole plan was expected to ask and cost."""
+    progress: Progress
+    banned: tuple[tuple[str, str], ...] = ()
+    """(model_id, reason) of every debater that is asked no more."""
+
+
+def play_run(
+    plan: Plan,
+    journal_path: Path,
+    settings: RunSettings,
+    *,
+    environ: Mapping[str, str],
+    now: Callable[[], datetime],
+    progress: Progress | None = None,
+    warn: Callable[[str], None] = lambda _: None,
+    part: PlanPart | None = None,
+) -> RunReport:
+    """Play `plan` to its end, or go on with what `journal_path` holds of it, and say how it ended.
+
+    `part` is added to a run that has begun, and belongs to its plan from then on.
+
+    Raises `UsageError` when the journal holds another plan, `BusyError` when another process plays the run,
+    `InterruptedRunError` after SIGINT or SIGTERM, `RunIncompleteError` at the limit on cost, `DebatebenchError` when a
+    provider refuses the key or the account. Prices that the plan lacks are read from the provider's catalogue, once,
+    when the run begins; what goes wrong there is told to `warn`.
+    """
+    progress = progress or Progress()
+    providers = _open_providers(plan if part is None else plan.with_part(part), environ)
+    _check_free_space(journal_path)
+    _allow_connections(settings.concurrency, providers)
+    # Of today's configuration: a plan that was begun before does not say what providers allow.
+    members = (*plan.debaters, *(part.debaters if part else ()), *plan.judges)
+    pacing = Pacing(settings.concurrency, members)
+    resume = Resume()
+    with Journal.open(journal_path, resume.see) as journal:
+        for event in read_journal(journal_path) if resume.reopened else ():
+            resume.see_reopened(event)
+        if resume.header is None:
+            plan = with_listed_prices(plan, environ, warn)
+            _check_limit(plan, settings)
+        elif part is not None:
+            newcomers = with_listed_prices(plan.with_members(part.debaters, ()), environ, warn).debaters
+            part = part.model_copy(update={"debaters": newcomers})
+            _check_limit(plan.with_members(newcomers, ()), settings)
+        plan = _begin(journal, resume, plan, part, now())
+        # It is as large as the plan, and nobody needs it again.
+        resume.header = None
+        _check_limit(plan, settings)
+        resume.ledger.limit = settings.max_cost
+        return uvloop.run(_Session(plan, journal, resume, providers, settings, pacing, now, progress).play())
+
+
+def _check_limit(plan: Plan, settings: RunSettings) -> None:
+    """Refuse a limit on cost that could not be kept, before a journal or a request comes of it."""
+    if settings.max_cost is not None:
+        check_affordable(plan)
+
+
+def _open_providers(plan: Plan, environ: Mapping[str, str]) -> dict[Any, Provider]:
+    """One provider for all members that can share it; a missing key or unknown provider stops before any call."""
+    providers: dict[Any, Provider] = {}
+    for member in (*plan.debaters, *plan.judges):
+        key = provider_key(member)
+        if key not in providers:
+            providers[key] = make_provider(member, environ)
+    return providers
+
+
+def _check_free_space(journal_path: Path) -> None:
+    """Refuse to buy answers that the disk cannot hold."""
+    try:
+        make_folder(journal_path.parent)
+        free = shutil.disk_usage(journal_path.parent).free
+    except OSError as error:
+        raise DebatebenchError(f"{journal_path.parent} cannot hold the journal: {error.strerror}.") from error
+    if free < _LEAST_FREE_BYTES:
+        raise DebatebenchError(
+            f"Only {free // 2**20} MiB are free for {journal_path}; "
+            f"make at least {_LEAST_FREE_BYTES // 2**20} MiB free first."
+        )
+
+
+def _allow_connections(concurrency: int, providers: Mapping[Any, Provider]) -> None:
+    """Let this process open as many files as requests may be in flight, or refuse before the first connection fails.
+
+    A connection stays open for a while after its request, and every provider has its own.
+    """
+    hosted = sum(not provider.is_simulated for provider in providers.values())
+    if not hosted:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    least, enough = concurrency + _OTHER_FILES, concurrency * hosted + _OTHER_FILES
+    most = enough if hard == resource.RLIM_INFINITY else hard
+    if most < least:
+        raise UsageError(
+            f"--concurrency {concurrency} needs {least} open files, and this process may have {most}: "
+            "lower it, or raise the limit (`ulimit -Hn`)."
+        )
+    if soft != resource.RLIM_INFINITY and soft < enough:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(enough, most), hard))
+
+
+def _begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, now: datetime) -> Plan:
+    """Write the header of a new run, or check that an old one is the same run; the plan that is to be played."""
+    if resume.header is None:
+        if part is not None:
+            raise UsageError(f"Run '{plan.run_tag}' has not begun, so nothing is added to it: leave --new-model out.")
+        records = _rows(run_records(plan, now, _simulated_among(*plan.debaters, *plan.judges)))
+        journal.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan.to_json(), "records": records})
+        return plan
+    try:
+        frozen = begun_plan(resume.header["plan"], resume.parts)
+    except ValueError as error:
+        raise DamagedDataError(
+            f"{journal.path} holds a plan that this version of debatebench does not understand; "
+            "use the version that wrote it, or a newer one."
+        ) from error
+    differences = frozen.differences(with_prices_of(plan, frozen))
+    if differences:
+        raise UsageError(
+            f"Run '{plan.run_tag}' was begun with other inputs: {'; '.join(differences)}. "
+            "Restore them to go on, or choose another --run-tag" + _way_to_add(frozen, plan) + "."
+        )
+    if part is None:
+        return frozen
+    rows = _rows(part_records(frozen, part, _simulated_among(*part.debaters)))
+    journal.append({"type": "part", "part": part.model_dump(mode="json"), "records": rows})
+    return frozen.with_part(part)
+
+
+def _way_to_add(frozen: Plan, plan: Plan) -> str:
+    """What more to say where the configuration has got a debater since the run began."""
+    known = {debater.id for debater in frozen.debaters}
+    newcomers = [debater.id for debater in plan.debaters if debater.id not in known]
+    return f"; `--new-model {newcomers[0]}` adds a debater to this one" if newcomers else ""
+
+
+def _simulated_among(*members: ModelConfig) -> set[str]:
+    """The names of their providers that make things up."""
+    return {member.provider for member in members if is_simulated(member.provider)}
+
+
+def _rows(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
+    """Records as events carry them, by table."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        rows.setdefault(record.table, []).append(_as_json(record))
+    return rows
+
+
+def _as_json(record: Record) -> dict[str, Any]:
+    return record.model_dump(mode="json", exclude_defaults=True)
+
+
+class _Session:
+    """One session of a run: from opening its journal to the last answer."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        journal: Journal,
+        resume: Resume,
+        providers: dict[Any, Provider],
+        settings: RunSettings,
+        pacing: Pacing,
+        now: Callable[[], datetime],
+        progress: Progress,
+    ) -> None:
+        self._plan = plan
+        self._journal = journal
+        self._resume = resume
+        self._providers = providers
+        self._settings = settings
+        self._progress = progress
+        self._complete = set(resume.complete_debates)
+        self._reasons: dict[str, str] = {}
+        self._bans = resume.bans
+        self._interrupted = False
+        self._calls = DurableCalls(
+            plan.run_tag,
+            journal,
+            resume,
+            self._provider_of,
+            pacing=pacing,
+            now=now,
+            progress=progress,
+            policy=settings.policy,
+            retry_failed=settings.retry_failed,
+            refusal=self._refusal,
+        )
+
+    def _provider_of(self, member: ModelConfig) -> Provider:
+        return self._providers[provider_key(member)]
+
+    async def play(self) -> RunReport:
+        """Play what is missing, then say how it ended."""
+        self._progress.ledger = self._resume.ledger
+        self._progress.calls_per_debate = len(self._plan.config.rounds) + self._plan.config.judges_per_debate
+        self._progress.debates_planned = len(self._plan.debates)
+        self._progress.debates_complete = len(self._complete)
+        if self._settings.retry_failed:
+            self._lift_bans()
+        self._ban_the_silent()
+        todo = (debate for debate in self._plan.debates if debate.debate_id not in self._complete)
+        with self._signals():
+            try:
+                await self._work(todo)
+            finally:
+                for provider in self._providers.values():
+                    await provider.aclose()
+        await self._journal.durable(self._journal.count)
+        self._progress.missing = tuple(self._missing())
+        if self._interrupted:
+            raise InterruptedRunError(
+                f"Run '{self._plan.run_tag}' was interrupted with {self._progress.debates_complete} of "
+                f"{len(self._plan.debates)} debates complete; start it again to go on."
+            )
+        if self._calls.stop_reason is not None:
+            raise self._calls.stop_error(
+                f"{self._calls.stop_reason} Nothing answered is lost; start the run again to go on."
+            )
+        return RunReport(
+            self._plan.run_tag,
+            len(self._plan.debates),
+            self._progress.debates_complete,
+            self._progress.missing,
+            self._resume.cut_short,
+            estimate(self._plan),
+            self._progress,
+            tuple(sorted(self._bans.reasons.items())),
+        )
+
+    def _missing(self) -> Iterator[tuple[str, str]]:
+        """Every planned debate that is not complete, and why; counted from the plan, so that none gets lost."""
+        for debate in self._plan.debates:
+            if debate.debate_id not in self._complete:
+                yield debate.debate_id, self._reasons.get(debate.debate_id, "It was not played to its end.")
+
+    async def _work(self, todo: Iterator[ScheduledDebate]) -> None:
+        """A few workers for each request that may be in flight, each taking one debate after the other.
+
+        While answers are made durable and chains come to their end, the others have requests enough. No debate is
+        begun, nor is there anything in memory for it, before a worker takes it. A worker that fails for a reason that
+        is nobody's answer (a full disk, a bug) stops the others; they finish the request they wait for, and the failure
+        is raised.
+        """
+        count = min(_DEBATES_PER_SLOT * self._settings.concurrency, len(self._plan.debates))
+        workers = [asyncio.create_task(self._take_debates(todo)) for _ in range(count)]
+        for worker in workers:
+            worker.add_done_callback(self._stop_after_failure)
+        for result in await asyncio.gather(*workers, return_exceptions=True):
+            if isinstance(result, BaseException) and not isinstance(result, RunStoppedError | asyncio.CancelledError):
+                raise result
+
+    def _stop_after_failure(self, worker: asyncio.Task[None]) -> None:
+        if not worker.cancelled() and (error := worker.exception()) is not None:
+            self._calls.stop(str(error))
+
+    async def _take_debates(self, todo: Iterator[ScheduledDebate]) -> None:
+        for debate in todo:
+            await self._play_one(debate)
+
+    async def _play_one(self, scheduled: ScheduledDebate) -> None:
+        """Play and judge one debate, and journal what became of it."""
+        if (ban := self._ban_of(scheduled)) is not None:
+            self._leave_out(scheduled, ban)
+            return
+        turns: list[Turn] = []
+        verdicts: list[Verdict] = []
+        status, reason, silent = "complete", None, None
+        try:
+            async for turn in play_debate(scheduled, self._plan, self._calls):
+                turns.append(turn)
+            verdicts = await judge_debate(scheduled, turns, self._plan, self._calls)
+        except CallFailedError as failure:
+            status = "void" if failure.kind is FailureKind.REFUSED else "incomplete"
+            reason = str(failure)
+            silent = _next_speaker(scheduled, self._plan, turns) if failure.kind is FailureKind.EMPTY else None
+        valid = sum(verdict.is_valid for verdict in verdicts)
+        if status == "complete" and valid < len(scheduled.panel):
+            status, reason = "incomplete", panel_reason(len(scheduled.panel), verdicts)
+        debate = _debate_record(self._plan.run_tag, scheduled, status, reason, turns, verdicts)
+        if status == "void":
+            debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
+        records = (*_participants(self._plan.run_tag, scheduled), *turns, *verdicts)
+        if self._keep(debate, *records, silent=silent):
+            debaters = (scheduled.pro_model_id, scheduled.con_model_id)
+            self._bans.debate_ended(debaters, is_complete=status == "complete", silent=silent)
+            self._ban_the_silent()
+        if status == "complete":
+            self._complete.add(scheduled.debate_id)
+        else:
+            self._reasons[scheduled.debate_id] = reason or status
+        self._progress.debate_ended(debate)
+
+    def _keep(self, debate: Debate, *others: Record, silent: str | None = None) -> bool:
+        """Journal what became of a debate, unless an earlier session did; whether this one did.
+
+        Its answers are durable, so it may wait.
+        """
+        rows = _rows((debate, *others))
+        if self._resume.is_kept(debate.debate_id, rows):
+            return False
+        outcome = {"type": "outcome", "of": "debate", "debate_id": debate.debate_id, "records": rows}
+        self._journal.append(outcome if silent is None else {**outcome, "silent": silent})
+        return True
+
+    def _refusal(self, step: Step, member: ModelConfig) -> str | None:
+        """Why a member is not asked: it was banned while the debate went on."""
+        return self._bans.reasons.get(member.id) if step.purpose == "turn" else None
+
+    def _ban_of(self, scheduled: ScheduledDebate) -> str | None:
+        """Why a debate cannot be played: one of its debaters is banned."""
+        reasons = self._bans.reasons
+        return reasons.get(scheduled.pro_model_id) or reasons.get(scheduled.con_model_id)
+
+    def _leave_out(self, scheduled: ScheduledDebate, reason: str) -> None:
+        """Journal that a debate is not played; what was said in it, if it was begun before, stays."""
+        debate = _debate_record(self._plan.run_tag, scheduled, "incomplete", reason, [], [])
+        if not self._resume.has_ended(scheduled.debate_id):
+            self._keep(debate, *_participants(self._plan.run_tag, scheduled))
+        self._reasons[scheduled.debate_id] = reason
+        self._progress.debate_ended(debate)
+
+    def _ban_the_silent(self) -> None:
+        """Journal a ban of every debater that has been silent too often in a row."""
+        limit = self._settings.empty_debates
+        for debater in self._bans.due(limit) if limit is not None else ():
+            reason = (
+                f"Debater '{debater}' is banned: {self._bans.silences[debater]} of its debates in a row ended because "
+                "it gave no speech; --retry-failed asks it again."
+            )
+            self._journal.append({"type": "ban", "model_id": debater, "reason": reason})
+            self._bans.ban(debater, reason)
+
+    def _lift_bans(self) -> None:
+        for debater in sorted(self._bans.reasons):
+            self._journal.append({"type": "ban_lifted", "model_id": debater})
+            self._bans.lift(debater)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """SIGINT and SIGTERM stop new calls; a second one, or the end of the grace time, ends the process at once."""
+        loop = asyncio.get_running_loop()
+
+        def interrupt() -> None:
+            if self._interrupted:
+                _leave_now()
+            self._interrupted = True
+            self._calls.stop("The run was interrupted.")
+            self._progress.run_stops()
+            loop.call_later(self._settings.grace_s, _leave_now)
+
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        # Whoever started this process in the background had a reason to have signals ignored.
+        handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+        try:
+            for number in handled:
+                loop.add_signal_handler(number, interrupt)
+        except (ValueError, RuntimeError):
+            # Not in the main thread (a notebook, a server): signals stay with whoever owns them.
+            yield
+            return
+        try:
+            yield
+        finally:
+            for number in handled:
+                loop.remove_signal_handler(number)
+                signal.signal(number, before[number])
+
+
+def _leave_now() -> None:
+    """End the process without another word: every event is in the file already, and what is in flight is listed."""
+    os._exit(InterruptedRunError.exit_code)
+
+
+def _next_speaker(scheduled: ScheduledDebate, plan: Plan, turns: list[Turn]) -> str:
+    """The debater whose speech would have come after `turns`."""
+    side = plan.config.rounds[len(turns)].role
+    return scheduled.pro_model_id if side == "pro" else scheduled.con_model_id
+
+
+def _participants(run_tag: str, scheduled: ScheduledDebate) -> tuple[Participant, Participant]:
+    return (
+        Participant(
+            run_tag=run_tag,
+            debate_id=scheduled.debate_id,
+            position="pro",
+            model_id=scheduled.pro_model_id,
+            side="pro",
+        ),
+        Participant(
+            run_tag=run_tag,
+            debate_id=scheduled.debate_id,
+            position="con",
+            model_id=scheduled.con_model_id,
+            side="con",
+        ),
+    )
+
+
+def _debate_record(
+    run_tag: str,
+    scheduled: ScheduledDebate,
+    status: Any,
+    reason: str | None,
+    turns: list[Turn],
+    verdicts: list[Verdict],
+) -> Debate:
+    """The row of `raw.debates`: everything in it follows from the plan and from journalled answers."""
+    said: list[Turn | Verdict] = [*turns, *verdicts]
+    times = [record.created_at for record in said if record.created_at is not None]
+    latencies = [verdict.latency_ms for verdict in verdicts if verdict.latency_ms is not None]
+    return Debate(
+        run_tag=run_tag,
+        debate_id=scheduled.debate_id,
+        source_position=scheduled.schedule_position,
+        schedule_position=scheduled.schedule_position,
+        topic_id=scheduled.topic_id,
+        pro_model_id=scheduled.pro_model_id,
+        con_model_id=scheduled.con_model_id,
+        repetition=scheduled.repetition,
+        debate_seed=scheduled.debate_seed,
+        status=status,
+        status_reason=reason,
+        created_at=max(times, default=None),
+        judges_expected=len(scheduled.panel),
+        judges_actual=sum(verdict.is_valid for verdict in verdicts),
+        panel_latency_ms=max(latencies, default=None),
+    )

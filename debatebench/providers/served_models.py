@@ -1,0 +1,168 @@
+"""What a provider says of the models that it serves: `GET {base URL}/models`, as OpenRouter and servers like it answer.
+
+Format: `{"data": [{"id", "name", "context_length", "pricing": {"prompt", "completion", …}}, …]}`, prices as text in USD
+per token. What somebody else publishes is read with care: an entry that cannot be understood has no price, and never a
+wrong one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from debatebench.config.types import Pricing
+from debatebench.providers.endpoints import PROFILES, completions_url, key_for, proxy_for, proxy_secrets
+from debatebench.providers.redaction import excerpt
+from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.records import clean_text
+
+if TYPE_CHECKING:
+    from debatebench.config.types import ModelConfig
+
+__all__ = ["ListedModel", "has_catalogue", "models_url", "parse_catalogue", "read_catalogue"]
+
+_LARGEST_BODY = 16 * 1024 * 1024
+_LONGEST_TEXT = 200
+_DEADLINE_S = 30.0
+# USD per token; the dearest models cost a thousandth of it.
+_DEAREST = Decimal(1)
+# A price for something that no debate asks for.
+_OF_NO_CONCERN = frozenset(
+    {
+        "audio",
+        "completion",
+        "discount",
+        "image",
+        "image_output",
+        "input_audio_cache",
+        "input_cache_read",
+        "input_cache_write",
+        "prompt",
+        "web_search",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model as its provider lists it. `pricing` is None where no per-token price follows from the entry."""
+
+    id: str
+    name: str | None = None
+    pricing: Pricing | None = None
+    context_length: int | None = None
+
+
+def has_catalogue(member: ModelConfig) -> bool:
+    """Whether the provider of `member` is known to publish prices."""
+    profile = PROFILES.get(member.provider)
+    return profile is not None and profile.lists_prices
+
+
+def models_url(member: ModelConfig) -> str:
+    """The address of the catalogue beside the one that `member` is asked at."""
+    head, _, query = completions_url(member).partition("?")
+    url = head.removesuffix("/chat/completions") + "/models"
+    return f"{url}?{query}" if query else url
+
+
+def read_catalogue(member: ModelConfig, environ: Mapping[str, str]) -> dict[str, ListedModel]:
+    """The models that the provider of `member` lists, by id. Asks the network, and costs nothing.
+
+    Raises `DebatebenchError` when no catalogue comes back, `UsageError` for a bad address or a missing key.
+    """
+    key = key_for(member, environ)
+    url = models_url(member)
+    proxy = proxy_for(member, url, environ)
+    keys = (*((key,) if key else ()), *proxy_secrets(proxy))
+    status, body, error = asyncio.run(_fetch(url, key, proxy))
+    if error is not None:
+        said = excerpt(f"{type(error).__name__}: {error}", keys)
+        raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({said}).")
+    if status != 200 or len(body) > _LARGEST_BODY:
+        told = "more than it should hold" if len(body) > _LARGEST_BODY else f"status {status}"
+        raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({told}).")
+    return parse_catalogue(body, keys)
+
+
+async def _fetch(url: str, key: str | None, proxy: str | None) -> tuple[int, bytes, Exception | None]:
+    """Status and body, or what went wrong; no exception leaves that could hold the request and its key."""
+    import httpx
+
+    headers = {"accept": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+    body = bytearray()
+    try:
+        async with (
+            asyncio.timeout(_DEADLINE_S),
+            httpx.AsyncClient(follow_redirects=False, trust_env=False, proxy=proxy, timeout=_DEADLINE_S) as client,
+            client.stream("GET", url, headers=headers) as response,
+        ):
+            async for chunk in response.aiter_bytes():
+                body += chunk
+                if len(body) > _LARGEST_BODY:
+                    break
+            return response.status_code, bytes(body), None
+    except (httpx.HTTPError, OSError) as error:
+        return 0, b"", error
+
+
+def parse_catalogue(body: bytes, keys: tuple[str, ...] = ()) -> dict[str, ListedModel]:
+    """The models of a catalogue's body, by id; entries that are none are left out.
+
+    Raises `DebatebenchError` when the body is no catalogue at all.
+    """
+    try:
+        data = json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        data = None
+    entries = data.get("data") if isinstance(data, dict) else data
+    if not isinstance(entries, list):
+        raise DebatebenchError("What came back is no catalogue of models (a list of entries with an `id`).")
+    listed = {}
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str) and entry["id"].strip():
+            model = _listed(entry, keys)
+            listed[model.id] = model
+    return listed
+
+
+def _listed(entry: dict[str, Any], keys: tuple[str, ...]) -> ListedModel:
+    name, length = entry.get("name"), entry.get("context_length")
+    return ListedModel(
+        id=clean_text(entry["id"])[:_LONGEST_TEXT],
+        name=excerpt(clean_text(name), keys) if isinstance(name, str) else None,
+        pricing=_pricing(entry.get("pricing")),
+        context_length=length if isinstance(length, int) and not isinstance(length, bool) and length > 0 else None,
+    )
+
+
+def _pricing(value: Any) -> Pricing | None:
+    """Prices per token; None where one is missing, absurd, or where something else is charged that no token tells.
+
+    OpenRouter writes -1 where the price depends on which model a router picks.
+    """
+    if not isinstance(value, dict):
+        return None
+    prompt, completion = _price(value.get("prompt")), _price(value.get("completion"))
+    if prompt is None or completion is None:
+        return None
+    others = {name: _price(price) for name, price in value.items() if name not in _OF_NO_CONCERN}
+    # Thinking is part of the completion, which is what its tokens are counted as.
+    thinking = others.pop("internal_reasoning", None)
+    if any(price != 0 for price in others.values()) or (thinking or 0) > completion:
+        return None
+    return Pricing(prompt=prompt, completion=completion)
+
+
+def _price(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        price = Decimal(str(value))
+    except InvalidOperation:
+        return None
+    return price if price.is_finite() and 0 <= price < _DEAREST else None

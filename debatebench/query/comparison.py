@@ -1,0 +1,179 @@
+"""Two runs, or two benchmark versions, side by side: what `marts.*_comparison` says of the pair, in one piece.
+
+Every number comes from those SQL models, so that anybody can ask for the same ones. Nothing is computed here but the
+choice of the two subjects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from debatebench.query.one_debate import check_marts
+from debatebench.query.safe_query import run_query
+from debatebench.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Comparison", "Kind", "Subject", "compare", "find_subject"]
+
+Kind = Literal["run", "version"]
+Row = Mapping[str, Any]
+
+_IS_BUILT = """
+select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'comparability_verdicts'
+"""
+_SUBJECTS = """
+select kind, subject, list_sort(list(run_tag)) as run_tags
+from intermediate.int_comparison_members
+group by kind, subject
+order by kind, subject
+"""
+_THIS_PAIR = """
+    baseline_kind = $baseline_kind and baseline = $baseline
+    and candidate_kind = $candidate_kind and candidate = $candidate
+"""
+_PAIR_COLUMNS = "baseline_kind, baseline, candidate_kind, candidate"
+_VERDICT = f"select * exclude ({_PAIR_COLUMNS}) from marts.comparability_verdicts where {_THIS_PAIR}"
+_ITEMS = (
+    f"select * exclude ({_PAIR_COLUMNS}, position) from marts.run_comparability where {_THIS_PAIR} order by position"
+)
+_DEBATERS = f"""
+select * exclude ({_PAIR_COLUMNS})
+from marts.debater_comparison
+where {_THIS_PAIR}
+order by
+    model_id,
+    list_position(['rating', 'rank', 'win_rate', 'mean_score', 'dimension_score', 'cost_usd'], measure),
+    dimension
+"""
+_JUDGES = f"""
+select * exclude ({_PAIR_COLUMNS})
+from marts.judge_comparison
+where {_THIS_PAIR}
+order by judge_id, list_position(['agreement', 'pro_lean', 'leniency'], measure)
+"""
+_PANELS = f"select * exclude ({_PAIR_COLUMNS}) from marts.panel_comparison where {_THIS_PAIR} order by measure"
+_DEBATES = f"""
+select
+    count(*) as matched,
+    count(is_flipped) as decided,
+    count(case when is_flipped then 1 end) as flipped,
+    cast(count(case when is_flipped then 1 end) as double) / nullif(count(is_flipped), 0) as flip_rate
+from marts.debate_comparison
+where {_THIS_PAIR}
+"""
+_FLIPPED = f"""
+select * exclude ({_PAIR_COLUMNS}, motion, is_flipped)
+from marts.debate_comparison
+where {_THIS_PAIR} and is_flipped
+order by topic_id, pro_model_id, con_model_id, repetition, baseline_run_tag, candidate_run_tag
+"""
+# One build derives the numbers of all runs: this is what it takes the unsuffixed names for.
+_SQL_MODELS = """
+select schema_name || '.' || view_name as name, regexp_extract(sql, '(\\w+\\.\\w+_v[0-9]+);?$', 1) as version
+from duckdb_views()
+where schema_name = 'marts' and view_name in ('judge_verdicts', 'panel_winners')
+order by name
+"""
+_UNFINISHED = """
+select run_tag, count_complete, count_planned
+from marts.runs
+where list_contains($run_tags, run_tag) and count_complete < count_planned
+order by run_tag
+"""
+_TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is compared: a run, or all runs of a benchmark version together."""
+
+    kind: Kind
+    name: str
+    run_tags: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{'run' if self.kind == 'run' else 'benchmark version'} '{self.name}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A pair of subjects: rows of the SQL models about it, as they are, without the columns that name the pair.
+
+    `verdict` is the row of `marts.comparability_verdicts`, `items` are those of `marts.run_comparability`, `debaters`,
+    `judges` and `panels` of the models of these names, `flipped` of `marts.debate_comparison`, whose counts are
+    `debates`. `sql_models` says by which version of the rules for winners all numbers were derived. `unfinished` are
+    runs with debates that are planned and not complete.
+    """
+
+    baseline: Subject
+    candidate: Subject
+    verdict: Row
+    items: Sequence[Row]
+    debaters: Sequence[Row]
+    judges: Sequence[Row]
+    panels: Sequence[Row]
+    debates: Row
+    flipped: Sequence[Row]
+    sql_models: Mapping[str, str]
+    unfinished: Sequence[Row]
+
+
+def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
+    """The run or benchmark version that `name` means; `run:NAME` and `version:NAME` say which.
+
+    Raises `UsageError` when there is none, or a run and a version of that name.
+    """
+    check_marts(con)
+    if not _rows(con, _IS_BUILT):
+        raise UsageError("The warehouse was built without comparisons: `debatebench build` adds them.")
+    known = [Subject(cast(Kind, row[0]), row[1], tuple(row[2])) for row in _rows(con, _SUBJECTS)]
+    found = [subject for subject in known if subject.name == name]
+    kind, colon, rest = name.partition(":")
+    if not found and colon:
+        found = [subject for subject in known if subject.kind == kind and subject.name == rest]
+    if len(found) > 1:
+        raise UsageError(f"'{name}' is a run and a benchmark version: write run:{name} or version:{name}.")
+    if not found:
+        runs, versions = (", ".join(s.name for s in known if s.kind == kind) or "none" for kind in ("run", "version"))
+        raise UsageError(f"No run or benchmark version '{name}'. Runs: {runs}. Benchmark versions: {versions}.")
+    return found[0]
+
+
+def compare(con: duckdb.DuckDBPyConnection, baseline: Subject, candidate: Subject) -> Comparison:
+    """Everything that the warehouse says about the pair. Raises `UsageError` when they have a run in common."""
+    if shared := sorted(set(baseline.run_tags) & set(candidate.run_tags)):
+        raise UsageError(f"Run '{shared[0]}' is on both sides: compare two runs, or two versions, that share none.")
+    pair = {
+        "baseline_kind": baseline.kind,
+        "baseline": baseline.name,
+        "candidate_kind": candidate.kind,
+        "candidate": candidate.name,
+    }
+    (verdict,) = _records(con, _VERDICT, pair)
+    (debates,) = _records(con, _DEBATES, pair)
+    return Comparison(
+        baseline=baseline,
+        candidate=candidate,
+        verdict=verdict,
+        items=_records(con, _ITEMS, pair),
+        debaters=_records(con, _DEBATERS, pair),
+        judges=_records(con, _JUDGES, pair),
+        panels=_records(con, _PANELS, pair),
+        debates=debates,
+        flipped=_records(con, _FLIPPED, pair),
+        sql_models=dict(_rows(con, _SQL_MODELS)),
+        unfinished=_records(con, _UNFINISHED, {"run_tags": [*baseline.run_tags, *candidate.run_tags]}),
+    )
+
+
+def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    return run_query(con, sql, limit=None, timeout_s=_TIMEOUT_S).rows
+
+
+def _records(con: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any]) -> list[Row]:
+    result = run_query(con, sql, params, limit=None, timeout_s=_TIMEOUT_S)
+    return [dict(zip(result.columns, row, strict=True)) for row in result.rows]

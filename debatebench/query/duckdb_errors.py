@@ -1,0 +1,98 @@
+"""What DuckDB raises, in one sentence of ours: without its drawing, its stack and its advice to install things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.result_formats import visible
+
+__all__ = ["opening_error", "sql_errors"]
+
+_LONGEST_MESSAGE = 500
+_MOST_CANDIDATES = 3
+_IMPOSSIBLE_ADVICE = re.compile(r' Use "SET .*')
+_HINT = re.compile(r"^(Did you mean|Candidate)")
+_LINE = re.compile(r"^LINE (\d+): (.*)$")
+_KIND = re.compile(r"^([A-Z]\w*(?: \w+)* Error|INTERRUPT Error): ")
+_IN_FUNCTION = re.compile(r"Python exception occurred while executing the UDF: \w+: ")
+_TOO_LARGE = "The query needs more memory than it may use: ask for fewer rows at once."
+
+
+@contextmanager
+def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
+    """Turn what DuckDB raises inside the block into one sentence of ours."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        raise DebatebenchError(f"The query took longer than {timeout_s or 0:g} seconds and was stopped.") from error
+    except UnicodeEncodeError as error:
+        raise UsageError("The query, or a value for it, holds bytes that are no text.") from error
+    except MemoryError as error:
+        # The frames of the traceback hold the rows.
+        error.__traceback__ = None
+        raise DebatebenchError(_TOO_LARGE) from None
+    except duckdb.Error as error:
+        raise _sql_error(error) from error
+
+
+def opening_error(database: Path, error: Exception) -> DebatebenchError:
+    """Why the file could not be opened, in one sentence."""
+    text = str(error)
+    if "different configuration" in text:
+        return BusyError(f"This process has {database} open in another way: close it there, then ask again.")
+    if "Could not set lock" in text:
+        holder = re.search(r"\(PID (\d+)\)", text)
+        by = f"process {holder[1]}" if holder else "another process"
+        return BusyError(f"{by.capitalize()} has {database} open for writing: close it there, then ask again.")
+    if "not a valid DuckDB" in text or "Corrupt" in text or "checksum" in text or "version number" in text:
+        return DamagedDataError(
+            f"{database} is not a DuckDB file that can be read ({_first_lines(text)}): "
+            "`debatebench build --from-journals` makes it anew."
+        )
+    return DebatebenchError(f"{database} cannot be opened: {_first_lines(text)}.")
+
+
+def _sql_error(error: Exception) -> DebatebenchError:
+    """Why DuckDB refused, or could not go on."""
+    import duckdb
+
+    text = str(error)
+    if isinstance(error, duckdb.OutOfMemoryException) or "Allocation failure" in text:
+        return DebatebenchError(_TOO_LARGE)
+    if "Corrupt database" in text or "checksum" in text:
+        return DamagedDataError(
+            f"The warehouse is damaged ({_first_lines(text)}): `debatebench build --from-journals` makes it anew."
+        )
+    if "has been disabled by configuration" in text or "configuration has been locked" in text:
+        return DebatebenchError(
+            f"A query may read the warehouse and nothing else, and may change no setting ({_first_lines(text)})."
+        )
+    if "read-only" in text:
+        return DebatebenchError("A query may change nothing: the warehouse is open for reading only.")
+    return DebatebenchError(f"SQL: {_first_lines(text)}{_place(text)}")
+
+
+def _first_lines(text: str) -> str:
+    """The message proper and the hints at close matches, on one line."""
+    lines = [line.strip() for line in text.splitlines()]
+    until = next((n for n, line in enumerate(lines) if not line or _LINE.match(line)), len(lines))
+    kept = [_IN_FUNCTION.sub("", _KIND.sub("", lines[0]))] if lines else []
+    for n, line in enumerate(lines[1:until], 1):
+        if line == "Candidate functions:":
+            kept.append(f"{line} {', '.join(lines[n + 1 : until][:_MOST_CANDIDATES])}")
+        elif _HINT.match(line):
+            kept.append(line)
+    message = visible(_IMPOSSIBLE_ADVICE.sub("", " ".join(kept)))
+    return (message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…").removesuffix(".")
+
+
+def _place(text: str) -> str:
+    """Where in the query it is, when DuckDB says so."""
+    found = next((match for line in text.splitlines() if (match := _LINE.match(line.strip()))), None)
+    return f" (line {found[1]}: {visible(found[2].strip()[:100])})" if found else "."

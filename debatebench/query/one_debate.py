@@ -1,0 +1,134 @@
+"""One debate, whole: looked up in the warehouse and written out for a person or a program."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["check_marts", "find_debate", "render_debate"]
+
+_DEBATES = """
+select
+    d.run_tag, d.debate_id, d.topic_id, d.motion, d.category, d.format, d.pro_model_id, d.con_model_id, d.status,
+    d.status_reason, d.winner, d.count_pro, d.count_con, d.count_tie, d.mean_pro, d.mean_con, d.total_tokens,
+    d.cost_usd, t.info_slide
+from marts.debates as d
+left join staging.stg_topics as t on t.run_tag = d.run_tag and t.topic_id = d.topic_id
+where starts_with(d.debate_id, $debate_id) and ($run_tag is null or d.run_tag = $run_tag)
+order by d.run_tag, d.debate_id
+"""
+
+_TURNS = """
+select turn_index, position, side, model_id, stage, content, prompt_tokens, completion_tokens, cost_usd, finish_reason
+from staging.stg_turns
+where run_tag = $run_tag and debate_id = $debate_id
+order by turn_index
+"""
+
+_VERDICTS = """
+select
+    v.judge_id, v.is_valid, v.invalid_reason, v.declared_winner, j.winner, v.scores, v.asks, v.replaces_judge_id,
+    v.is_repaired, v.is_injection_suspected
+from staging.stg_verdicts as v
+left join marts.judge_verdicts as j
+    on j.run_tag = v.run_tag and j.debate_id = v.debate_id and j.judge_id = v.judge_id
+where v.run_tag = $run_tag and v.debate_id = $debate_id
+order by v.panel_position, v.judge_id
+"""
+
+_MOST_NAMED = 5
+
+
+def check_marts(con: duckdb.DuckDBPyConnection) -> None:
+    """Raise `UsageError` when the SQL models were never built."""
+    if not con.execute("select 1 from duckdb_schemas() where schema_name = 'marts'").fetchall():
+        raise UsageError("The SQL models are not built yet: `debatebench build` builds them.")
+
+
+def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str, Any]:
+    """The debate whose id is, or uniquely begins with, `debate_id`: its row of `marts.debates`, `turns` and `verdicts`.
+
+    Raises `UsageError` when there is none or more than one.
+    """
+    from debatebench.query.safe_query import open_for_query, run_query
+
+    with closing(open_for_query(database)) as con:
+        check_marts(con)
+        found = run_query(con, _DEBATES, {"debate_id": debate_id, "run_tag": run_tag}, limit=None)
+        rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+        rows = [row for row in rows if row["debate_id"] == debate_id] or rows
+        if not rows:
+            where = f" in run '{run_tag}'" if run_tag else ""
+            raise UsageError(f"No debate '{debate_id}'{where}; `debatebench query \"from marts.debates\"` lists them.")
+        if len(rows) > 1:
+            named = ", ".join(f"{row['debate_id']} of '{row['run_tag']}'" for row in rows[:_MOST_NAMED])
+            raise UsageError(f"'{debate_id}' fits {len(rows)} debates ({named}): give more of the id, or --run-tag.")
+        (debate,) = rows
+        key = {"run_tag": debate["run_tag"], "debate_id": debate["debate_id"]}
+        for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS)):
+            part = run_query(con, sql, key, limit=None)
+            debate[name] = [dict(zip(part.columns, row, strict=True)) for row in part.rows]
+    return debate
+
+
+def render_debate(debate: dict[str, Any], output: str) -> str:
+    """The debate as text for a person (`table`), as JSON, or its speeches as CSV or Markdown."""
+    from debatebench.shared.result_formats import json_text, render
+
+    if output == "json":
+        return json_text(debate, indent=2) + "\n"
+    if output != "table":
+        turns = debate["turns"]
+        return render(list(turns[0]) if turns else ["turn_index"], [list(turn.values()) for turn in turns], output)
+    return "\n".join([*_heading(debate), *_speeches(debate["turns"]), *_verdicts(debate["verdicts"])]) + "\n"
+
+
+def _heading(debate: dict[str, Any]) -> list[str]:
+    from debatebench.shared.result_formats import visible
+
+    lines = [
+        f"{visible(debate['motion'])}",
+        "",
+        f"debate    {visible(debate['debate_id'])} of run '{debate['run_tag']}'",
+        f"topic     {visible(debate['topic_id'])} ({visible(debate['category'] or 'no category')})",
+        f"pro       {visible(debate['pro_model_id'] or '–')}",
+        f"con       {visible(debate['con_model_id'] or '–')}",
+        f"status    {debate['status']}" + (f": {visible(debate['status_reason'])}" if debate["status_reason"] else ""),
+        f"winner    {debate['winner']}, with {debate['count_pro']} pro, {debate['count_con']} con, "
+        f"{debate['count_tie']} tie",
+    ]
+    if debate["info_slide"]:
+        lines += ["", f"Info slide: {visible(debate['info_slide'], keep_lines=True)}"]
+    return lines
+
+
+def _speeches(turns: list[dict[str, Any]]) -> list[str]:
+    from debatebench.shared.result_formats import visible
+
+    lines = []
+    for turn in turns:
+        speaker = f"{turn['position'].upper()} {visible(turn['stage'] or '')}".strip()
+        lines += ["", f"── {speaker}: {visible(turn['model_id'])}", "", visible(turn["content"], keep_lines=True)]
+    return lines
+
+
+def _verdicts(verdicts: list[dict[str, Any]]) -> list[str]:
+    from debatebench.shared.result_formats import render, visible
+
+    if not verdicts:
+        return ["", "No verdicts."]
+    dimensions = list(dict.fromkeys(score["dimension"] for v in verdicts for score in v["scores"] or ()))
+    rows = []
+    for verdict in verdicts:
+        scores = {s["dimension"]: f"{s['pro'].normalize():f}–{s['con'].normalize():f}" for s in verdict["scores"] or ()}
+        seat = f"for {verdict['replaces_judge_id']}" if verdict["replaces_judge_id"] else ""
+        remark = visible(verdict["invalid_reason"] or seat)
+        rows.append([verdict["judge_id"], verdict["winner"] or "invalid", *map(scores.get, dimensions), remark])
+    columns = ["judge", "winner", *(f"{name} (pro–con)" for name in dimensions), "remark"]
+    return ["", "── verdicts", "", render(columns, rows, "table").rstrip("\n")]

@@ -1,0 +1,131 @@
+"""A query's result as a Parquet file, with the types that the query has.
+
+The connection of a query can write no file. So its rows go, as Arrow batches, into a second connection that is in
+memory, sees nothing but them, and writes the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.query.duckdb_errors import sql_errors
+from debatebench.query.safe_query import check_limits, one_select, open_for_reading, within
+from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.result_formats import unique_names
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["write_parquet"]
+
+# Parquet has no such type, or one of less precision; as text their values stay what they are.
+_AS_TEXT = {"bit", "bignum", "enum", "interval", "time with time zone", "union"}
+# Parquet would make floating-point numbers of them. A value of more than 38 digits is an error.
+_AS_DECIMAL = {"hugeint", "uhugeint"}
+
+
+def write_parquet(
+    database: Path | duckdb.DuckDBPyConnection,
+    sql: str,
+    params: Mapping[str, Any] | None,
+    path: Path,
+    *,
+    limit: int | None = None,
+    timeout_s: float | None = 60.0,
+) -> int:
+    """Write the rows of one SELECT (at most `limit`) to `path`, whole or not at all, and return how many they are.
+
+    The rules and errors are those of `run_query`; the result has to fit into the memory that the query may use. Types
+    are kept (decimals, times, lists, structs, JSON, UUID), except that HUGEINT becomes DECIMAL(38,0), and BIT, BIGNUM,
+    ENUM, INTERVAL, TIME WITH TIME ZONE and UNION become text. `DebatebenchError` also when the file cannot be written.
+    """
+    if isinstance(database, Path):
+        with open_for_reading(database) as con:
+            return write_parquet(con, sql, params, path, limit=limit, timeout_s=timeout_s)
+    check_limits(limit, timeout_s)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a file.")
+    with sql_errors(timeout_s):
+        statement, values = one_select(database, sql, params or {})
+        # DuckDB 2.0 can hang when writing is interrupted, or when what it writes fails: so that all comes first.
+        rows, in_file = within(timeout_s, lambda _: _run(database, statement, values, limit), database)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Beside the file that it becomes, so that it can be renamed.
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".debatebench-") as folder:
+            part = Path(folder).absolute() / "rows.parquet"
+            count = _write(rows, in_file, part)
+            os.replace(part, path)
+    except OSError as error:
+        raise DebatebenchError(f"{path} cannot be written: {error.strerror}.") from error
+    return count
+
+
+def _run(
+    con: duckdb.DuckDBPyConnection, statement: duckdb.Statement, values: dict[str, Any] | None, limit: int | None
+) -> tuple[duckdb.DuckDBPyRelation, list[str]]:
+    """Run the statement once and keep its rows, as Arrow can carry them; and the types that they have in the file."""
+    relation = con.sql(statement, params=values)
+    names, types = unique_names(relation.columns), [str(type_) for type_ in relation.types]
+    carried = [_type_name(type_, is_in_file=False) for type_ in relation.types]
+    in_file = [_type_name(type_, is_in_file=True) for type_ in relation.types]
+    if (names, carried) != (relation.columns, types):
+        body = statement.query.rstrip().rstrip(";")
+        relation = con.sql(f"select {_columns(names, types, carried)} from (\n{body}\n)", params=values)
+    if limit is not None:
+        relation = relation.limit(limit)
+    return relation.materialize(), in_file
+
+
+def _write(rows: duckdb.DuckDBPyRelation, in_file: list[str], path: Path) -> int:
+    """Write the rows to the file, and return their number. Raises `OSError` when that is not possible."""
+    import duckdb
+
+    columns = _columns(rows.columns, [str(type_) for type_ in rows.types], in_file)
+    with duckdb.connect(config={"temp_directory": "", "python_enable_replacements": False}) as writer:
+        writer.register("rows", rows.__arrow_c_stream__())
+        to = quoted_text(str(path))
+        try:
+            written = writer.execute(f"copy (select {columns} from rows) to {to} (format parquet, compression zstd)")
+            count = int(written.fetchall()[0][0])
+        except duckdb.IOException as error:
+            number = re.search(r'"errno":"(\d+)"', str(error))
+            reason = os.strerror(int(number[1])) if number else str(error).splitlines()[0]
+            raise OSError(0, reason) from error
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+    return count
+
+
+def _columns(names: list[str], types: list[str], wanted: list[str]) -> str:
+    """A select list that casts the columns to the types that are wanted."""
+    items = []
+    for number, (name, have, want) in enumerate(zip(names, types, wanted, strict=True), 1):
+        items.append(f"{f'#{number}' if have == want else f'cast(#{number} as {want})'} as {_quoted(name)}")
+    return ", ".join(items)
+
+
+def _type_name(type_: Any, *, is_in_file: bool) -> str:
+    """SQL for the type that a column has in the file, or on the way there: Arrow carries JSON and UUID as text."""
+    kind = type_.id
+    if kind in _AS_DECIMAL:
+        return "DECIMAL(38,0)"
+    if kind in _AS_TEXT or (not is_in_file and (kind == "uuid" or str(type_) == "JSON")):
+        return "VARCHAR"
+    if kind not in ("list", "array", "map", "struct"):
+        return str(type_)
+    size = dict(type_.children)["size"] if kind == "array" else ""
+    inner = [(name, _type_name(part, is_in_file=is_in_file)) for name, part in type_.children if part is not size]
+    if kind == "struct":
+        return f"STRUCT({', '.join(f'{_quoted(name)} {part}' for name, part in inner)})"
+    return f"MAP({inner[0][1]}, {inner[1][1]})" if kind == "map" else f"{inner[0][1]}[{size}]"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

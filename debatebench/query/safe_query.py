@@ -1,0 +1,341 @@
+"""Safe queries: one SELECT that may read the warehouse and nothing else.
+
+A read-only connection alone still reads any file and copies to any file, so the connection is also cut off from every
+file system and its settings are locked. See `open_for_query` for the order, which matters.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from debatebench.query.duckdb_errors import opening_error, sql_errors
+from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = [
+    "ASKING_FOR",
+    "QueryResult",
+    "check_limits",
+    "closing_unless_stuck",
+    "one_select",
+    "open_for_query",
+    "open_for_reading",
+    "parse_params",
+    "run_query",
+    "within",
+]
+
+T = TypeVar("T")
+
+ASKING_FOR = "--param {name}=VALUE"
+
+_ROWS_AT_ONCE = 2_000
+# What rows may take in Python. DuckDB does not count it, and a process that runs out of memory has no last word.
+_MOST_BYTES = 3 * 2**29
+_INTERRUPT_EVERY_S = 0.05
+_STOPPED_WITHIN_S = 5.0
+_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][+-]?[0-9]+)?")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WRONG_SELECT = (
+    "A query is exactly one SELECT statement (FROM, WITH, VALUES, DESCRIBE, SHOW and SUMMARIZE count as one); "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The rows of a query. `types` are DuckDB's names; `truncated` says that the row cap cut the result."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    truncated: bool
+
+
+def open_for_query(
+    database: Path, *, memory_limit: str = "2GB", threads: int | None = None
+) -> duckdb.DuckDBPyConnection:
+    """Open the warehouse so that no SQL can read or change anything but it, and not change it either.
+
+    `memory_limit` is DuckDB's notation. Raises `UsageError` when there is no warehouse, `BusyError` when a program has
+    it open for writing, `DamagedDataError` when the file is not a DuckDB database. The caller closes the connection.
+    """
+    import duckdb
+
+    if not database.is_file():
+        raise UsageError(f"There is no warehouse at {database}: `debatebench run` or `debatebench build` makes one.")
+    config: dict[str, Any] = {
+        "temp_directory": "",
+        "memory_limit": memory_limit,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "allow_persistent_secrets": False,
+        "python_enable_replacements": False,
+    }
+    if threads is not None:
+        config["threads"] = threads
+    try:
+        con = duckdb.connect(str(database), read_only=True, config=config)
+    except duckdb.Error as error:
+        raise opening_error(database, error) from error
+    try:
+        # Connections of one process share the settings of the file: the second finds them locked already.
+        if not con.execute("select current_setting('lock_configuration')").fetchall()[0][0]:
+            con.execute("set TimeZone = 'UTC'")
+            con.execute("set enable_external_access = false")
+            con.execute("set disabled_filesystems = 'LocalFileSystem'")
+            con.execute("set lock_configuration = true")
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+@contextmanager
+def open_for_reading(
+    database: Path, *, memory_limit: str = "2GB", threads: int | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection of `open_for_query` that is closed at the end of the block."""
+    with closing_unless_stuck(open_for_query(database, memory_limit=memory_limit, threads=threads)) as con:
+        yield con
+
+
+@contextmanager
+def closing_unless_stuck(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Close `con` at the end of the block, unless a query goes on in it: it would refuse."""
+    try:
+        yield con
+    except StuckQueryError:
+        raise
+    except BaseException:
+        con.close()
+        raise
+    con.close()
+
+
+def parse_params(arguments: Iterable[str]) -> dict[str, Any]:
+    """`name=value` texts → values for `$name`, each an int, else a float, else text.
+
+    A value in single quotes is always text: `tag='2024'`. Raises `UsageError` for anything without a name.
+    """
+    params: dict[str, Any] = {}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals or not _NAME.fullmatch(name):
+            raise UsageError(f"--param wants name=value, where the query says $name, not '{argument}'.")
+        if name in params:
+            raise UsageError(f"--param {name} is given twice.")
+        params[name] = _typed(value)
+    return params
+
+
+def _typed(value: str) -> int | float | str:
+    """Only plain decimal notation is a number, so that `nan`, `1_000` and `007` stay text."""
+    if len(value) >= 2 and value[0] == value[-1] == "'":
+        return value[1:-1]
+    if _INTEGER.fullmatch(value):
+        return int(value) if len(value) < 39 else value
+    if _FLOAT.fullmatch(value):
+        return float(value)
+    return value
+
+
+def run_query(
+    database: Path | duckdb.DuckDBPyConnection,
+    sql: str,
+    params: Mapping[str, Any] | None = None,
+    *,
+    limit: int | None = 1000,
+    timeout_s: float | None = 60.0,
+    asking_for: str = ASKING_FOR,
+) -> QueryResult:
+    """Run one SELECT on the warehouse, or on a connection of `open_for_query`, and return at most `limit` rows.
+
+    `params` are the values of `$name`; `asking_for` says how to give one, in the message about one that is missing.
+    Raises `UsageError` for anything but one SELECT and for parameters that do not fit, `DebatebenchError` for whatever
+    DuckDB refuses, for a query that takes longer than `timeout_s` seconds, and for rows of more than 1.5 GB. Values
+    come back as Python's, except times with a time zone, which come back as text in UTC.
+    """
+    if isinstance(database, Path):
+        with open_for_reading(database) as con:
+            return run_query(con, sql, params, limit=limit, timeout_s=timeout_s, asking_for=asking_for)
+    check_limits(limit, timeout_s)
+    with sql_errors(timeout_s):
+        statement, values = one_select(database, sql, params or {}, asking_for=asking_for)
+        return within(timeout_s, lambda late: _answer(database, statement, values, limit, late), database)
+
+
+def check_limits(limit: int | None, timeout_s: float | None) -> None:
+    """Refuse a row cap below 0 and a time that nobody can wait with `UsageError`."""
+    if limit is not None and limit < 0:
+        raise UsageError(f"A limit of {limit} rows is not possible: give 0 or more.")
+    if timeout_s is not None and not 0 < timeout_s <= threading.TIMEOUT_MAX:
+        raise UsageError(f"A timeout of {timeout_s:g} seconds is not possible: give more than 0.")
+
+
+def within(timeout_s: float | None, work: Callable[[threading.Event], T], *connections: duckdb.DuckDBPyConnection) -> T:
+    """Do `work` in a thread, and interrupt `connections` when the time is over or the user presses Ctrl-C.
+
+    DuckDB itself looks at signals only now and then. One interruption is not enough either: it is lost when it falls
+    between planning and running, or between two fetches, where `late` tells. A single function call cannot be
+    interrupted at all: `StuckQueryError` then, and the connections are not to be used or closed any more.
+    """
+    outcome: list[T | BaseException] = []
+    late, done = threading.Event(), threading.Event()
+
+    def run() -> None:
+        try:
+            outcome.append(work(late))
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=run, name="query", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise DebatebenchError(f"The query cannot be started: {error}.") from error
+    try:
+        done.wait(timeout_s)
+    finally:
+        late.set()
+        _interrupt_until(done, connections)
+    result = outcome.pop()
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
+def _interrupt_until(done: threading.Event, connections: Iterable[duckdb.DuckDBPyConnection]) -> None:
+    """Interrupt the connections until the work is done, for a while."""
+    deadline = time.monotonic() + _STOPPED_WITHIN_S
+    while not done.is_set():
+        if time.monotonic() > deadline:
+            raise StuckQueryError("The query was told to stop, but is in a step that cannot be interrupted.")
+        for con in connections:
+            con.interrupt()
+        # It is being stopped already.
+        with suppress(KeyboardInterrupt):
+            done.wait(_INTERRUPT_EVERY_S)
+
+
+def one_select(
+    con: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any], *, asking_for: str = ASKING_FOR
+) -> tuple[duckdb.Statement, dict[str, Any] | None]:
+    """The query as DuckDB's own parser reads it, and the values that it asks for; functions that it names are ready.
+
+    `asking_for` is how a caller gives a value, for the message when one is missing.
+
+    Anything but one SELECT, and parameters that do not fit, are refused with `UsageError`; for what DuckDB raises
+    there is `sql_errors`.
+    """
+    statement = _only_statement(con, sql)
+    values = _values_for(statement, params, asking_for)
+    _make_callable(con, sql)
+    return statement, values
+
+
+def _make_callable(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Register the Python functions that the text mentions; they compute, and reach nothing outside."""
+    if "(" not in sql:
+        return
+    from debatebench.stats import sql as udfs
+
+    if names := udfs.named_in(sql):
+        # Of its own, because a result that is half read on the other would be lost. (That one sees a function only once
+        # the result is read: until then it is in a transaction that began before the function was there.)
+        with closing(con.cursor()) as own:
+            udfs.register(own, names)
+
+
+def _only_statement(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    import duckdb
+
+    sql.encode()
+    statements = con.extract_statements(sql)
+    if not statements:
+        raise UsageError("The query is empty.")
+    if len(statements) > 1:
+        raise UsageError(f"{_WRONG_SELECT}this text holds {len(statements)}.")
+    try:
+        kind = statements[0].type
+    except ValueError:
+        # A kind of statement that DuckDB has, but its client has no name for.
+        kind = duckdb.StatementType.INVALID
+    if kind == duckdb.StatementType.MULTI:
+        raise UsageError(f"{_WRONG_SELECT}a PIVOT is one when it lists its values: `pivot … on … in (…)`.")
+    if kind != duckdb.StatementType.SELECT:
+        name = "something else" if kind == duckdb.StatementType.INVALID else kind.name.replace("_", " ")
+        raise UsageError(f"{_WRONG_SELECT}this is {name}.")
+    return statements[0]
+
+
+def _values_for(statement: duckdb.Statement, params: Mapping[str, Any], asking_for: str) -> dict[str, Any] | None:
+    """The values that the statement asks for; one too few or too many is a mistake worth a word."""
+    wanted = set(statement.named_parameters)
+    if any(name.isdigit() for name in wanted):
+        given = asking_for.format(name="name")
+        raise UsageError(f"Parameters have names here: write $name instead of ? or $1, and give {given}.")
+    missing, unknown = sorted(wanted - set(params)), sorted(set(params) - wanted)
+    if missing:
+        raise UsageError(f"The query has no value for ${missing[0]}: give {asking_for.format(name=missing[0])}.")
+    if unknown:
+        known = ", ".join(f"${name}" for name in sorted(wanted)) or "none"
+        raise UsageError(f"The query has no parameter ${unknown[0]}. Its parameters: {known}.")
+    for value in params.values():
+        if isinstance(value, str):
+            value.encode()
+    return dict(params) or None
+
+
+def _answer(
+    con: duckdb.DuckDBPyConnection,
+    statement: duckdb.Statement,
+    values: dict[str, Any] | None,
+    limit: int | None,
+    late: threading.Event,
+) -> QueryResult:
+    """Run the statement and fetch up to `limit` rows, one more to see whether there are more."""
+    import duckdb
+
+    con.execute(statement, values)
+    description = con.description or []
+    columns = tuple(str(column[0]) for column in description)
+    types = tuple(str(column[1]).strip('"') for column in description)
+    if any("WITH TIME ZONE" in name for name in types):
+        # The client would need another package to make Python values of them.
+        as_text = (f"cast(#{n} as varchar)" if "WITH TIME ZONE" in t else f"#{n}" for n, t in enumerate(types, 1))
+        con.execute(f"select {', '.join(as_text)} from (\n{statement.query.rstrip().rstrip(';')}\n)", values)
+    rows: list[tuple[Any, ...]] = []
+    most = _peak_memory() + _MOST_BYTES
+    while True:
+        wanted = _ROWS_AT_ONCE if limit is None else min(_ROWS_AT_ONCE, limit + 1 - len(rows))
+        rows += (batch := con.fetchmany(wanted))
+        if len(batch) < wanted:
+            return QueryResult(columns, types, rows, truncated=False)
+        if limit is not None and len(rows) > limit:
+            return QueryResult(columns, types, rows[:limit], truncated=True)
+        if late.is_set():
+            raise duckdb.InterruptException
+        if _peak_memory() > most:
+            raise MemoryError
+
+
+def _peak_memory() -> int:
+    """The most memory that this process has had so far, in bytes."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

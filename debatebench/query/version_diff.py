@@ -1,0 +1,246 @@
+"""What changes between two versions of a SQL model: its rows, and the leaderboard that follows from them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from debatebench.query.row_diff import ChangedRow, RowDiff, RunCounts, ValueChange
+from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.errors import SqlModelError, UsageError
+from debatebench.transform.graph import downstream, upstream
+from debatebench.transform.model_versions import versions_of
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["LEADERBOARD", "ModelDiff", "Standing", "diff_model"]
+
+LEADERBOARD = "marts.leaderboard"
+_WAREHOUSE = "wh"
+_SIDES = ("before", "after")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A debater of a run under both versions; None where it is not rated under one of them."""
+
+    run_tag: str
+    model_id: str
+    rank_before: int | None
+    rank_after: int | None
+    rating_before: float | None
+    rating_after: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """How much the rating rises from the one version to the other."""
+        if self.rating_before is None or self.rating_after is None:
+            return None
+        return self.rating_after - self.rating_before
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDiff:
+    """Everything that differs between two versions.
+
+    `key` are the columns by which rows are matched; empty when no test of the YAML says that any are unique, and then
+    whole rows are compared. `columns_changed` counts the rows that differ by column. `leaderboard` is None when it
+    cannot differ or could not be computed; `remark` says why.
+    """
+
+    name: str
+    before: int
+    after: int
+    key: tuple[str, ...]
+    columns_only_before: tuple[str, ...]
+    columns_only_after: tuple[str, ...]
+    runs: tuple[RunCounts, ...]
+    columns_changed: Mapping[str, int]
+    values: tuple[ValueChange, ...]
+    rows: tuple[ChangedRow, ...]
+    leaderboard: tuple[Standing, ...] | None
+    remark: str | None
+    is_current: bool
+    """Whether the warehouse is built from the SQL models and data as they are now."""
+
+    @property
+    def differing_rows(self) -> int:
+        """Rows added, removed or changed, over all runs."""
+        return sum(run.added + run.removed + run.changed for run in self.runs)
+
+
+def diff_model(
+    database: Path,
+    project: Project,
+    name: str,
+    before: int,
+    after: int,
+    *,
+    run_tag: str | None = None,
+    limit: int | None = 20,
+) -> ModelDiff:
+    """Compare versions `before` and `after` of the SQL model `name`, for one run or for all.
+
+    The warehouse is only read: what depends on the unsuffixed name is computed twice in memory, once on each version.
+    At most `limit` differing rows are returned, by key. Raises `UsageError` for a name, version or run that is not
+    there, `SqlModelError` when a version cannot be computed.
+    """
+    models = project.models
+    alias, versions = versions_of(models, name)
+    for number in (before, after):
+        if number not in versions:
+            known = ", ".join(map(str, versions))
+            raise UsageError(f"{alias.name} has no version {number}. Versions: {known}.")
+    if before == after:
+        raise UsageError(f"Both versions of {alias.name} are {before}: give two that differ.")
+    standing, is_current = _look_at(database, project, run_tag)
+    remark = _pinned(models, alias)
+    targets = [versions[before].name, versions[after].name]
+    with _memory(database) as con:
+        for side, number in zip(_SIDES, (before, after), strict=True):
+            with _world(con, side):
+                _create(con, models, targets, standing)
+                if remark is None:
+                    try:
+                        _create(con, models, [LEADERBOARD], standing, swapped=(alias, versions[number].name))
+                    except SqlModelError as error:
+                        remark = f"{LEADERBOARD} cannot be computed with version {number}: {error}"
+        rows = RowDiff(con, versions[before], versions[after], run_tag)
+        return ModelDiff(
+            name=alias.name,
+            before=before,
+            after=after,
+            key=rows.key,
+            columns_only_before=rows.columns_only_before,
+            columns_only_after=rows.columns_only_after,
+            runs=rows.runs(),
+            columns_changed=rows.columns_changed(),
+            values=rows.values(),
+            rows=rows.first(limit),
+            leaderboard=None if remark else _standings(con, run_tag),
+            remark=remark,
+            is_current=is_current,
+        )
+
+
+def _look_at(database: Path, project: Project, run_tag: str | None) -> tuple[set[str], bool]:
+    """The SQL models that stand in the warehouse as the project defines them, and whether a build would do nothing."""
+    from debatebench.landing.land import pick_run_tag
+    from debatebench.query.safe_query import open_for_reading
+    from debatebench.transform.build_state import definitions, is_current, read_builds, relations
+
+    with open_for_reading(database) as con:
+        if run_tag is not None:
+            pick_run_tag(con, run_tag)
+        wanted, built, there = definitions(project.models), read_builds(con), relations(con)
+        standing = {
+            name
+            for name, row in built.items()
+            if name in there and name in project.models and row.definition == wanted[name]
+        }
+        return standing, is_current(con, project)
+
+
+def _pinned(models: Mapping[str, SqlModel], alias: SqlModel) -> str | None:
+    """Why the leaderboard is the same whatever the unsuffixed name stands for; None when it may differ."""
+    if LEADERBOARD not in models:
+        return f"There is no {LEADERBOARD} in this project."
+    above = upstream(models, [LEADERBOARD])
+    if alias.name in above:
+        return None
+    pins = [
+        f"{reader} reads {read}"
+        for reader in models
+        if reader in above
+        for read in models[reader].dependencies
+        if read in models and (models[read].schema, models[read].base_name) == (alias.schema, alias.base_name)
+    ]
+    through = f": {', '.join(pins)}, which stays as it is" if pins else ""
+    return f"{LEADERBOARD} does not depend on what {alias.name} stands for{through}."
+
+
+# --- two worlds in memory ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _memory(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory with the warehouse attached read-only."""
+    import duckdb
+
+    from debatebench.stats import sql as udfs
+
+    with tempfile.TemporaryDirectory(prefix="debatebench-diff-") as folder:
+        con = duckdb.connect(config={"temp_directory": folder, "autoinstall_known_extensions": False})
+        try:
+            con.execute(f"attach {quoted_text(str(database))} as {_WAREHOUSE} (read_only)")
+            udfs.register(con)
+            yield con
+        finally:
+            con.close()
+
+
+@contextmanager
+def _world(con: duckdb.DuckDBPyConnection, side: str) -> Iterator[None]:
+    """Make what is created inside the block part of the world `side`, made when it is not there."""
+    con.execute(f"attach ':memory:' as {side}")
+    con.execute(f"use {side}")
+    yield
+    con.execute("use memory")
+
+
+def _create(
+    con: duckdb.DuckDBPyConnection,
+    models: Mapping[str, SqlModel],
+    targets: Sequence[str],
+    standing: set[str],
+    swapped: tuple[SqlModel, str] | None = None,
+) -> None:
+    """Create `targets` and what they need: from the warehouse where it stands there, else from its SQL.
+
+    `swapped` is an unsuffixed name with the version that it is to stand for; what follows from it is made anew.
+    """
+    from debatebench.transform.build_state import relations
+
+    anew = downstream(models, [swapped[0].name]) if swapped else set()
+    needed = upstream(models, targets) | (upstream(models, [swapped[1]]) if swapped else set())
+    from_sql = [name for name in models if name in needed and (name in anew or name not in standing)]
+    read = {dependency for name in from_sql for dependency in models[name].dependencies}
+    there = set(relations(con))
+    for name in sorted({*targets, *read} - set(from_sql) - there):
+        _execute(con, name, f"create view {name} as select * from {_WAREHOUSE}.{name}")
+    for name in from_sql:
+        if name in there:
+            continue
+        sql = f"select * from {swapped[1]}" if swapped and name == swapped[0].name else models[name].query.sql
+        _execute(con, name, f"create {models[name].materialized} {name} as {sql}\n")
+
+
+def _execute(con: duckdb.DuckDBPyConnection, name: str, statement: str) -> None:
+    import duckdb
+
+    try:
+        con.execute(f"create schema if not exists {name.partition('.')[0]}")
+        con.execute(statement)
+    except duckdb.Error as error:
+        message = " ".join(str(error).split("\n\n")[0].split())
+        raise SqlModelError(f"SQL model {name} failed: {message}") from None
+
+
+def _standings(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> tuple[Standing, ...]:
+    """Every debater that is rated under either version, by run and new rank."""
+    rows = con.execute(
+        "select run_tag, model_id, b.rank, a.rank, b.rating, a.rating "
+        f"from (select * from before.{LEADERBOARD} where rank is not null) as b "
+        f"full join (select * from after.{LEADERBOARD} where rank is not null) as a using (run_tag, model_id) "
+        "where $1 is null or run_tag = $1 order by run_tag, a.rank nulls last, b.rank, model_id",
+        [run_tag],
+    ).fetchall()
+    return tuple(Standing(*row) for row in rows)

@@ -1,0 +1,556 @@
+"""Frozen records: one class per landed table, and the only schema of `raw.*`.
+
+A record is what crosses the border between playing and analysis. Whoever makes one (the runner through the journal, an
+importer from a file) has validated it; whoever reads one trusts it. The table's columns, types and key are derived from
+the class, so a table and its record cannot drift apart.
+
+Conventions: times are naive UTC; money is USD with ten decimals and `None` when unknown, never 0; scores are exact
+decimals; text holds no lone surrogates (`clean_text`), because DuckDB refuses them.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException, Inexact, InvalidOperation
+from functools import cache, reduce
+from operator import or_
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import msgspec
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from debatebench.shared.json_bytes import from_json
+
+__all__ = [
+    "MOST_MONEY",
+    "TABLES",
+    "Annotation",
+    "Call",
+    "Debate",
+    "Debater",
+    "Dimension",
+    "Gold",
+    "Json",
+    "Judge",
+    "Money",
+    "Participant",
+    "Record",
+    "Row",
+    "Run",
+    "ScheduledDebate",
+    "Score",
+    "ScoreValue",
+    "Side",
+    "Topic",
+    "Turn",
+    "UtcTime",
+    "Verdict",
+    "Weakness",
+    "Winner",
+    "clean_text",
+    "column_types",
+    "to_money",
+]
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_FINEST_MONEY = Decimal("1e-10")
+MOST_MONEY = Decimal("99999999.9999999999")
+"""The most USD that a column holds."""
+_FINEST_SCORE = Decimal("1e-6")
+# What has more digits than its column raises `InvalidOperation`.
+_ROUNDED = Context(prec=18, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
+_EXACT = Context(prec=18, traps=[InvalidOperation, Inexact])
+
+
+def clean_text(text: str) -> str:
+    """Return `text` with every lone surrogate replaced by U+FFFD; everything else, NUL included, is kept."""
+    # Most text is plain ASCII, and Python knows that without looking at it again. Encoding is the quickest search.
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub("\ufffd", text)
+    return text
+
+
+def _clean(value: Any) -> Any:
+    """Clean every string in a JSON value."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(str(k)): _clean(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(v) for v in value]
+    return value
+
+
+def _to_naive_utc(value: Any) -> Any:
+    """Accept ISO text or datetimes; anything with an offset is moved to UTC, anything without is taken as UTC."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    return value
+
+
+def to_money(value: Decimal) -> Decimal:
+    """USD rounded to ten decimals, halves up as DuckDB does. Raises `ValueError` for more than the column holds."""
+    try:
+        return value.quantize(_FINEST_MONEY, context=_ROUNDED)
+    except InvalidOperation:
+        raise ValueError(f"{value} has more than eight digits before the decimals") from None
+
+
+def _check_score(value: Decimal) -> Decimal:
+    """Refuse what the column could not hold exactly."""
+    try:
+        value.quantize(_FINEST_SCORE, context=_EXACT)
+    except DecimalException:
+        raise ValueError(f"{value} has more than six decimals, or more than twelve digits before them") from None
+    return value
+
+
+Text = Annotated[str, AfterValidator(clean_text)]
+Json = Annotated[Any, BeforeValidator(_clean)]
+UtcTime = Annotated[datetime, BeforeValidator(_to_naive_utc)]
+# Floats become decimals through their shortest text, so 0.1 stays 0.1; booleans, NaN and infinity are refused.
+Money = Annotated[Decimal, AfterValidator(to_money)]
+ScoreValue = Annotated[Decimal, AfterValidator(_check_score)]
+Side = Literal["pro", "con"]
+Winner = Literal["pro", "con", "tie"]
+CostSource = Literal["billed", "estimated"]
+
+
+class Row(NamedTuple):
+    """A row as it lands: the table, the run tag, and all columns as JSON in UTF-8."""
+
+    table: str
+    run_tag: str
+    json: bytes
+
+
+class Record(BaseModel):
+    """A row of one landed table. `table` and `key` belong to the class, not to the row."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null", defer_build=True)
+
+    run_tag: Text
+
+    table: ClassVar[str] = ""
+    key: ClassVar[tuple[str, ...]] = ()
+
+    def key_values(self) -> tuple[Any, ...]:
+        """The values of the key columns, in order."""
+        return tuple(getattr(self, name) for name in self.key)
+
+    def row(self) -> Row:
+        """The record as it lands."""
+        return Row(self.table, self.run_tag, self.model_dump_json().encode())
+
+    @classmethod
+    def row_of(cls, text: bytes | msgspec.Raw) -> Row:
+        """The row of a JSON text, many times as fast as a record where the text is one that such a record has written.
+
+        Raises pydantic's `ValidationError` (a `ValueError`) as `model_validate` does.
+        """
+        try:
+            columns = _reader(cls)(text)
+        except ValueError:
+            # Nobody but the record itself decides what is refused, and what is mended: a lone surrogate, say.
+            return cls.model_validate(from_json(bytes(text))).row()
+        return Row(cls.table, columns.run_tag, _ENCODE(columns))
+
+
+class Score(BaseModel):
+    """What one judge gave both sides on one dimension, exact."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    dimension: Text
+    pro: ScoreValue
+    con: ScoreValue
+
+
+class Run(Record):
+    """One tournament that was played, or one tag that was imported, with the settings frozen when it began."""
+
+    table = "runs"
+    key = ("run_tag",)
+
+    source: Literal["run", "import"]
+    format: Text = Field(description="`tournament` for a run; the importer's name for an import")
+    benchmark_name: Text | None = None
+    benchmark_version: Text | None = None
+    rubric_version: Text | None = None
+    harness_version: Text | None = None
+    git_commit: Text | None = None
+    language: Text | None = None
+    seed: int | None = None
+    created_at: UtcTime | None = None
+    is_simulated: bool = False
+    allows_judge_overlap: bool = False
+    elo_initial_rating: float = 400.0
+    elo_k_factor: float = 32.0
+    min_games_for_display: int = 5
+    config: Json = None
+    options: Json = None
+    prompt_hashes: Json = None
+
+
+class Topic(Record):
+    """A motion as this run or import had it."""
+
+    table = "topics"
+    key = ("run_tag", "topic_id")
+
+    topic_id: Text
+    source_position: int
+    motion: Text
+    category: Text | None = None
+    info_slide: Text | None = None
+
+
+class Debater(Record):
+    """A debater as configured for this run, or as named by an import."""
+
+    table = "debaters"
+    key = ("run_tag", "model_id")
+
+    model_id: Text
+    provider: Text | None = None
+    model_name: Text | None = None
+    is_simulated: bool = False
+    token_limit: int | None = None
+    parameters: Json = None
+    pricing: Json = None
+
+
+class Judge(Record):
+    """A judge of the pool as configured for this run, or as named by an import."""
+
+    table = "judges"
+    key = ("run_tag", "judge_id")
+
+    judge_id: Text
+    provider: Text | None = None
+    model_name: Text | None = None
+    is_simulated: bool = False
+    prompt_style: Text | None = None
+    token_limit: int | None = None
+    parameters: Json = None
+    pricing: Json = None
+
+
+class Dimension(Record):
+    """A scored dimension with its own scale; the scale is unknown for imports that do not state one."""
+
+    table = "dimensions"
+    key = ("run_tag", "dimension")
+
+    dimension: Text
+    source_position: int
+    min_score: ScoreValue | None = None
+    max_score: ScoreValue | None = None
+    description: Text | None = None
+
+
+class ScheduledDebate(Record):
+    """A debate that the frozen plan holds, whether it was played or not. Imports have none."""
+
+    table = "schedule"
+    key = ("run_tag", "debate_id")
+
+    debate_id: Text
+    schedule_position: int
+    topic_id: Text
+    pro_model_id: Text
+    con_model_id: Text
+    repetition: int
+    debate_seed: int
+    panel: tuple[Text, ...]
+    con_first: tuple[Text, ...] = Field((), description="the judges of the panel to whom con is presented first")
+
+    def model_post_init(self, _context: Any, /) -> None:
+        """Share what pydantic keeps of each object: the names of its fields are half of it, and plans may be long."""
+        object.__setattr__(self, "__pydantic_fields_set__", _SCHEDULE_FIELDS)
+
+
+_SCHEDULE_FIELDS = set(ScheduledDebate.model_fields)
+
+
+class Debate(Record):
+    """A debate that took place. Four-team debates have no pro or con debater here; see `participants`."""
+
+    table = "debates"
+    key = ("run_tag", "debate_id")
+
+    debate_id: Text
+    source_position: int = Field(description="schedule position of a run; order in the source of an import")
+    schedule_position: int | None = None
+    topic_id: Text
+    format: Literal["two_sided", "british_parliamentary"] = "two_sided"
+    pro_model_id: Text | None = None
+    con_model_id: Text | None = None
+    repetition: int | None = None
+    debate_seed: int | None = None
+    status: Literal["complete", "incomplete", "void"] = "complete"
+    status_reason: Text | None = None
+    refused_by: Side | None = Field(None, description="the side whose debater refused to speak, of a void debate")
+    created_at: UtcTime | None = None
+    judges_expected: int | None = None
+    judges_actual: int | None = None
+    panel_latency_ms: float | None = None
+    recorded_winner: Text | None = Field(None, description="the winner that an import's source states; never derived")
+    dimension_order: tuple[Text, ...] | None = Field(None, description="order in which an import's source lists them")
+    is_control: bool | None = Field(None, description="DebateFlow: generated without a weakness")
+    metadata: Json = None
+
+
+class Participant(Record):
+    """Who spoke from which position: `pro` and `con`, or `OG`, `OO`, `CG`, `CO` in British Parliamentary."""
+
+    table = "participants"
+    key = ("run_tag", "debate_id", "position")
+
+    debate_id: Text
+    position: Text
+    model_id: Text
+    side: Side
+
+
+class Turn(Record):
+    """One speech. Tokens, cost and duration are of the call whose answer became the speech."""
+
+    table = "turns"
+    key = ("run_tag", "debate_id", "turn_index")
+
+    debate_id: Text
+    turn_index: int
+    position: Text
+    side: Side
+    model_id: Text
+    stage: Text | None = None
+    content: Text
+    reasoning: Text | None = None
+    created_at: UtcTime | None = None
+    duration_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    cost: Money | None = None
+    cost_source: CostSource | None = None
+    currency: Text | None = None
+    finish_reason: Text | None = None
+    is_truncated: bool = False
+    serving_provider: Text | None = None
+    generation_id: Text | None = None
+    call_id: Text | None = None
+    metadata: Json = None
+
+
+class Verdict(Record):
+    """What one judge said on one debate. Tokens, cost and latency are summed over the judge's asks on that debate."""
+
+    table = "verdicts"
+    key = ("run_tag", "debate_id", "judge_id")
+
+    debate_id: Text
+    judge_id: Text
+    panel_position: int
+    presented_first: Side | None = Field(None, description="the side whose speeches the judge was shown first")
+    is_valid: bool
+    invalid_reason: Text | None = None
+    declared_winner: Winner | None = None
+    scores: tuple[Score, ...] | None = None
+    raw_response: Text | None = None
+    created_at: UtcTime | None = None
+    latency_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    cost: Money | None = None
+    cost_source: CostSource | None = None
+    currency: Text | None = None
+    asks: int = Field(1, description="how often this judge was asked about this debate")
+    replaces_judge_id: Text | None = Field(None, description="the panel judge whose seat this one took")
+    is_repaired: bool = Field(False, description="the JSON object had to be cut out of a fence or prose")
+    is_injection_suspected: bool = False
+    call_id: Text | None = Field(None, description="the call whose answer counted")
+    metadata: Json = None
+
+
+class Call(Record):
+    """One attempt at one request to a provider, answered or not."""
+
+    table = "calls"
+    key = ("run_tag", "call_id", "attempt")
+
+    call_id: Text
+    attempt: int
+    debate_id: Text
+    step: Text
+    purpose: Literal["turn", "verdict"]
+    model_id: Text | None = Field(None, description="the debater that was asked, for a turn")
+    judge_id: Text | None = Field(None, description="the judge that was asked, for a verdict")
+    provider: Text
+    model_name: Text
+    status: Literal["answered", "unsent", "retried", "ambiguous", "empty", "refused", "oversize", "failed", "stopped"]
+    error: Text | None = None
+    http_status: int | None = None
+    sent_at: UtcTime | None = None
+    duration_ms: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    cost: Money | None = None
+    cost_source: CostSource | None = None
+    possible_cost: Money | None = Field(
+        None, description="where the cost is unknown: what the attempt may have cost at most, as far as that is known"
+    )
+    finish_reason: Text | None = None
+    served_model: Text | None = None
+    serving_provider: Text | None = None
+    generation_id: Text | None = None
+    request_sha256: Text | None = None
+
+
+class Annotation(Record):
+    """A human's verdict on a debate."""
+
+    table = "annotations"
+    key = ("run_tag", "debate_id", "annotator_id")
+
+    debate_id: Text
+    annotator_id: Text
+    winner: Winner | None = None
+    justification: Text | None = None
+    scores: tuple[Score, ...] | None = None
+    annotated_at: UtcTime | None = None
+    source: Text | None = None
+    metadata: Json = None
+
+
+class Gold(Record):
+    """An external verdict: of the whole debate (unit `winner`) or of one dimension (unit = its name)."""
+
+    table = "gold"
+    key = ("run_tag", "debate_id", "unit")
+
+    debate_id: Text
+    unit: Text
+    label: ScoreValue | None = Field(None, description="0 = pro, 0.5 = tie, 1 = con; null for four-team debates")
+    winner: Winner | None = Field(None, description="the label as a word; null for four-team debates")
+    winning_positions: tuple[Text, ...] = Field((), description="the positions that won; both for a tie")
+    vote_count: int | None = None
+    metadata: Json = None
+
+
+class Weakness(Record):
+    """A flaw that was injected into one side of a debate. A control debate has none."""
+
+    table = "weaknesses"
+    key = ("run_tag", "debate_id", "side")
+
+    debate_id: Text
+    side: Side
+    weakness_type: Text
+    metadata: Json = None
+
+
+TABLES: dict[str, type[Record]] = {
+    cls.table: cls
+    for cls in (
+        Run,
+        Topic,
+        Debater,
+        Judge,
+        Dimension,
+        ScheduledDebate,
+        Debate,
+        Participant,
+        Turn,
+        Verdict,
+        Call,
+        Annotation,
+        Gold,
+        Weakness,
+    )
+}
+
+_SQL_TYPES: dict[Any, str] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float: "DOUBLE", datetime: "TIMESTAMP"}
+_SCORE_TYPE = "DECIMAL(18,6)"
+_MONEY_TYPE = "DECIMAL(18,10)"
+
+
+def _sql_type(annotation: Any) -> str:
+    """The DuckDB type of one field's annotation."""
+    if annotation is Json:
+        return "JSON"
+    if annotation is Money:
+        return _MONEY_TYPE
+    if annotation is ScoreValue:
+        return _SCORE_TYPE
+    if annotation is Score:
+        return f"STRUCT(dimension VARCHAR, pro {_SCORE_TYPE}, con {_SCORE_TYPE})"
+    origin = typing.get_origin(annotation)
+    if origin is Annotated:
+        return _sql_type(typing.get_args(annotation)[0])
+    if origin is Literal:
+        return "VARCHAR"
+    if origin is tuple:
+        return _sql_type(typing.get_args(annotation)[0]) + "[]"
+    if origin in (typing.Union, types.UnionType):
+        (inner,) = [a for a in typing.get_args(annotation) if a is not type(None)]
+        return _sql_type(inner)
+    return _SQL_TYPES[annotation]
+
+
+_ENCODE = msgspec.json.Encoder().encode
+
+
+@cache
+def _written(record: type[BaseModel]) -> type[msgspec.Struct]:
+    """What a record of the class writes of itself, and no more: all that fits it, the class would take as it is."""
+    hints = typing.get_type_hints(record, include_extras=True)
+    columns = [
+        (name, _written_type(hints[name]), msgspec.NODEFAULT if field.is_required() else field.default)
+        for name, field in record.model_fields.items()
+    ]
+    return msgspec.defstruct(record.__name__, columns, kw_only=True, forbid_unknown_fields=True)
+
+
+@cache
+def _reader(record: type[Record]) -> Callable[[bytes | msgspec.Raw], Any]:
+    """Reads the JSON text of what a record of the class has written; raises `ValueError` for anything else."""
+    return msgspec.json.Decoder(_written(record)).decode
+
+
+def _written_type(annotation: Any) -> Any:
+    """What is written of one field's annotation."""
+    if annotation is Money:
+        # Decimals below a millionth are written with an exponent.
+        return Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]{1,8}\.[0-9]{10}|[0-9](\.[0-9]{1,3})?E-([789]|10))\Z")]
+    if annotation is ScoreValue:
+        return Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,6})?\Z")]
+    if annotation is UtcTime:
+        return Annotated[datetime, msgspec.Meta(tz=False)]
+    if annotation is Score:
+        return _written(Score)
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is tuple:
+        return types.GenericAlias(tuple, tuple(map(_written_type, inner)))
+    if origin in (typing.Union, types.UnionType):
+        return reduce(or_, map(_written_type, inner))
+    return annotation
+
+
+@cache
+def column_types(record: type[Record]) -> Mapping[str, str]:
+    """Column name → DuckDB type of the record's table, in column order."""
+    hints = typing.get_type_hints(record, include_extras=True)
+    return {name: _sql_type(hints[name]) for name in record.model_fields}

@@ -1,0 +1,286 @@
+"""Results as text: a table for people, JSON, CSV or Markdown for programs and documents.
+
+Model output is hostile text. Whatever goes to people has its control characters made visible; JSON escapes them, and
+CSV for a file keeps them, because there they are data.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from debatebench.shared.errors import UsageError
+
+__all__ = ["FORMATS", "json_text", "print_table", "render", "spreadsheet_safe", "unique_names", "visible"]
+
+FORMATS = ("table", "json", "csv", "markdown")
+_MISSING = "–"
+_DECIMALS = 4
+_NARROWEST = 12
+# What turns the direction of text around, so that it reads as something else than it is.
+_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_INVISIBLE = {
+    **{code: 0x2400 + code for code in range(0x20)},
+    0x7F: 0x2421,
+    **dict.fromkeys([*range(0x80, 0xA0), *map(ord, _BIDI), 0x2028, 0x2029, 0xFEFF, *range(0xD800, 0xE000)], 0xFFFD),
+}
+_INVISIBLE_BUT_LINES = {code: sign for code, sign in _INVISIBLE.items() if code not in (0x09, 0x0A)}
+_JSON_ESCAPED = {code: f"\\u{code:04x}" for code in _INVISIBLE if code >= 0x7F}
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def visible(text: str, *, keep_lines: bool = False) -> str:
+    """`text` with control characters as pictures (NUL → ␀) and bidi controls as U+FFFD, so that it is only text.
+
+    `keep_lines` leaves line feeds and tabs as they are, and takes out carriage returns before line feeds.
+    """
+    if keep_lines:
+        return text.replace("\r\n", "\n").translate(_INVISIBLE_BUT_LINES)
+    return text.translate(_INVISIBLE)
+
+
+def spreadsheet_safe(text: str) -> str:
+    """`text` with an apostrophe before it where a spreadsheet would take it for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def unique_names(names: Iterable[str]) -> list[str]:
+    """Column names with `_1`, `_2`, … behind those that come again, as DuckDB does."""
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        unique, number = name, 0
+        while unique in taken:
+            number += 1
+            unique = f"{name}_{number}"
+        taken.add(unique)
+        result.append(unique)
+    return result
+
+
+def render(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str = "table", *, terminal_width: int | None = None
+) -> str:
+    """The rows as text in one of `FORMATS`, ending in a line feed.
+
+    `table` aligns columns, rounds to four decimals and shows what is missing as `–`; `markdown` does the same between
+    pipes. `json` is an array of objects with exact numbers, ISO times and null for what is no number. `csv` ends lines
+    with LF and puts `'` before text that a spreadsheet would take for a formula. `terminal_width` says that the text
+    goes to a terminal of so many columns: a table is cut to fit, and CSV has its control characters made visible.
+    Raises `UsageError` for another format.
+    """
+    names = unique_names(columns)
+    if format == "table":
+        return _plain_table(names, list(rows), terminal_width)
+    if format == "json":
+        return _json_table(names, rows)
+    if format == "csv":
+        return _csv_table(names, rows, for_terminal=terminal_width is not None)
+    if format == "markdown":
+        return _markdown_table(names, list(rows))
+    raise UsageError(f"No format '{format}'. Known: {', '.join(FORMATS)}.")
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str = "table") -> None:
+    """Print the rows to stdout, fitted to the terminal where stdout is one."""
+    width = None
+    if sys.stdout.isatty():
+        import shutil
+
+        width = shutil.get_terminal_size().columns
+    sys.stdout.write(render(columns, rows, format, terminal_width=width))
+
+
+# --- cells for people ------------------------------------------------------------------------------------------------
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _decimals(value: Any) -> int | None:
+    """How many decimals show `value` to four, or to four digits when it is below 0.001; `None` for what has none."""
+    if not isinstance(value, float | Decimal) or not math.isfinite(value):
+        return None
+    size = abs(float(value))
+    places = _DECIMALS if size >= 0.001 or size == 0 else _DECIMALS - 1 - math.floor(math.log10(size))
+    shown = f"{size:.{min(places, 10)}f}"
+    return len(shown.rstrip("0").partition(".")[2])
+
+
+def _cells(values: Sequence[Any]) -> tuple[list[str], bool]:
+    """A column's cells as text, and whether it is a column of numbers: those share one number of decimals."""
+    decimals = max((d for value in values if (d := _decimals(value)) is not None), default=0)
+    known = [value for value in values if value is not None]
+    return [_cell(value, decimals) for value in values], bool(known) and all(map(_is_number, known))
+
+
+def _cell(value: Any, decimals: int) -> str:
+    if value is None:
+        return _MISSING
+    if isinstance(value, float | Decimal):
+        if not math.isfinite(value):
+            return str(value)
+        is_tiny = 0 < abs(float(value)) < 1e-7
+        return f"{value:.3e}" if is_tiny else f"{value:.{decimals}f}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return visible(_as_text(value))
+
+
+def _as_text(value: Any) -> str:
+    """Any value as text: ISO times, nested values as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, Mapping | list | tuple):
+        return json_text(value)
+    return str(value)
+
+
+def _width(text: str) -> int:
+    """Columns that a terminal needs for `text`."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _cut(text: str, width: int) -> str:
+    """`text` in at most `width` columns, with an ellipsis where something is missing."""
+    if _width(text) <= width:
+        return text
+    used = 0
+    for n, character in enumerate(text):
+        used += _width(character)
+        if used > width - 1:
+            return text[:n] + "…"
+    return text
+
+
+def _plain_table(names: list[str], rows: list[Sequence[Any]], terminal_width: int | None) -> str:
+    columns = [_cells([row[n] for row in rows]) for n in range(len(names))]
+    headers = [visible(name) for name in names]
+    widths = [max(map(_width, [header, *cells])) for header, (cells, _) in zip(headers, columns, strict=True)]
+    if terminal_width is not None:
+        widths = _fitted(widths, terminal_width, [is_number for _, is_number in columns])
+    lines = [_line(headers, widths, [is_number for _, is_number in columns])]
+    lines.append("  ".join("─" * width for width in widths))
+    for n in range(len(rows)):
+        lines.append(_line([cells[n] for cells, _ in columns], widths, [is_number for _, is_number in columns]))
+    return "\n".join(lines) + "\n"
+
+
+def _fitted(widths: list[int], terminal_width: int, is_number: list[bool]) -> list[int]:
+    """Narrow the widest text columns until the line fits; numbers are never cut."""
+    widths = list(widths)
+    over = sum(widths) + 2 * (len(widths) - 1) - terminal_width
+    while over > 0:
+        text = [n for n, width in enumerate(widths) if not is_number[n] and width > _NARROWEST]
+        if not text:
+            break
+        widest = max(text, key=lambda n: widths[n])
+        second = max((widths[n] for n in text if n != widest), default=_NARROWEST)
+        step = max(1, min(over, widths[widest] - max(second, _NARROWEST)))
+        widths[widest] -= step
+        over -= step
+    return widths
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    parts = []
+    for text, width, is_right in zip(cells, widths, right, strict=True):
+        shown = _cut(text, width)
+        space = " " * (width - _width(shown))
+        parts.append(space + shown if is_right else shown + space)
+    return "  ".join(parts).rstrip()
+
+
+def _markdown_table(names: list[str], rows: list[Sequence[Any]]) -> str:
+    columns = [_cells([row[n] for row in rows]) for n in range(len(names))]
+    lines = [_markdown_row(visible(name) for name in names)]
+    lines.append("|" + "|".join(" ---: " if is_number else " --- " for _, is_number in columns) + "|")
+    lines += [_markdown_row(cells[n] for cells, _ in columns) for n in range(len(rows))]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    escaped = (cell.replace("␍␊", "␊").replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;") for cell in cells)
+    return "| " + " | ".join(cell.replace("␊", "<br>") for cell in escaped) + " |"
+
+
+# --- for programs ----------------------------------------------------------------------------------------------------
+
+
+def _json_table(names: list[str], rows: Iterable[Sequence[Any]]) -> str:
+    objects = [json_text(dict(zip(names, row, strict=True))) for row in rows]
+    return "[" + ",".join(f"\n  {text}" for text in objects) + ("\n]\n" if objects else "]\n")
+
+
+def json_text(value: Any, *, indent: int | None = None) -> str:
+    """JSON text of any value that DuckDB gives: exact numbers, ISO times, null for what is no number.
+
+    Control characters and bidi controls are escaped, so that the text can go to a terminal and loses nothing.
+    `indent` spaces per level, or everything on one line.
+    """
+    return _json(value, indent, 0)
+
+
+def _json(value: Any, indent: int | None, level: int) -> str:
+    """The standard encoder would write decimals as floats, or not at all."""
+    if value is None or isinstance(value, bool | int):
+        return json.dumps(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else "null"
+    if isinstance(value, Decimal):
+        return format(value, "f") if value.is_finite() else "null"
+    if isinstance(value, Mapping):
+        pairs = (f"{_json_string(_as_text(key))}: {_json(item, indent, level + 1)}" for key, item in value.items())
+        return _json_nested("{", list(pairs), "}", indent, level)
+    if isinstance(value, list | tuple):
+        return _json_nested("[", [_json(item, indent, level + 1) for item in value], "]", indent, level)
+    return _json_string(value.isoformat() if isinstance(value, datetime) else _as_text(value))
+
+
+def _json_nested(opening: str, items: list[str], closing: str, indent: int | None, level: int) -> str:
+    if indent is None or not items:
+        return opening + ", ".join(items) + closing
+    margin = "\n" + " " * indent * level
+    return opening + ",".join(f"{margin}{' ' * indent}{item}" for item in items) + margin + closing
+
+
+def _json_string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).translate(_JSON_ESCAPED)
+
+
+def _csv_table(names: list[str], rows: Iterable[Sequence[Any]], *, for_terminal: bool) -> str:
+    # A line without anything would be no row to most readers.
+    lines = [",".join(_csv_cell(value, for_terminal) for value in row) or '""' for row in [names, *rows]]
+    return "\n".join(lines) + "\n"
+
+
+def _csv_cell(value: Any, for_terminal: bool) -> str:
+    """Numbers as they are; text that a spreadsheet would run begins with an apostrophe. Only null is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value)
+    text = spreadsheet_safe(value) if isinstance(value, str) else _as_text(value)
+    if for_terminal:
+        text = visible(text, keep_lines=True)
+    # Python's writer leaves a lone carriage return unquoted.
+    return '"' + text.replace('"', '""') + '"' if not text or set(text) & set(',"\r\n') else text

@@ -1,0 +1,28 @@
+"""Which debatebench this is: its version, and the commit of a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "git_commit"]
+
+
+def git_commit() -> str | None:
+    """The commit of the checkout that this package is imported from, or None where it is installed or git is absent."""
+    import subprocess
+
+    checkout = Path(__file__).resolve().parents[2]
+    if not (checkout / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"],  # noqa: S607
+            cwd=checkout,
+            capture_output=True,
+            text=True,
+            timeout=5,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None

@@ -1,0 +1,181 @@
+"""The workspace: where configs/, sql/, reports/ and warehouse/ are; a user's files overlay the packaged ones."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import write_atomically
+
+__all__ = ["Initialised", "Kind", "Workspace", "check_run_tag", "init_workspace", "packaged"]
+
+Kind = Literal["configs", "sql", "reports"]
+
+_RUN_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+_FOLDER_NOTES = {
+    "sql": """\
+# SQL models of this workspace
+
+A file here is laid over the packaged one of the same path: `sql/marts/leaderboard.sql` replaces the leaderboard, and
+`sql/marts/my_question.sql` adds `marts.my_question`. Put its YAML beside it. `debatebench build` reads both.
+""",
+    "reports": """\
+# Reports of this workspace
+
+A file here is laid over the packaged one of the same path. `debatebench report` writes the pages to `reports/site/`,
+which can be deleted at any time.
+""",
+    "warehouse": """\
+# The warehouse
+
+- `debatebench.duckdb`: what queries read. Disposable: `debatebench build --from-journals` makes it again.
+- `journal/`: one file per run, with every answer that was paid for. Never delete these.
+- `imports/`: what was imported, one folder per tag. Never delete these either.
+- `plans/`: what `debatebench run --dry-run` wrote. `progress/`: how far runs are. Both disposable.
+""",
+}
+
+
+class Initialised(NamedTuple):
+    """What `init_workspace` did: the files it wrote and the files that were there and stayed as they were."""
+
+    written: list[Path]
+    kept: list[Path]
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder that holds configurations and a warehouse. Nothing in it needs to exist."""
+
+    root: Path
+
+    @property
+    def configs(self) -> Path:
+        """Configuration files and prompts."""
+        return self.root / "configs"
+
+    @property
+    def sql(self) -> Path:
+        """SQL models that overlay the packaged ones."""
+        return self.root / "sql"
+
+    @property
+    def reports(self) -> Path:
+        """Report templates that overlay the packaged ones, and the rendered site."""
+        return self.root / "reports"
+
+    @property
+    def warehouse(self) -> Path:
+        """Everything that runs and imports leave behind."""
+        return self.root / "warehouse"
+
+    @property
+    def journal(self) -> Path:
+        """One journal per run."""
+        return self.warehouse / "journal"
+
+    @property
+    def imports(self) -> Path:
+        """One folder per imported tag."""
+        return self.warehouse / "imports"
+
+    @property
+    def plans(self) -> Path:
+        """Plans of dry runs."""
+        return self.warehouse / "plans"
+
+    @property
+    def progress(self) -> Path:
+        """Progress of runs, for scripts."""
+        return self.warehouse / "progress"
+
+    @property
+    def database(self) -> Path:
+        """The warehouse file."""
+        return self.warehouse / "debatebench.duckdb"
+
+    def config_file(self, name: str) -> Path:
+        """The workspace's configuration file of that name where there is one, else the packaged one."""
+        own = self.configs / name
+        # A broken link counts as there: whoever made it did not mean the packaged file.
+        return own if os.path.lexists(own) else packaged("configs") / name
+
+    def layers(self, kind: Kind) -> list[Path]:
+        """The packaged folder, then the workspace's own where it is there and another one; the later wins."""
+        base, own = packaged(kind), self.root / kind
+        if not own.is_dir() or (base.is_dir() and own.samefile(base)):
+            return [base]
+        return [base, own]
+
+    def files(self, kind: Kind, pattern: str) -> dict[str, Path]:
+        """Relative path (with `/`) → file of all layers that match the glob `pattern`, sorted by path.
+
+        The rendered site inside `reports/` is output and belongs to no layer.
+        """
+        found = {
+            path.relative_to(layer).as_posix(): path
+            for layer in self.layers(kind)
+            for path in layer.glob(pattern)
+            if path.is_file() and not (kind == "reports" and path.relative_to(layer).parts[0] in ("site", "docs"))
+        }
+        return dict(sorted(found.items()))
+
+
+def packaged(kind: Kind) -> Path:
+    """The folder that comes with debatebench: inside the package in a wheel, beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    in_wheel = package / "packaged" / kind
+    return in_wheel if in_wheel.is_dir() else package.parent / kind
+
+
+def check_run_tag(tag: str) -> str:
+    """Return `tag` when it can name a run and its files, else raise `UsageError`."""
+    if not _RUN_TAG.fullmatch(tag):
+        raise UsageError(
+            f"{tag!r} cannot be a run tag; allowed: a letter or digit, then up to 99 letters, digits, '.', '_' or '-'."
+        )
+    return tag
+
+
+def init_workspace(root: Path, force: bool) -> Initialised:
+    """Write the packaged configuration into `root` and make its folders.
+
+    A file that is there is kept, and with `force` a configuration file is written again; the README of a folder is
+    written only where there is none. Each file appears whole or not at all. Raises `DebatebenchError` when the disk
+    refuses.
+    """
+    done = Initialised([], [])
+    workspace = Workspace(root)
+    try:
+        for relative, source in _packaged_configs():
+            target = workspace.configs / relative
+            _place(target, source.read_bytes(), done, overwrite=force and not _is_same_file(target, source))
+        for folder, note in _FOLDER_NOTES.items():
+            _place(root / folder / "README.md", note.encode(), done, overwrite=False)
+    except OSError as error:
+        place = error.filename or root
+        raise DebatebenchError(f"{place} cannot be written: {error.strerror}.") from error
+    return done
+
+
+def _packaged_configs() -> list[tuple[str, Path]]:
+    base = packaged("configs")
+    return sorted((path.relative_to(base).as_posix(), path) for path in base.rglob("*") if path.is_file())
+
+
+def _is_same_file(target: Path, source: Path) -> bool:
+    return target.exists() and target.samefile(source)
+
+
+def _place(target: Path, content: bytes, done: Initialised, *, overwrite: bool) -> None:
+    """Write one file whole, unless there is one that is to be kept. A link is replaced, never followed."""
+    if os.path.lexists(target) and not overwrite:
+        done.kept.append(target)
+        return
+    write_atomically(target, content)
+    done.written.append(target)

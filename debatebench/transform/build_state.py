@@ -1,0 +1,189 @@
+"""What the warehouse knows about its own build: `meta.builds`, fingerprints, and whether anything changed since."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from debatebench.shared.duckdb_sql import transaction
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["BuiltModel", "create_meta_tables", "inputs_sha256", "is_current", "read_builds"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltModel:
+    """One row of `meta.builds`: how a SQL model stands in the warehouse. `rows` is null for a view.
+
+    `landed` is a JSON object, run tag → hash of the content, of what an incremental table was made from.
+    """
+
+    name: str
+    version: int | None
+    materialized: str
+    sql_sha256: str
+    definition: str
+    fingerprint: str
+    rows: int | None
+    seconds: float
+    built_at: datetime | None
+    landed: str | None = None
+
+
+def create_meta_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """Create `meta.builds` (one row per SQL model) and `meta.build_state` (one row when everything is up to date)."""
+    con.execute("create schema if not exists meta")
+    con.execute(
+        "create table if not exists meta.builds (name varchar, version bigint, materialized varchar, "
+        "sql_sha256 varchar, definition varchar, fingerprint varchar, rows bigint, seconds double, built_at timestamp, "
+        "landed varchar)"
+    )
+    # Earlier versions made it without.
+    con.execute("alter table meta.builds add column if not exists landed varchar")
+    con.execute("create table if not exists meta.build_state (state varchar)")
+
+
+def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
+    """Every row of `meta.builds` by name; empty before the first build."""
+    if "meta.builds" not in relations(con):
+        return {}
+    # The columns stand in the order of the fields, and an earlier version made one less.
+    return {row[0]: BuiltModel(*row) for row in con.execute("from meta.builds").fetchall()}
+
+
+def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], state: str | None) -> None:
+    """Replace `meta.builds`, and remember `state` when everything is up to date (None when it is not)."""
+    with transaction(con):
+        _write_builds(con, sorted(built, key=lambda row: row.name))
+        con.execute("delete from meta.build_state")
+        if state is not None:
+            con.execute("insert into meta.build_state values (?)", [state])
+
+
+def _write_builds(con: duckdb.DuckDBPyConnection, rows: Sequence[BuiltModel]) -> None:
+    con.execute("delete from meta.builds")
+    con.execute(
+        "insert into meta.builds select unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::varchar[]), "
+        "unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::double[]), "
+        "unnest(?::timestamp[]), unnest(?::varchar[])",
+        [
+            [row.name for row in rows],
+            [row.version for row in rows],
+            [row.materialized for row in rows],
+            [row.sql_sha256 for row in rows],
+            [row.definition for row in rows],
+            [row.fingerprint for row in rows],
+            [row.rows for row in rows],
+            [row.seconds for row in rows],
+            [row.built_at for row in rows],
+            [row.landed for row in rows],
+        ],
+    )
+
+
+def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:
+    """Whether a build of `project` would change nothing. Quick: no file is parsed."""
+    if "meta.build_state" not in relations(con):
+        return False
+    stored = con.execute("select state from meta.build_state").fetchall()
+    return stored == [(build_state(con, project),)]
+
+
+def build_state(con: duckdb.DuckDBPyConnection, project: Project) -> str:
+    """Hash of everything that a build depends on: files, landed data, and this package's code for building."""
+    if "meta.landings" in relations(con):
+        return state_with_landings(con, project)
+    data = sorted(data_fingerprints(con).items())
+    return _hash([inputs_sha256(project), *(f"{table} {sha256}" for table, sha256 in data)])
+
+
+def state_with_landings(con: duckdb.DuckDBPyConnection, project: Project) -> str:
+    """What `build_state` says where landings are noted; raises `CatalogException` where they are not.
+
+    It reads no list of tables, which takes DuckDB longer than all the rest.
+    """
+    return _hash([inputs_sha256(project), _landed_sha256(con)])
+
+
+def inputs_sha256(project: Project) -> str:
+    """Hash of everything that a build depends on beside landed data: files, and this package's code for building."""
+    return _hash([project.sha256, _code_sha256()])
+
+
+def _code_sha256() -> str:
+    """Hash of the code that decides what a build makes: the rooms transform and stats, and the records."""
+    package = Path(__file__).parents[1]
+    files = [
+        package / "shared" / "records.py",
+        *(file for part in ("transform", "stats") for file in package.glob(f"{part}/**/*.py")),
+    ]
+    return _hash(
+        [f"{file.relative_to(package)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(files)]
+    )
+
+
+def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Dotted name → `table` or `view` of everything in the warehouse."""
+    rows = con.execute(
+        "select schema_name || '.' || table_name, 'table' from duckdb_tables() "
+        "where database_name = current_database() union all "
+        "select schema_name || '.' || view_name, 'view' from duckdb_views() "
+        "where database_name = current_database() and not internal"
+    ).fetchall()
+    return dict(rows)
+
+
+def data_fingerprints(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Raw table → hash of what was landed in it.
+
+    With `meta.landings` it is one hash for all, over every run's tag and content; without, it is the number of rows.
+    """
+    present = relations(con)
+    raw = [name for name in present if name.startswith("raw.")]
+    if "meta.landings" in present:
+        return dict.fromkeys(raw, _landed_sha256(con))
+    counts = {name: con.execute(f"select count(*) from {name}").fetchall()[0][0] for name in raw}
+    return {name: f"{count} rows" for name, count in counts.items()}
+
+
+def landed_content(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Run tag → hash of what was landed, in order; raises `CatalogException` where landings are not noted."""
+    return dict(con.execute("select run_tag, content_sha256 from meta.landings order by all").fetchall())
+
+
+def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
+    """Hash over every run's tag and content."""
+    return _hash([f"{tag}\x1f{sha256}" for tag, sha256 in landed_content(con).items()])
+
+
+def definitions(models: Mapping[str, SqlModel]) -> dict[str, str]:
+    """SQL model → hash of how it is made: its tokens, how it is stored, its contract, its functions, all upstream."""
+    from debatebench.shared.records import TABLES, column_types
+    from debatebench.stats.sql import fingerprint, python_functions
+
+    found = {f"raw.{name}": _hash([f"{c} {t}" for c, t in column_types(cls).items()]) for name, cls in TABLES.items()}
+    for name, model in models.items():
+        config = model.properties.config
+        contract = [f"{c.name} {c.data_type}" for c in model.properties.columns] if config.contract.enforced else []
+        functions = map(fingerprint, python_functions(model.query.functions))
+        above = [f"{dependency} {found[dependency]}" for dependency in model.dependencies]
+        found[name] = _hash([model.query.tokens_sha256, config.materialized, *contract, *functions, *above])
+    return found
+
+
+def content_fingerprint(definition: str, upstream: Iterable[str]) -> str:
+    """Hash that changes when the rows of a SQL model may have changed."""
+    return _hash([definition, *upstream])
+
+
+def _hash(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest()

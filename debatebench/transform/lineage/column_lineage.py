@@ -1,0 +1,177 @@
+"""Column lineage: where a column of a SQL model comes from, through every SQL model down to the landed columns."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import TABLES, column_types
+from debatebench.transform.graph import did_you_mean, upstream
+from debatebench.transform.lineage.qualified_query import QualifiedQuery, UntraceableError, qualify_query
+from debatebench.transform.lineage.within_query import LineageNode, Trace
+
+if TYPE_CHECKING:
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["Lineage", "LineageNode", "column_lineage"]
+
+
+def column_lineage(project: Project, name: str) -> LineageNode:
+    """Where `schema.model.column` comes from; for `schema.model` the SQL models and landed tables that it reads.
+
+    The schema may be left out where the rest is clear. The unsuffixed name of a versioned model is its latest version.
+    Needs no warehouse. Raises `UsageError` for a name that is not there, with what is close to it.
+    """
+    return Lineage(project).node(name)
+
+
+class Lineage:
+    """The lineage of one project: what was traced once is kept."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.models: Mapping[str, SqlModel] = project.models
+        self._queries: dict[str, QualifiedQuery | UntraceableError] = {}
+        self._columns: dict[tuple[str, str], LineageNode] = {}
+        self._rows: dict[str, LineageNode] = {}
+        self._relations: dict[str, LineageNode] = {}
+        self._traced_above: set[str] = set()
+
+    @cached_property
+    def raw(self) -> dict[str, tuple[str, ...]]:
+        """Landed table → its columns."""
+        return {f"raw.{table}": tuple(column_types(record)) for table, record in TABLES.items()}
+
+    def node(self, name: str) -> LineageNode:
+        """See `column_lineage`."""
+        relation, column = self._resolve(name.strip().lower())
+        return self.relation(relation) if column is None else self.column(relation, column)
+
+    def columns(self, relation: str) -> tuple[str, ...]:
+        """The columns of a SQL model or landed table; those of the YAML where the query does not show them."""
+        if relation in self.raw:
+            return self.raw[relation]
+        query = self._query(relation)
+        if isinstance(query, UntraceableError):
+            return tuple(column.name.lower() for column in self.models[relation].properties.columns)
+        return query.columns
+
+    def relation(self, name: str) -> LineageNode:
+        """What a SQL model reads, and what that reads."""
+        if name not in self._relations:
+            model = self.models.get(name)
+            self._relations[name] = LineageNode(
+                name=name,
+                kind="relation",
+                relation=name,
+                file=model.file if model else None,
+                upstream=tuple(self.relation(above) for above in model.dependencies) if model else (),
+            )
+        return self._relations[name]
+
+    def column(self, relation: str, column: str) -> LineageNode:
+        """Where one column of a SQL model or landed table comes from."""
+        key = (relation, column)
+        if key not in self._columns:
+            self._trace_above(relation)
+            self._columns[key] = self._traced(relation, column)
+        return self._columns[key]
+
+    def _trace_above(self, relation: str) -> None:
+        """Trace what a SQL model reads first, from the bottom up, so that a long chain is no deep recursion."""
+        if relation in self.models and relation not in self._traced_above:
+            above = upstream(self.models, [relation]) - {relation}
+            self._traced_above |= above | {relation}
+            for name in self.models:
+                if name in above:
+                    self.rows(name)
+                    for column in self.columns(name):
+                        self.column(name, column)
+
+    def rows(self, relation: str) -> LineageNode:
+        """Which relations' rows make the rows of this one: those of its FROM and its joins."""
+        if relation not in self._rows:
+            model = self.models.get(relation)
+            query = self._query(relation) if model else None
+            above = (
+                Trace(self, model, query).rows_of(query.scope) if model and isinstance(query, QualifiedQuery) else ()
+            )
+            self._rows[relation] = LineageNode(
+                name=f"rows of {relation}",
+                kind="rows",
+                relation=relation,
+                file=model.file if model else None,
+                upstream=above,
+                problem=str(query) if isinstance(query, UntraceableError) else None,
+            )
+        return self._rows[relation]
+
+    def _traced(self, relation: str, column: str) -> LineageNode:
+        name = f"{relation}.{column}"
+        if relation in self.raw:
+            return LineageNode(name, "raw", relation)
+        model, query = self.models[relation], self._query(relation)
+        if isinstance(query, UntraceableError):
+            return LineageNode(name, "column", relation, file=model.file, problem=str(query))
+        trace = Trace(self, model, query)
+        node = trace.column(query.scope, column)
+        if node.relation == relation:
+            return replace(node, name=name, kind="column")
+        written = trace.written(query.scope, column)
+        if written is not None:
+            return LineageNode(name, "column", relation, written.text, model.file, written.line, (node,))
+        # Only stars stand between the two.
+        line = next((each.line for each in model.query.references if each.name == node.relation), None)
+        return LineageNode(name, "column", relation, node.name, model.file, line, (node,))
+
+    def _query(self, name: str) -> QualifiedQuery | UntraceableError:
+        if name not in self._queries:
+            model = self.models[name]
+            columns = {above: self.columns(above) for above in model.dependencies}
+            try:
+                self._queries[name] = qualify_query(model.query.sql, columns)
+            except UntraceableError as error:
+                self._queries[name] = error
+        return self._queries[name]
+
+    # --- names ---
+
+    def _resolve(self, name: str) -> tuple[str, str | None]:
+        """(relation, column or None) that a name means."""
+        known = [*self.models, *self.raw]
+        parts = name.split(".")
+        if name in known:
+            return name, None
+        readings = [(".".join(parts[:2]), ".".join(parts[2:]))] if len(parts) > 2 else []
+        tables = [relation for relation in known if relation.partition(".")[2] == parts[0]]
+        readings += [(relation, ".".join(parts[1:])) for relation in tables]
+        found = [
+            (relation, column or None)
+            for relation, column in readings
+            if relation in known and (not column or column in self.columns(relation))
+        ]
+        if len(found) > 1:
+            listed = " and ".join(".".join(filter(None, each)) for each in found)
+            raise UsageError(f"'{name}' can be {listed}: write the schema, too.")
+        if not found:
+            raise UsageError(self._unknown(name, readings))
+        return found[0]
+
+    def _unknown(self, name: str, readings: Sequence[tuple[str, str]]) -> str:
+        """What to say of a name that means nothing."""
+        known = [*self.models, *self.raw]
+        for relation, column in readings:
+            if relation in known:
+                columns = self.columns(relation)
+                close = difflib.get_close_matches(column, columns, n=1)
+                hint = f"Did you mean '{close[0]}'?" if close else f"Its columns: {', '.join(columns)}."
+                return f"{relation} has no column '{column}'. {hint}"
+        table = ".".join(name.split(".")[:2])
+        tables = [relation.partition(".")[2] for relation in known]
+        hint = did_you_mean(table, known) or did_you_mean(name.split(".")[0], tables)
+        return f"No SQL model or landed table '{name}'.{hint or ' `debatebench docs` shows what there is.'}"

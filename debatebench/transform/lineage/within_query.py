@@ -1,0 +1,278 @@
+"""The way from a column down through the CTEs of one query, to the columns of what the query reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from debatebench.transform.lineage.qualified_query import QualifiedQuery, Written, output_names
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+    from sqlglot.optimizer.scope import Scope
+
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["LineageNode", "Relations", "Trace"]
+
+Kind = Literal["column", "cte", "raw", "rows", "relation"]
+
+
+@dataclass(frozen=True, slots=True)
+class LineageNode:
+    """One step on the way from a column to what it is made of.
+
+    `kind`: `column` of a SQL model, `cte` (a column of a CTE inside `relation`), `raw` (a landed column), `rows` (what
+    is counted or numbered: the rows of `relation`), `relation` (a whole SQL model or landed table). `name` is the
+    dotted name, for a CTE `cte.column`. `expression` is the SQL behind it as written at `file`:`line`; a landed column
+    has none. Without `upstream` it is landed, or a constant. `problem` says why the way down could not be found.
+    """
+
+    name: str
+    kind: Kind
+    relation: str
+    expression: str | None = None
+    file: Path | None = None
+    line: int | None = None
+    upstream: tuple[LineageNode, ...] = ()
+    problem: str | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is made of nothing but what the SQL itself says."""
+        return not self.upstream and self.kind in ("column", "cte") and self.problem is None
+
+    @property
+    def is_in_raw(self) -> bool:
+        """Whether it was landed, so that nothing lies above it."""
+        return self.relation.startswith("raw.")
+
+    def nodes(self) -> Iterator[LineageNode]:
+        """This node and everything above it, each once, in the order of the tree."""
+        seen: set[int] = set()
+        open_nodes = [self]
+        while open_nodes:
+            node = open_nodes.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield node
+                open_nodes.extend(reversed(node.upstream))
+
+
+class Relations(Protocol):
+    """What a trace asks about the relations that its query reads."""
+
+    def columns(self, relation: str) -> tuple[str, ...]:
+        """The columns of a SQL model or landed table."""
+
+    def column(self, relation: str, column: str) -> LineageNode:
+        """Where one column of it comes from."""
+
+    def rows(self, relation: str) -> LineageNode:
+        """Where its rows come from."""
+
+
+class Trace:
+    """The way down inside one SQL model, to the columns of what it reads."""
+
+    def __init__(self, relations: Relations, model: SqlModel, query: QualifiedQuery) -> None:
+        self.relations, self.model, self.query = relations, model, query
+        self.done: dict[tuple[int, str], LineageNode] = {}
+        self.open: set[tuple[int, str]] = set()
+
+    def column(self, scope: Scope, column: str) -> LineageNode:
+        """A column of a CTE, a derived table or the whole query."""
+        key = (id(scope), column)
+        if key not in self.done:
+            self.open.add(key)
+            self.done[key] = self._column(scope, column)
+            self.open.remove(key)
+        return self.done[key]
+
+    def _column(self, scope: Scope, column: str) -> LineageNode:
+        from sqlglot import exp
+
+        query = scope.expression
+        if isinstance(query, exp.SetOperation):
+            return self._united(scope, column)
+        # What stands in brackets has no name of its own.
+        inner = scope.sources.get("")
+        if isinstance(query, exp.Subquery | exp.Lateral) and inner is not None and not isinstance(inner, exp.Table):
+            return self.column(inner, column)
+        if not isinstance(query, exp.Select):
+            return self._node(scope, column, query, None)
+        chosen = next((each for each in query.expressions if each.alias_or_name == column), None)
+        if chosen is None:
+            return self._node(scope, column, query, None, upstream=self.rows_of(scope))
+        expression = chosen.unalias()
+        written = self.query.expression(query, column)
+        return self._handed_on(scope, expression, column) or self._node(scope, column, expression, written)
+
+    def written(self, scope: Scope, column: str) -> Written | None:
+        """Where the file names a column that is only handed on; stars on the way are followed."""
+        from sqlglot import exp
+
+        written = self.query.expression(scope.expression, column)
+        if written is not None:
+            return written
+        sources = [source for _, source in scope.selected_sources.values() if not isinstance(source, exp.Table)]
+        inner = [source for source in sources if column in output_names(source.expression)]
+        return self.written(inner[0], column) if len(inner) == 1 else None
+
+    def _handed_on(self, scope: Scope, expression: exp.Expr, column: str) -> LineageNode | None:
+        """The node below, where a column is only handed on under its own name: no step worth showing."""
+        from sqlglot import exp
+
+        if not isinstance(expression, exp.Column) or expression.name != column:
+            return None
+        below = list(self._source_of(scope, expression))
+        return below[0] if len(below) == 1 and below[0].kind != "rows" else None
+
+    def _is_outside(self, node: LineageNode) -> bool:
+        return node.relation != self.model.name
+
+    def _above(self, node: LineageNode) -> tuple[LineageNode, ...]:
+        """What a node of a query inside this one is made of."""
+        return (node,) if self._is_outside(node) else node.upstream
+
+    def _united(self, scope: Scope, column: str) -> LineageNode:
+        """A column of UNION, INTERSECT or EXCEPT: by position, or by name where the SQL says so."""
+        query = scope.expression
+        sides = scope.set_operation_scopes
+        columns = [output_names(side.expression) for side in sides]
+        names = [column, column]
+        if not query.args.get("by_name") and column in columns[0]:
+            names = [each[columns[0].index(column)] for each in columns]
+        # A recursive CTE reads itself, which adds nothing; BY NAME a side may lack the column.
+        branches = [
+            (side, self.column(side, name), self.written(side, name))
+            for side, name, known in zip(sides, names, columns, strict=True)
+            if name in known and (id(side), name) not in self.open
+        ]
+        texts: list[str] = []
+        lines: list[int | None] = []
+        for _, node, written in branches:
+            is_handed_on = self._is_outside(node)
+            texts.append((written.text if written else node.name) if is_handed_on else node.expression or node.name)
+            lines.append((written.line if written else None) if is_handed_on else node.line)
+        operator = query.key if query.args.get("distinct") or query.key != "union" else "union all"
+        return LineageNode(
+            name=f"{_label(scope)}.{column}",
+            kind="cte",
+            relation=self.model.name,
+            expression=f" {operator} ".join(dict.fromkeys(texts)),
+            file=self.model.file,
+            line=next((line for line in lines if line is not None), None),
+            upstream=_once(above for side, node, _ in branches for above in self._united_from(side, node)),
+        )
+
+    def _united_from(self, side: Scope, branch: LineageNode) -> tuple[LineageNode, ...]:
+        """What one side of a union adds; where it only adds a label, its rows decide how often the label comes."""
+        return self.rows_of(side) if branch.is_constant else self._above(branch)
+
+    def _node(
+        self,
+        scope: Scope,
+        column: str,
+        expression: exp.Expr,
+        written: Written | None,
+        upstream: tuple[LineageNode, ...] | None = None,
+    ) -> LineageNode:
+        return LineageNode(
+            name=f"{_label(scope)}.{column}",
+            kind="cte",
+            relation=self.model.name,
+            expression=written.text if written else expression.sql("duckdb", comments=False),
+            file=self.model.file,
+            line=written.line if written else None,
+            upstream=_once(self._sources_of(scope, expression)) if upstream is None else upstream,
+        )
+
+    def _sources_of(self, scope: Scope, expression: exp.Expr) -> Iterator[LineageNode]:
+        """Everything that an expression in `scope` is made of."""
+        from sqlglot import exp
+
+        parts = list(expression.walk(bfs=False, prune=lambda each: isinstance(each, exp.Query)))
+        for node in parts:
+            if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+                yield from self._source_of(scope, node)
+            elif isinstance(node, exp.Query):
+                yield from self._nested(scope, node)
+            elif isinstance(node, exp.Count) and (node.this is None or isinstance(node.this, exp.Star)):
+                yield from self.rows_of(scope)
+        # An aggregate or window function over nothing is over the rows: row_number() over ().
+        is_over_rows = any(isinstance(node, exp.AggFunc | exp.Window) for node in parts)
+        if is_over_rows and not any(isinstance(node, exp.Column) for node in parts):
+            yield from self.rows_of(scope)
+
+    def _source_of(self, scope: Scope, column: exp.Column) -> Iterator[LineageNode]:
+        """The column that a name in an expression means; where sqlglot does not know, all rows of what is read."""
+        from sqlglot import exp
+
+        holder: Scope | None = scope
+        while holder is not None and column.table not in holder.sources:
+            holder = holder.parent
+        source = holder.sources[column.table] if holder is not None else None
+        if isinstance(source, exp.Table) and not source.db:
+            # A function that makes rows out of its arguments.
+            yield from self._sources_of(scope, source.this)
+        elif isinstance(source, exp.Table) and column.name in self.relations.columns(_dotted(source)):
+            yield self.relations.column(_dotted(source), column.name)
+        elif source is None or isinstance(source, exp.Table):
+            yield from self.rows_of(scope)
+        elif (id(source), column.name) not in self.open:
+            yield self.column(source, column.name)
+
+    def _nested(self, scope: Scope, query: exp.Expr) -> Iterator[LineageNode]:
+        """A query inside an expression: its columns, or for EXISTS its rows."""
+        from sqlglot import exp
+
+        inner = next((each for each in scope.subquery_scopes if each.expression is query.unnest()), None)
+        if inner is None:
+            return
+        if isinstance(query.parent, exp.Exists):
+            yield from self.rows_of(inner)
+        else:
+            for name in output_names(inner.expression):
+                yield from self._above(self.column(inner, name))
+
+    def rows_of(self, scope: Scope) -> tuple[LineageNode, ...]:
+        """The relations whose rows a query's rows are made of."""
+        return _once(self._rows_of(scope, set()))
+
+    def _rows_of(self, scope: Scope, seen: set[int]) -> Iterator[LineageNode]:
+        from sqlglot import exp
+
+        if id(scope) in seen:
+            return
+        seen.add(id(scope))
+        for branch in scope.set_operation_scopes:
+            yield from self._rows_of(branch, seen)
+        for _, source in scope.selected_sources.values():
+            if not isinstance(source, exp.Table):
+                yield from self._rows_of(source, seen)
+            elif source.db:
+                yield self.relations.rows(_dotted(source))
+
+
+def _dotted(table: exp.Table) -> str:
+    return f"{table.db}.{table.name}".lower()
+
+
+def _label(scope: Scope) -> str:
+    """The name of the CTE or derived table that a scope is."""
+    from sqlglot import exp
+
+    node: exp.Expr | None = scope.expression
+    while node is not None:
+        if isinstance(node, exp.CTE | exp.Subquery | exp.UDTF) and node.alias:
+            return str(node.alias)
+        node = node.parent
+    return "select"
+
+
+def _once(nodes: Iterator[LineageNode]) -> tuple[LineageNode, ...]:
+    """The nodes without repetition, in order."""
+    return tuple({id(node): node for node in nodes}.values())

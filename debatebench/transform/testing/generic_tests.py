@@ -1,0 +1,258 @@
+"""Generic data tests: each is a query whose rows are failures. Names and arguments are dbt's where dbt has them."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, ClassVar, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+
+from debatebench.shared.duckdb_sql import quoted_text
+
+__all__ = ["GENERIC_TESTS", "GenericTest", "parse_generic_test", "quoted", "sql_literal"]
+
+
+def quoted(identifier: str) -> str:
+    """A column name as SQL text."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def sql_literal(value: Any) -> str:
+    """A YAML scalar as SQL text. Raises `ValueError` for anything else."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | Decimal) or (isinstance(value, float) and math.isfinite(value)):
+        return repr(value) if isinstance(value, float) else str(value)
+    if isinstance(value, str | date | datetime):
+        return quoted_text(str(value))
+    raise ValueError(f"{value!r} is not text, a number, a date, true or false")
+
+
+class GenericTest(BaseModel):
+    """A test of one column or of one whole SQL model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
+
+    kind: ClassVar[str] = ""
+    needs_column: ClassVar[bool | None] = None
+    """True: stands under a column. False: stands under the SQL model. None: under either."""
+
+    name: str | None = None
+    where: str | None = None
+    severity: Literal["error", "warn"] = "error"
+
+    def bad_row(self, column: str | None) -> str | None:
+        """The condition under which one row fails, for tests that look at rows one by one."""
+        return None
+
+    def failing_rows(self, relation: str, column: str | None) -> str:
+        """A query over `relation` (SQL text that stands in FROM) that returns the rows that fail."""
+        return f"select * from {relation} where {self.bad_row(column)}"
+
+
+class Unique(GenericTest):
+    """No value comes twice; nulls do not count."""
+
+    kind = "unique"
+    needs_column = True
+
+    def failing_rows(self, relation: str, column: str | None) -> str:
+        name = quoted(column or "")
+        return (
+            f"select {name}, count(*) as rows_with_it from {relation} where {name} is not null "
+            f"group by {name} having count(*) > 1"
+        )
+
+
+class NotNull(GenericTest):
+    """No value is null."""
+
+    kind = "not_null"
+    needs_column = True
+
+    def bad_row(self, column: str | None) -> str:
+        return f"{quoted(column or '')} is null"
+
+
+class AcceptedValues(GenericTest):
+    """Every value is one of `values`; nulls pass."""
+
+    kind = "accepted_values"
+    needs_column = True
+    values: tuple[str | bool | int | float | date, ...] = Field(min_length=1)
+    quote: bool = True
+
+    def bad_row(self, column: str | None) -> str:
+        listed = ", ".join(sql_literal(value) for value in self.values)
+        return f"{quoted(column or '')} not in ({listed})"
+
+    def failing_rows(self, relation: str, column: str | None) -> str:
+        name = quoted(column or "")
+        return f"select {name}, count(*) as rows_with_it from {relation} where {self.bad_row(column)} group by {name}"
+
+
+class Relationships(GenericTest):
+    """Every value exists in column `field` of `to`; nulls pass.
+
+    Under a whole SQL model, `columns` are compared together with `fields` (by default the same names).
+    """
+
+    kind = "relationships"
+    to: str
+    field: str | None = None
+    columns: tuple[str, ...] = ()
+    fields_: tuple[str, ...] = Field((), alias="fields")
+
+    def pairs(self, column: str | None) -> list[tuple[str, str]]:
+        """(column here, column of `to`), one or more."""
+        if column is not None:
+            return [(column, self.field or column)]
+        return list(zip(self.columns, self.fields_ or self.columns, strict=True))
+
+    @model_validator(mode="after")
+    def _check(self) -> Relationships:
+        if self.fields_ and len(self.fields_) != len(self.columns):
+            raise ValueError("`fields` must name as many columns as `columns`")
+        if self.columns and self.field:
+            raise ValueError("use `field` under a column, or `columns` and `fields` under the SQL model")
+        return self
+
+    def failing_rows(self, relation: str, column: str | None) -> str:
+        pairs = self.pairs(column)
+        known = " and ".join(f"child.{quoted(here)} is not null" for here, _ in pairs)
+        equal = " and ".join(f"parent.{quoted(there)} = child.{quoted(here)}" for here, there in pairs)
+        return (
+            f"select child.* from {relation} as child where {known} "
+            f"and not exists (select 1 from {self.to} as parent where {equal})"
+        )
+
+
+class ExpressionIsTrue(GenericTest):
+    """The expression holds in every row; under a column it follows the column's name (`>= 0`). Null passes."""
+
+    kind = "expression_is_true"
+    expression: str
+
+    def bad_row(self, column: str | None) -> str:
+        subject = f"{quoted(column)} " if column else ""
+        return f"not ({subject}{self.expression})"
+
+
+class Range(GenericTest):
+    """Every value lies between `min` and `max`, ends included unless `inclusive` is false; nulls pass."""
+
+    kind = "range"
+    needs_column = True
+    min: int | float | str | None = Field(None, validation_alias=AliasChoices("min", "min_value"))
+    max: int | float | str | None = Field(None, validation_alias=AliasChoices("max", "max_value"))
+    inclusive: bool = True
+
+    @model_validator(mode="after")
+    def _check(self) -> Range:
+        if self.min is None and self.max is None:
+            raise ValueError("give `min`, `max` or both")
+        return self
+
+    def bad_row(self, column: str | None) -> str:
+        name, equal = quoted(column or ""), "" if self.inclusive else "="
+        # A text limit is an expression, such as another column's name.
+        limits = []
+        if self.min is not None:
+            limits.append(f"{name} <{equal} ({self.min})")
+        if self.max is not None:
+            limits.append(f"{name} >{equal} ({self.max})")
+        return f"({' or '.join(limits)})"
+
+
+class RowCount(GenericTest):
+    """The number of rows lies between `min` and `max`, or equals that of the SQL model `same_as`."""
+
+    kind = "row_count"
+    needs_column = False
+    min: int | None = Field(None, ge=0)
+    max: int | None = Field(None, ge=0)
+    same_as: str | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> RowCount:
+        if self.min is None and self.max is None and self.same_as is None:
+            raise ValueError("give `min`, `max` or `same_as`")
+        return self
+
+    def failing_rows(self, relation: str, column: str | None) -> str:
+        other = f"(select count(*) from {self.same_as})" if self.same_as else "null"
+        wrong = [
+            *([f"count(*) < {self.min}"] if self.min is not None else []),
+            *([f"count(*) > {self.max}"] if self.max is not None else []),
+            *([f"count(*) <> {other}"] if self.same_as else []),
+        ]
+        expected = f", {other} as rows_expected" if self.same_as else ""
+        return f"select count(*) as rows_found{expected} from {relation} having {' or '.join(wrong)}"
+
+
+class UniqueCombinationOfColumns(GenericTest):
+    """No combination of the columns' values comes twice; here null equals null."""
+
+    kind = "unique_combination_of_columns"
+    needs_column = False
+    combination_of_columns: tuple[str, ...] = Field(min_length=1)
+    quote_columns: bool = False
+
+    def failing_rows(self, relation: str, column: str | None) -> str:
+        names = ", ".join(quoted(name) for name in self.combination_of_columns)
+        return f"select {names}, count(*) as rows_with_it from {relation} group by {names} having count(*) > 1"
+
+
+GENERIC_TESTS: dict[str, type[GenericTest]] = {
+    cls.kind: cls
+    for cls in (
+        Unique,
+        NotNull,
+        AcceptedValues,
+        Relationships,
+        ExpressionIsTrue,
+        Range,
+        RowCount,
+        UniqueCombinationOfColumns,
+    )
+}
+GENERIC_TESTS["accepted_range"] = Range
+
+
+def parse_generic_test(value: Any) -> GenericTest:
+    """Read `unique` or `{accepted_values: {values: […]}}`; `config` and `arguments` may be nested as in dbt.
+
+    Raises `ValueError` for a test that does not exist or whose arguments do not fit.
+    """
+    if isinstance(value, GenericTest):
+        return value
+    if isinstance(value, str):
+        value = {value: {}}
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError("a data test is a name, or a name with its arguments below it")
+    entry = dict(value)
+    common = {key: entry.pop(key) for key in ("name", "config", "description") if key in entry}
+    if len(entry) != 1:
+        raise ValueError(f"a data test has one name; found {', '.join(map(str, entry)) or 'none'}")
+    ((name, arguments),) = entry.items()
+    known = GENERIC_TESTS.get(str(name).removeprefix("dbt_utils."))
+    if known is None:
+        close = difflib.get_close_matches(str(name), GENERIC_TESTS, n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        raise ValueError(f"no data test '{name}'.{hint} Known: {', '.join(sorted(GENERIC_TESTS))}")
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise ValueError(f"the arguments of '{name}' are keys and values")
+    fields = {**common, **(arguments or {})}
+    for nested in ("config", "arguments"):
+        inner = fields.pop(nested, None) or {}
+        if not isinstance(inner, Mapping):
+            raise ValueError(f"`{nested}` of '{name}' holds keys and values")
+        fields |= inner
+    fields.pop("description", None)
+    return known.model_validate(fields)

@@ -1,0 +1,189 @@
+"""Run unit tests: given rows → expected rows of one SQL model, in a database of their own in memory."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from datetime import time as time_of_day
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+from debatebench.shared.errors import SqlModelError
+from debatebench.transform.contracts import actual_columns
+from debatebench.transform.graph import did_you_mean, select_models
+from debatebench.transform.testing.data_tests import TestResult
+from debatebench.transform.testing.generic_tests import quoted
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.project import LocatedUnitTest, Project
+    from debatebench.transform.sql_model import SqlModel
+
+__all__ = ["run_unit_tests"]
+
+Row = tuple[Any, ...]
+
+
+def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> list[TestResult]:
+    """Run the unit tests of all SQL models, or of those that `select` means (see `graph.select_models`).
+
+    Each input of the SQL model is a table with the given rows; its columns and types are those of the raw record or of
+    the `data_type`s in the YAML; columns left out of a row are null; an input left out is empty. Only the columns that
+    the expected rows name are compared, in any order of rows, doubles to nine digits.
+    """
+    import duckdb
+
+    from debatebench.stats import sql as udfs
+
+    models = project.models
+    chosen = set(models) if select is None else set(select_models(models, select))
+    units = [unit for unit in project.unit_tests if unit.model in chosen]
+    with duckdb.connect(":memory:") as con:
+        called = {function for unit in units for function in models[unit.model].query.functions}
+        udfs.register(con, udfs.python_functions(called))
+        return [_run(con, unit, models) for unit in units]
+
+
+def _run(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, models: Mapping[str, SqlModel]) -> TestResult:
+    """Run one unit test in a transaction that is rolled back, so that the next one finds an empty database."""
+    import duckdb
+
+    started = time.perf_counter()
+    model = models[unit.model]
+    status: Literal["pass", "fail", "error"] = "pass"
+    count, message = 0, ""
+    con.execute("begin")
+    try:
+        _create_inputs(con, unit, model, models)
+        missing, surplus, columns = _compare(con, unit, model)
+        count = len(missing) + len(surplus)
+        if count:
+            status, message = "fail", _diff(missing, surplus, columns)
+    except SqlModelError as error:
+        status, message = "error", str(error)
+    except duckdb.Error as error:
+        status, message = "error", " ".join(str(error).split("\n\n")[0].split())
+    finally:
+        con.execute("rollback")
+    return TestResult(
+        name=unit.test.name,
+        kind="unit",
+        model=unit.model,
+        file=unit.file,
+        status=status,
+        failures=count,
+        message=message,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _create_inputs(
+    con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel, models: Mapping[str, SqlModel]
+) -> None:
+    """Create every table that the SQL model reads, under the name by which it reads it."""
+    given = {entry.input.lower(): entry.rows for entry in unit.test.given}
+    for name in model.dependencies:
+        types = _input_types(name, models)
+        con.execute(f"create schema if not exists {name.partition('.')[0]}")
+        columns = ", ".join(f"{quoted(column)} {sql_type}" for column, sql_type in types.items())
+        con.execute(f"create table {name} ({columns})")
+        rows = _complete(given.get(name, ()), list(types), name)
+        con.execute(f"insert into {name} {_typed_rows(types)}", [_to_json(rows)])
+
+
+def _input_types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]:
+    """Column → type of a raw table or SQL model."""
+    from debatebench.shared.records import TABLES, column_types
+
+    if name not in models:
+        return column_types(TABLES[name.partition(".")[2]])
+    columns = models[name].properties.columns
+    untyped = [column.name for column in columns if column.data_type is None]
+    if untyped or not columns:
+        raise SqlModelError(
+            f"The input {name} needs a `data_type` for {', '.join(untyped) or 'its columns'} "
+            f"in {models[name].properties_file.name}."
+        )
+    return {column.name: str(column.data_type) for column in columns}
+
+
+def _complete(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], where: str) -> list[dict[str, Any]]:
+    """The rows with every column, null where the YAML says nothing. A column that is not known is refused."""
+    known = {column.lower(): column for column in columns}
+    complete = []
+    for row in rows:
+        for name in row:
+            if name.lower() not in known:
+                raise SqlModelError(f"{where} has no column '{name}'.{did_you_mean(name, columns)}")
+        complete.append(dict.fromkeys(columns) | {known[name.lower()]: value for name, value in row.items()})
+    return complete
+
+
+def _typed_rows(types: Mapping[str, str]) -> str:
+    """A query that makes rows of these types from one parameter, a JSON list of objects."""
+    fields = ", ".join(f"{quoted(column)} {sql_type}" for column, sql_type in types.items())
+    return f"select unnest(cast(?::json as struct({fields})[]), max_depth := 2)"
+
+
+def _to_json(rows: Sequence[Mapping[str, Any]]) -> str:
+    """JSON text of rows from YAML, where dates are dates."""
+    return json.dumps(rows, default=str)
+
+
+def _compare(
+    con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel
+) -> tuple[list[Row], list[Row], tuple[str, ...]]:
+    """(expected rows that did not come, rows that came unexpected, compared columns)."""
+    sql = model.query.sql
+    types = actual_columns(con, f"(\n{sql}\n)")
+    expected = unit.test.expect.rows
+    named = {name.lower() for row in expected for name in row}
+    _complete(expected, list(types), model.name)
+    compared = {column: sql_type for column, sql_type in types.items() if not expected or column.lower() in named}
+    rows = _complete(expected, list(compared), model.name)
+    wanted = con.execute(_typed_rows(compared), [_to_json(rows)]).fetchall()
+    names = ", ".join(quoted(column) for column in compared)
+    surplus = con.execute(f"select {names} from (\n{sql}\n)").fetchall()
+    missing = []
+    for row in wanted:
+        match = next((i for i, other in enumerate(surplus) if _same(row, other)), None)
+        if match is None:
+            missing.append(row)
+        else:
+            del surplus[match]
+    return missing, surplus, tuple(compared)
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equality, with doubles compared to nine digits, also inside lists and structs."""
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-9, abs_tol=1e-12) or (math.isnan(left) and math.isnan(right))
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    return bool(left == right)
+
+
+def _diff(missing: Sequence[Row], surplus: Sequence[Row], columns: Sequence[str]) -> str:
+    """`-` rows were expected and did not come, `+` rows came and were not expected."""
+    rows = [("-", row) for row in missing] + [("+", row) for row in surplus]
+    cells = [["", *columns], *([sign, *map(_cell, row)] for sign, row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, Decimal):
+        return f"{value.normalize():f}"
+    if isinstance(value, datetime | date | time_of_day):
+        return value.isoformat()
+    return str(value)

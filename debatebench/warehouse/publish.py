@@ -1,0 +1,232 @@
+"""Publishing: change a copy of the warehouse, then put it in the place of the old one.
+
+A reader never sees half a change and never blocks a writer: it keeps the file that it opened. A publication that dies
+leaves the old warehouse as it was.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
+from debatebench.shared.files import make_folder
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["private_copy", "publishing"]
+
+# Clients back to DuckDB 1.4 can open the file.
+STORAGE_VERSION = "v1.4.0"
+# A quarter of DuckDB's own: tables of a hundred thousand rows are read by several threads, and are compressed by the
+# query that makes them, beside others, instead of by the checkpoint, one after the other.
+_ROW_GROUP = 30720
+_RETRY_S = 0.2
+
+
+@contextmanager
+def publishing(
+    database: Path, *, from_scratch: bool = False, wait_s: float = 10.0
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection to a private copy of `database`; on leaving without an error the copy replaces it.
+
+    `from_scratch` starts from an empty file. Where `database` is a link, the file that it names is replaced. Waits up
+    to `wait_s` seconds for another publication or for a program that has the warehouse open for writing, then raises
+    `BusyError`. An error inside the block leaves the old file as it was; what the disk refuses becomes a
+    `DebatebenchError`.
+    """
+    import duckdb
+
+    database = Path(os.path.realpath(database))
+    try:
+        make_folder(database.parent)
+        with _only_publisher(database, wait_s):
+            yield from _replacing(database, from_scratch, wait_s)
+    except (OSError, duckdb.OperationalError, duckdb.FatalException) as error:
+        raise DebatebenchError(f"The warehouse cannot be changed and stays as it was: {_reason(error)}.") from error
+
+
+def private_copy(database: Path) -> Path:
+    """The file that becomes the warehouse when a publication ends."""
+    database = Path(os.path.realpath(database))
+    return database.with_name(f".{database.name}.publishing")
+
+
+def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield the connection to the copy, then publish it."""
+    copy = private_copy(database)
+    _remove(copy)
+    try:
+        with _without_writers(database, wait_s, may_be_damaged=from_scratch):
+            before = _state(database)
+            if database.exists() and not from_scratch:
+                shutil.copyfile(database, copy)
+        with _unlogged(copy) as con:
+            yield con
+            con.execute("checkpoint")
+        _sync(copy)
+        with _locked(database, wait_s):
+            if _state(database) != before:
+                raise BusyError(f"Another program has changed {database} meanwhile; run `debatebench land` again.")
+            if database.exists():
+                shutil.copymode(database, copy)
+            # A log that is still there belongs to a file that is gone or damaged, and keeps the new one from opening.
+            _log_of(database).unlink(missing_ok=True)
+            os.replace(copy, database)
+        _sync(database.parent)
+    finally:
+        _remove(copy)
+
+
+@contextmanager
+def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the private copy. It may be lost until it is published, so it needs no log, and reaches the disk once."""
+    import duckdb
+
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "storage_compatibility_version": STORAGE_VERSION,
+        "fsync_mode": "NONE",
+        "checkpoint_threshold": "1TB",
+        "auto_checkpoint_skip_wal_threshold": 2**62,
+        "temp_directory": str(_spill_of(copy)),
+    }
+    with closing(duckdb.connect(config=settings)) as con:
+        con.execute(
+            f"attach {quoted_text(str(copy))} as warehouse (recovery_mode 'no_wal_writes', "
+            f"row_group_size {_ROW_GROUP}); use warehouse"
+        )
+        yield con
+
+
+@contextmanager
+def _only_publisher(database: Path, wait_s: float) -> Iterator[None]:
+    """Hold the lock file beside the warehouse, or raise `BusyError` after `wait_s` seconds."""
+    refusal = BusyError(f"Another process is publishing {database}; run `debatebench land` when it is done.")
+    path = database.with_name(f".{database.name}.lock")
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _take(lambda: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB), wait_s, refusal)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _take(lock: Callable[[], None], wait_s: float, refusal: BusyError) -> None:
+    """Call `lock` until somebody else has given up what it asks for, or raise `refusal` after `wait_s` seconds."""
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            return lock()
+        except (BlockingIOError, PermissionError):
+            if time.monotonic() > deadline:
+                raise refusal from None
+            time.sleep(_RETRY_S)
+
+
+@contextmanager
+def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> Iterator[None]:
+    """Hold the warehouse open read-only, where there is one, which keeps writers out and lets readers in.
+
+    What a crashed program left in the write-ahead log is written into the file first. The lock lasts until this process
+    closes any descriptor of the file. Raises `BusyError` when a program still writes after `wait_s` seconds.
+    """
+    import duckdb
+
+    deadline = time.monotonic() + wait_s
+    reader = None
+    while database.exists() and reader is None:
+        try:
+            if _log_of(database).exists():
+                with duckdb.connect(str(database)) as writer:
+                    writer.execute("checkpoint")
+            reader = duckdb.connect(str(database), read_only=True)
+        except duckdb.Error as error:
+            if "different configuration" in str(error):
+                raise BusyError(f"This process has {database} open in another way; close it there first.") from error
+            if "Could not set lock" not in str(error):
+                if may_be_damaged:
+                    break
+                raise DamagedDataError(
+                    f"The warehouse {database} cannot be opened ({_reason(error)}). Rebuild it with "
+                    "`debatebench build --from-journals`; journals and imports are untouched."
+                ) from error
+            if time.monotonic() > deadline:
+                raise _written_by_another(database) from error
+            time.sleep(_RETRY_S)
+    with closing(reader) if reader is not None else nullcontext():
+        yield
+
+
+@contextmanager
+def _locked(database: Path, wait_s: float) -> Iterator[None]:
+    """Hold the lock of a reader on the warehouse, where there is one: the same that DuckDB takes, but in no time.
+
+    Raises `BusyError` when a program still writes after `wait_s` seconds.
+    """
+    with ExitStack() as stack:
+        with suppress(FileNotFoundError):
+            file = stack.enter_context(open(database, "rb"))
+            shared = fcntl.LOCK_SH | fcntl.LOCK_NB
+            _take(lambda: fcntl.lockf(file, shared), wait_s, _written_by_another(database))
+        yield
+
+
+def _written_by_another(database: Path) -> BusyError:
+    return BusyError(f"Another program has {database} open for writing; close it and run `debatebench land` again.")
+
+
+def _state(database: Path) -> list[tuple[int, int, int] | None]:
+    """Differs when the file or its log was changed or replaced."""
+    return [_stat(database), _stat(_log_of(database))]
+
+
+def _stat(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _reason(error: Exception) -> str:
+    """What the disk or DuckDB says, on one line."""
+    if isinstance(error, OSError):
+        name = error.filename2 or error.filename
+        return f"{f'{name}: ' if name else ''}{error.strerror or error}"
+    return str(error).splitlines()[0].removesuffix(".")
+
+
+def _log_of(database: Path) -> Path:
+    """The write-ahead log of a DuckDB file."""
+    return database.with_name(f"{database.name}.wal")
+
+
+def _spill_of(copy: Path) -> Path:
+    """The folder for what does not fit into memory: beside the copy, where there is as much room."""
+    return copy.with_name(f"{copy.name}.tmp")
+
+
+def _remove(copy: Path) -> None:
+    """Remove a private copy, and all that stands beside it: a log, what did not fit into memory, rows to be landed."""
+    copy.unlink(missing_ok=True)
+    _log_of(copy).unlink(missing_ok=True)
+    shutil.rmtree(_spill_of(copy), ignore_errors=True)
+    for rows in copy.parent.glob(f"{glob.escape(copy.name)}.rows-*"):
+        shutil.rmtree(rows, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,72 @@
+"""Whether the warehouse is up to date: what a build asks first, so it loads little.
+
+Beside the warehouse lies a note: this very file is what these inputs give. While neither has changed, DuckDB need not
+be loaded to know that there is nothing to do. The note decides nothing else, and may be lost.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from debatebench.shared.files import write_atomically
+from debatebench.transform.build_state import inputs_sha256, state_with_landings
+from debatebench.transform.project import load_models
+
+if TYPE_CHECKING:
+    from debatebench.shared.workspace import Workspace
+    from debatebench.transform.project import Project
+
+__all__ = ["build_is_current", "note_current"]
+
+
+def build_is_current(workspace: Workspace) -> bool:
+    """Whether a build would change nothing: same SQL models, same landed data, same code. Quick, and copies nothing."""
+    if not workspace.database.exists():
+        return False
+    project = load_models(workspace.files("sql", "**/*"))
+    note = _note(workspace.database, project)
+    with suppress(OSError, UnicodeDecodeError):
+        if _note_of(workspace.database).read_text(encoding="ascii") == note:
+            return True
+    is_current = _is_current(workspace.database, project)
+    if is_current and _note(workspace.database, project) == note:
+        _keep(workspace.database, note)
+    return is_current
+
+
+def note_current(database: Path, project: Project, inode: int) -> None:
+    """Note that the warehouse is what `project` gives, if it is the file of that number: another may be there since."""
+    with suppress(OSError):
+        if database.stat().st_ino == inode:
+            _keep(database, _note(database, project))
+
+
+def _is_current(database: Path, project: Project) -> bool:
+    import duckdb
+
+    from debatebench.query.safe_query import open_for_query
+
+    with closing(open_for_query(database)) as con:
+        try:
+            stored = con.execute("select state from meta.build_state").fetchall()
+            return stored == [(state_with_landings(con, project),)]
+        except duckdb.CatalogException:
+            return False
+
+
+def _note_of(database: Path) -> Path:
+    return database.with_name(f".{database.name}.current")
+
+
+def _note(database: Path, project: Project) -> str:
+    """Differs when the file was changed or replaced, or the inputs of a build."""
+    found = database.stat()
+    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {inputs_sha256(project)}\n"
+
+
+def _keep(database: Path, note: str) -> None:
+    # Whoever may not write here finds out again the next time.
+    with suppress(OSError):
+        write_atomically(_note_of(database), note, is_durable=False)
