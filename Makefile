@@ -41,7 +41,7 @@ test: $(VENV)/.installed-test  ## Check style and types, then run every test
 	touch $@
 
 test-dbt: $(VENV)/.installed-test .venv-dbt/.installed  ## Let real dbt build the exported project, and compare every row
-	DEBATEBENCH_DBT=$(CURDIR)/.venv-dbt/bin/dbt $(BIN)/python -m pytest -s tests/test_export_dbt_build.py
+	DEBATEBENCH_DBT=$(CURDIR)/.venv-dbt/bin/dbt $(BIN)/python -m pytest -s tests/output/test_export_dbt_build.py
 
 lint: $(VENV)/.installed-test  ## Mend style, then check types
 	$(BIN)/ruff check --fix .

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 from command_line import tour
+from paths import REPOSITORY
 
 # A shell that starts the tests in the background has them ignore SIGINT, and so would every process that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
+from paths import REPOSITORY
 
-PACKAGE = Path(__file__).resolve().parent.parent / "debatebench"
+PACKAGE = REPOSITORY / "debatebench"
 
 SHARED = {
     "config",

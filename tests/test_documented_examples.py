@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from paths import REPOSITORY
 from two_runs import two_runs
 
 from debatebench.query.safe_query import parse_params, run_query
 
 __all__ = ["two_runs"]
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 RUN_BY_OTHER_TESTS = {"exporting.md", "sql-models.md"}
 BLOCK = re.compile(r"^(?:<!-- (?P<note>[^\n]*) -->\n)?```(?P<language>sql|python|sh)\n(?P<text>.*?)^```$", re.M | re.S)
 

@@ -11,8 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-REPOSITORY = Path(__file__).resolve().parent.parent
+from paths import REPOSITORY
 
 
 def run(*command: str | Path, cwd: Path) -> str:

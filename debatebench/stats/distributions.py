@@ -1,7 +1,8 @@
 """Probability distributions that tests of difference need, in plain Python.
 
-scipy has them as well, but importing `scipy.stats` takes nearly a second, more than all else that a build does. The
-functions here agree with it to 1e-9 (`tests/test_significance.py`), which is more than any reader of a p value needs.
+scipy has them too, but importing `scipy.stats` takes nearly a second, more than all else that a build does. The
+functions here agree with it to 1e-9 (`tests/stats/test_significance.py`), which is more than a reader of a p value
+needs.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import debatebench
+from paths import DATA
 
 from debatebench.journal.journal import Journal, read_journal
 from debatebench.landing.journal_records import journal_records, journal_rows
@@ -16,7 +17,7 @@ from debatebench.play.resume import Resume
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import Call, Record
 
-JOURNALS = Path(__file__).parent / "data" / "journals"
+JOURNALS = DATA / "journals"
 
 
 def counts(records: list[Record]) -> dict[str, int]:

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from datetime import datetime
 from decimal import Decimal
@@ -23,6 +22,7 @@ import pytest
 from built_warehouse import begin_built, stored
 from command_line import Done, debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, error_in_200, hang_up, status
+from started_run import start, wait_until_asked
 from tournament import KEY, TOPICS, good_answers, is_judge, play, sometimes, verdict_text, write_workspace
 
 from debatebench import providers
@@ -268,25 +268,6 @@ def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Pa
 
 
 # --- kills and interrupts -------------------------------------------------------------------------------------------
-
-
-def start(root: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny", *arguments],
-        env={**os.environ, "TINY_KEY": KEY},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def wait_until_asked(server: FakeProvider, process: subprocess.Popen[str], count: int) -> bool:
-    """Wait until the server got `count` requests; False when the run ended before."""
-    while len(server.requests) < count:
-        if process.poll() is not None:
-            return False
-        time.sleep(0.002)
-    return True
 
 
 def questions(server: FakeProvider) -> Counter[str]:

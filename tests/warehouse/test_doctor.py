@@ -12,7 +12,7 @@ import pytest
 from command_line import debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, status
 from imported import ORIGINAL
-from test_runner import start, wait_until_asked
+from started_run import start, wait_until_asked
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
 
 from debatebench.journal.journal import all_lines, read_journal

@@ -12,13 +12,14 @@ from pathlib import Path
 import duckdb
 import pytest
 from command_line import debatebench
+from paths import REPOSITORY
 
 import debatebench as db
 from debatebench.query.safe_query import open_for_query, run_query
 from debatebench.shared.errors import DebatebenchError
 from debatebench.stats import sql as udfs
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = REPOSITORY / "docs"
 
 
 @pytest.fixture(scope="module")

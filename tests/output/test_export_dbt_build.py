@@ -14,8 +14,8 @@ from typing import Any
 import duckdb
 import pytest
 from command_line import debatebench
-from conftest import REPOSITORY
 from exported import IMPORTS, make_workspace
+from paths import REPOSITORY
 
 from debatebench.output.export import export
 from debatebench.output.export.dbt_names import dbt_names

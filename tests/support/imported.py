@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
+from paths import DATA
 
 from debatebench.landing.importers import IMPORTERS, BadRecord, Imported
 from debatebench.landing.importers.store import read_import
@@ -15,7 +16,7 @@ from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.shared.records import Record
 from debatebench.shared.workspace import Workspace
 
-FIXTURES = Path(__file__).resolve().parent / "data" / "imports"
+FIXTURES = DATA / "imports"
 ORIGINAL = FIXTURES / "original" / "debates.jsonl"
 DEBATEFLOW = FIXTURES / "debateflow"
 PANELBENCH = FIXTURES / "panelbench"

@@ -18,6 +18,7 @@ import duckdb
 import pytest
 from built_warehouse import begin_built
 from command_line import debatebench
+from paths import REPOSITORY
 
 COMMANDS = [
     "init",
@@ -222,7 +223,7 @@ def test_the_packaged_configuration_serves_where_a_workspace_has_none(tmp_path: 
 def test_a_workspace_overlays_single_sql_models(mine: Path):
     model = mine / "sql" / "marts" / "winner_counts.sql"
     model.parent.mkdir(parents=True, exist_ok=True)
-    packaged = Path(__file__).resolve().parent.parent / "sql" / "marts" / "winner_counts.sql"
+    packaged = REPOSITORY / "sql" / "marts" / "winner_counts.sql"
     model.write_text(packaged.read_text().replace("select * from final", "select * from final where winner = 'pro'"))
     assert debatebench(mine, "build").code == 0
     rows = json.loads(debatebench(mine, "query", "from marts.winner_counts", "--format", "json").out)

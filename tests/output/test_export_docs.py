@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from built_warehouse import begin_built
 from command_line import debatebench_here
-from conftest import REPOSITORY
 from exported import land
+from paths import REPOSITORY
 
 from debatebench.shared.workspace import Workspace
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from command_line import debatebench, debatebench_here
+from paths import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 GUIDE = REPOSITORY / "docs" / "sql-models.md"
 
 

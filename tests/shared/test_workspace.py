@@ -9,12 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from paths import REPOSITORY
 
 from debatebench.config.load import load_config, load_topics
 from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
 from debatebench.shared.workspace import Workspace, check_run_tag, init_workspace, packaged
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 CONFIGS = [
     "config.yaml",
     "topics.json",

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from call_session import CANARY, Session
 from fake_provider import (
     JSON_TYPE,
     Behaviour,
@@ -46,7 +47,6 @@ from fake_provider import (
     silence,
     status,
 )
-from test_calls import CANARY, Session
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 
 from debatebench.config.load import load_config, load_judges, load_models, load_topics
@@ -64,7 +64,7 @@ from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Call, Debate, Turn, Verdict
 from debatebench.shared.workspace import Workspace
 
-TESTS = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 NOW = datetime(2026, 1, 1)
 QUICK = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
 
@@ -178,7 +178,7 @@ def _tests_of(name: str) -> set[str]:
 
 @cache
 def _functions_of(file: str) -> set[str]:
-    tree = ast.parse((TESTS / f"{file}.py").read_text(encoding="utf-8"))
+    tree = ast.parse(next(TESTS.glob(f"**/{file}.py")).read_text(encoding="utf-8"))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from paths import SUPPORT
 from sql_project import STAGING, add_debates, raw_database, read_project, write_project
 
 from debatebench.shared.errors import SqlModelError, UsageError
@@ -440,7 +441,7 @@ def test_a_process_that_builds_ends_without_a_word_on_stderr(tmp_path: Path) -> 
         "from sql_project import raw_database, read_project; from debatebench.transform.build import build\n"
         "con = raw_database(sys.argv[2]); print(len(build(con, read_project(Path(sys.argv[3]))).built)); con.close()"
     )
-    done = run_python(code, str(Path(__file__).parent), str(tmp_path / "w.duckdb"), str(tmp_path / "sql"))
+    done = run_python(code, str(SUPPORT), str(tmp_path / "w.duckdb"), str(tmp_path / "sql"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "7\n", "")
 
 

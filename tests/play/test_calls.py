@@ -6,14 +6,12 @@ import asyncio
 import hashlib
 import json
 import threading
-from collections.abc import Awaitable, Callable
-from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvloop
+from call_session import CANARY, REQUEST, STEP, Session
 from fake_provider import (
     Behaviour,
     FakeProvider,
@@ -33,7 +31,7 @@ from hypothesis import strategies as st
 
 from debatebench.config.load import ModelConfig, Pricing
 from debatebench.config.types import DimensionConfig
-from debatebench.journal.journal import Journal, read_journal
+from debatebench.journal.journal import read_journal
 from debatebench.play.calls import (
     Answer,
     CallFailedError,
@@ -45,84 +43,11 @@ from debatebench.play.calls import (
     cost_of,
 )
 from debatebench.play.judges.direct import verdict_schema
-from debatebench.play.pacing import Pacing
-from debatebench.play.progress import Progress
 from debatebench.play.requests import seed_of, short_hash
 from debatebench.play.resume import Resume
-from debatebench.providers import make_provider
 from debatebench.providers.base import Completion, FailureKind, Message, Request
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Call
-
-CANARY = "sk-canary-0123456789abcdef"
-STEP = Step("d1", "turn:0", "turn")
-REQUEST = Request("m", (Message("user", "Speak."),))
-QUICK = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
-
-
-class Session:
-    """One session of asking: a journal, a provider over real HTTP, and what happened."""
-
-    def __init__(self, tmp_path: Path, server: FakeProvider) -> None:
-        self.path = tmp_path / "run.jsonl"
-        self.waits: list[float] = []
-        self.seconds = 0.0
-        self.progress = Progress()
-        self.member = ModelConfig(
-            id="m",
-            provider="http",
-            model="m",
-            endpoint=server.url,
-            api_key_env="CANARY_KEY",
-            pricing=Pricing(prompt=Decimal("0.001"), completion=Decimal("0.002")),
-        )
-
-    def run(self, play: Callable[[DurableCalls], Awaitable[Any]], **options: Any) -> Any:
-        """Open the journal and the provider, play, close both."""
-
-        async def wait(seconds: float) -> None:
-            self.waits.append(seconds)
-            self.seconds += seconds
-
-        async def session() -> Any:
-            resume = Resume()
-            self.pacing = Pacing(options.pop("concurrency", 8), clock=lambda: self.seconds)
-            with Journal.open(self.path, resume.see) as journal:
-                provider = make_provider(self.member, {"CANARY_KEY": CANARY})
-                calls = DurableCalls(
-                    "run",
-                    journal,
-                    resume,
-                    lambda _: provider,
-                    pacing=self.pacing,
-                    now=lambda: datetime(2026, 1, 1),
-                    progress=self.progress,
-                    policy=options.pop("policy", QUICK),
-                    sleep=wait,
-                    **options,
-                )
-                try:
-                    return await play(calls)
-                finally:
-                    await provider.aclose()
-
-        return uvloop.run(session())
-
-    def ask(self, step: Step = STEP, request: Request = REQUEST, **options: Any) -> Answer:
-        return self.run(lambda calls: calls(step, self.member, request), **options)
-
-    @property
-    def statuses(self) -> list[str]:
-        """What became of every attempt, in order."""
-        return [
-            row["status"]
-            for event in read_journal(self.path)
-            if event.data.get("of") == "call"
-            for row in event.data["records"]["calls"]
-        ]
-
-    def types(self) -> list[str]:
-        return [event.data["type"] for event in read_journal(self.path)]
 
 
 def asked(tmp_path: Path, script: Script, **options: Any) -> tuple[Session, int, Answer | DebatebenchError]:

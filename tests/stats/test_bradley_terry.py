@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paths import REPOSITORY
 
 from debatebench.stats import sql as udfs
 from debatebench.stats.bradley_terry import (
@@ -33,7 +34,7 @@ from debatebench.stats.standings import rank_ranges, standings
 
 DEBATERS = 4
 TOPICS = 4
-BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
+BENCHMARKS = REPOSITORY / "benchmarks"
 
 Row = tuple[int, int, int, int, int, int]
 
