@@ -24,8 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"
 
 from command_line import debatebench
 from fake_provider import FakeProvider, delayed
-from test_runner import marts, start, wait_until_asked
+from started_run import start, wait_until_asked
 from tournament import KEY, good_answers, play, write_workspace
+from whole_marts import marts
 
 from debatebench.journal.journal import read_journal
 

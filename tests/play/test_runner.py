@@ -5,13 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from datetime import datetime
 from decimal import Decimal
@@ -19,11 +16,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import begin_built, stored
+from built_warehouse import begin_built
 from command_line import Done, debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, error_in_200, hang_up, status
 from started_run import start, wait_until_asked
 from tournament import KEY, TOPICS, good_answers, is_judge, play, sometimes, verdict_text, write_workspace
+from whole_marts import Marts, marts
 
 from debatebench import providers
 from debatebench.config.load import load_config, load_judges, load_models, load_topics
@@ -36,37 +34,11 @@ from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.workspace import Workspace
 
 DEBATES, CALLS = 12, 48
-# What may differ between two runs with the same answers: times, and attempts that gave none.
-MAY_DIFFER = re.compile(r"created_at|.*_ms|.*unused.*|count_unpriced(_calls)?|possible_cost_usd")
-# What a debater was worth counts what its failed attempts cost, and is unknown when one of them may have been billed.
-MAY_DIFFER_WHOLLY = {"marts.debater_value"}
 
 
 def rows(root: Path, sql: str) -> list[tuple[object, ...]]:
     with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
         return con.execute(sql).fetchall()
-
-
-Marts = dict[str, list[tuple[object, ...]]]
-
-
-def marts(root: Path) -> Marts:
-    """Everything that people query, apart from times and attempts."""
-    found = {}
-    with tempfile.TemporaryDirectory() as folder:
-        copy = stored(Path(shutil.copy(root / "warehouse" / "debatebench.duckdb", folder)))
-        with duckdb.connect(str(copy), read_only=True) as con:
-            names = con.execute(
-                "select distinct schema_name || '.' || table_name from duckdb_columns() "
-                "where schema_name in ('marts', 'ratings') order by 1"
-            ).fetchall()
-            for (name,) in names:
-                if name in MAY_DIFFER_WHOLLY:
-                    continue
-                described = [column for (column, *_) in con.execute(f"describe {name}").fetchall()]
-                columns = [column for column in described if not MAY_DIFFER.fullmatch(column)]
-                found[name] = con.execute(f"select {', '.join(columns)} from {name} order by all").fetchall()
-    return found
 
 
 @pytest.fixture(scope="module")

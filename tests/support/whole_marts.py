@@ -1,0 +1,37 @@
+"""Every mart and rating of a run, for comparing two runs that had the same answers."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import duckdb
+from built_warehouse import stored
+
+# What may differ between two runs with the same answers: times, and attempts that gave none.
+MAY_DIFFER = re.compile(r"created_at|.*_ms|.*unused.*|count_unpriced(_calls)?|possible_cost_usd")
+# What a debater was worth counts what its failed attempts cost, and is unknown when one of them may have been billed.
+MAY_DIFFER_WHOLLY = {"marts.debater_value"}
+
+Marts = dict[str, list[tuple[object, ...]]]
+
+
+def marts(root: Path) -> Marts:
+    """Everything that people query, apart from times and attempts."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        copy = stored(Path(shutil.copy(root / "warehouse" / "debatebench.duckdb", folder)))
+        with duckdb.connect(str(copy), read_only=True) as con:
+            names = con.execute(
+                "select distinct schema_name || '.' || table_name from duckdb_columns() "
+                "where schema_name in ('marts', 'ratings') order by 1"
+            ).fetchall()
+            for (name,) in names:
+                if name in MAY_DIFFER_WHOLLY:
+                    continue
+                described = [column for (column, *_) in con.execute(f"describe {name}").fetchall()]
+                columns = [column for column in described if not MAY_DIFFER.fullmatch(column)]
+                found[name] = con.execute(f"select {', '.join(columns)} from {name} order by all").fetchall()
+    return found
