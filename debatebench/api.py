@@ -15,7 +15,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from debatebench.query.duckdb_errors import sql_errors
-from debatebench.query.relations import Relation, read_catalogue
+from debatebench.query.relations import Relation, read_relations
 from debatebench.query.safe_query import QueryResult, one_select, open_for_query, run_query
 from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
@@ -233,7 +233,7 @@ class Warehouse:
 
         Raises `SqlModelError` when the workspace's own SQL models cannot be read.
         """
-        catalogue, described = read_catalogue(self.connection), self._project.models
+        catalogue, described = read_relations(self.connection), self._project.models
         return MappingProxyType(
             {
                 name: _model_info(built, catalogue[name], described.get(name))
@@ -263,14 +263,14 @@ class Warehouse:
     def _project(self) -> Project:
         """The SQL models of the workspace that the file lies in, else the packaged ones."""
         from debatebench.transform.parse_cache import recall_parsed
-        from debatebench.transform.project import load_models
+        from debatebench.transform.project import load_project
 
         with sql_errors():
             recall_parsed(self.connection)
         path = self.database.resolve()
         root = path.parent.parent
         is_in_workspace = Workspace(root).database == path
-        return load_models(Workspace(root if is_in_workspace else packaged("sql").parent).files("sql", "**/*"))
+        return load_project(Workspace(root if is_in_workspace else packaged("sql").parent).files("sql", "**/*"))
 
 
 def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None) -> ModelInfo:

@@ -12,9 +12,9 @@ import pytest
 from fake_provider import FakeProvider, Received, answer
 from scripted_ask import tiny_plan
 
-from debatebench.config.load import load_config, load_judges, load_models, load_topics
+from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompts import load_prompts
-from debatebench.config.types import ModelConfig
+from debatebench.config.types import MemberConfig
 from debatebench.journal.journal import Journal
 from debatebench.plan.schedule import Plan, PlanOptions, make_plan
 from debatebench.play.calls import DurableCalls, RetryPolicy
@@ -43,7 +43,7 @@ def packaged_plan(root: Path, topics: int, **judge_parameters: Any) -> Plan:
         "packaged",
         config,
         load_topics(workspace.config_file("topics.json"))[:topics],
-        load_models(workspace.config_file("models.yaml"))[:2],
+        load_debaters(workspace.config_file("models.yaml"))[:2],
         judges,
         load_prompts(workspace, config, judges),
         PlanOptions(),
@@ -134,7 +134,7 @@ def test_a_debate_over_http_replaces_a_judge_that_answers_badly(tmp_path: Path, 
             return answer(bad)
         return answer(good if model.startswith("m-j") else f"<think>hm</think>I am {model}.<END_OF_TURN>")
 
-    def over_http(member: ModelConfig, url: str) -> ModelConfig:
+    def over_http(member: MemberConfig, url: str) -> MemberConfig:
         return member.model_copy(update={"provider": "http", "endpoint": url})
 
     with FakeProvider(script) as server:

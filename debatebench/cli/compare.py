@@ -83,12 +83,11 @@ def gate(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Fail with exit code 6 when the candidate is worse than the baseline, beyond a limit and beyond chance."""
-    from debatebench.query.gate import Limits
-    from debatebench.query.gate import gate as hold_against
+    from debatebench.query.gate import GateLimits, check_gate
 
     comparison = _comparison(context, baseline, candidate)
-    limits = Limits(max_drop, max_win_rate_drop, max_score_drop, max_cost_increase, max_agreement_drop)
-    result = hold_against(
+    limits = GateLimits(max_drop, max_win_rate_drop, max_score_drop, max_cost_increase, max_agreement_drop)
+    result = check_gate(
         comparison,
         limits,
         debaters=debater or (),

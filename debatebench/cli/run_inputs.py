@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.config.load import load_config, load_judges, load_models, load_quick_test, load_topics
+from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
 from debatebench.config.prompts import load_prompts
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
 from debatebench.plan.schedule import PlanOptions, make_plan
@@ -18,7 +18,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.version import git_commit
 
 if TYPE_CHECKING:
-    from debatebench.config.types import Config, ModelConfig, TopicConfig
+    from debatebench.config.types import Config, MemberConfig, TopicConfig
     from debatebench.plan.schedule import Plan, PlanPart
     from debatebench.shared.workspace import Workspace
 
@@ -44,8 +44,8 @@ class Inputs:
 
     config: Config
     topics: tuple[TopicConfig, ...]
-    debaters: tuple[ModelConfig, ...]
-    judges: tuple[ModelConfig, ...]
+    debaters: tuple[MemberConfig, ...]
+    judges: tuple[MemberConfig, ...]
     from_catalogue: tuple[str, ...] = ()
     """Ids of debaters and judges that were picked from a provider's catalogue, and stand in no file."""
 
@@ -59,7 +59,7 @@ def load_inputs(workspace: Workspace, paths: InputPaths, *, is_quick_test: bool 
         debaters, judges, panel_size = load_quick_test(quick)
         panel_size = panel_size or min(config.judges_per_debate, QUICK_TEST_JUDGES)
         return Inputs(_with_panel(config, panel_size), topics, debaters, judges)
-    debaters = load_models(paths.models or workspace.config_file("models.yaml"))
+    debaters = load_debaters(paths.models or workspace.config_file("models.yaml"))
     judges = load_judges(paths.judges or workspace.config_file("judges.yaml"))
     if is_quick_test:
         config = _with_panel(config, max(1, min(config.judges_per_debate, QUICK_TEST_JUDGES, len(judges))))
@@ -90,7 +90,7 @@ def planned(
         judges = tuple(judge.model_copy(update={"prompt_style": options.judge_prompt}) for judge in judges)
     commit = git_commit()
 
-    def make_base(debaters: Sequence[ModelConfig]) -> Plan:
+    def make_base(debaters: Sequence[MemberConfig]) -> Plan:
         if options.judges_from_selection and options.judge_prompt is not None:
             debaters = [debater.model_copy(update={"prompt_style": options.judge_prompt}) for debater in debaters]
         pool = debaters if options.judges_from_selection else judges
@@ -119,8 +119,8 @@ def _as_begun(begun: Plan, inputs: Inputs, options: PlanOptions) -> tuple[Inputs
 
 
 def _missing_from(
-    files: Sequence[ModelConfig], begun: Sequence[ModelConfig], picked: set[str]
-) -> tuple[ModelConfig, ...]:
+    files: Sequence[MemberConfig], begun: Sequence[MemberConfig], picked: set[str]
+) -> tuple[MemberConfig, ...]:
     """Those of the begun plan that were picked from a catalogue and that no file has got since."""
     known = {member.id for member in files}
     return tuple(member for member in begun if member.id in picked and member.id not in known)

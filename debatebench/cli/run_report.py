@@ -9,7 +9,7 @@ from debatebench.cli.common import Format, note, print_rows
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from debatebench.plan.cost_estimate import Estimate
+    from debatebench.plan.cost_estimate import CostEstimate
     from debatebench.play.budget import Spending
     from debatebench.play.progress import Progress
     from debatebench.play.runner import RunReport
@@ -48,7 +48,7 @@ def _possible(spent: Spending) -> Any:
     return None if spent.unbounded else spent.possible
 
 
-def note_costs(progress: Progress, expected: Estimate | None) -> None:
+def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
     """Say what the whole run has cost so far, and how that compares with what was expected of it."""
     spent = progress.ledger.total
     note(f"Cost so far: {spent.summary()}")

@@ -20,10 +20,10 @@ from debatebench.shared.result_formats import visible
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
     from debatebench.config.prompts import LibraryPrompt
-    from debatebench.config.types import ModelConfig, Pricing
+    from debatebench.config.types import MemberConfig, Pricing
     from debatebench.providers.served_models import ListedModel
 
-__all__ = ["Selection", "Talk", "at_terminal", "is_at_terminal", "pick", "select"]
+__all__ = ["Selection", "Terminal", "at_terminal", "is_at_terminal", "pick", "select"]
 
 _MOST_ROWS = 30
 _WIDEST = 72
@@ -33,7 +33,7 @@ Row = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class Terminal:
     """How to ask a line and show one. `ask` raises `EOFError` when nobody answers any more."""
 
     ask: Callable[[str], str]
@@ -62,15 +62,15 @@ def is_at_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def at_terminal() -> Talk:
+def at_terminal() -> Terminal:
     """The terminal that this process runs in."""
-    return Talk(input, print)
+    return Terminal(input, print)
 
 
 def select(
     inputs: Inputs,
     library: Sequence[LibraryPrompt],
-    talk: Talk,
+    terminal: Terminal,
     environ: Mapping[str, str],
     *,
     judges_from_selection: bool = False,
@@ -80,13 +80,13 @@ def select(
     Raises `InterruptedRunError` when the answers end.
     """
     try:
-        topics = _pick_topics(inputs, talk)
-        debaters, inputs = _pick_members("debaters", inputs, talk, environ)
+        topics = _pick_topics(inputs, terminal)
+        debaters, inputs = _pick_members("debaters", inputs, terminal, environ)
         judges = None
         if not judges_from_selection:
-            judges, inputs = _pick_members("judges", inputs, talk, environ)
-        debater_prompt = _pick_prompt("debater", library, talk)
-        judge_prompt = _pick_prompt("judge", library, talk)
+            judges, inputs = _pick_members("judges", inputs, terminal, environ)
+        debater_prompt = _pick_prompt("debater", library, terminal)
+        judge_prompt = _pick_prompt("judge", library, terminal)
     except EOFError:
         raise InterruptedRunError("The selection ended before it was complete, so nothing was started.") from None
     chosen = {*(debaters or ()), *(judges or ())}
@@ -104,7 +104,7 @@ def select(
 def pick(
     title: str,
     rows: Sequence[Row],
-    talk: Talk,
+    terminal: Terminal,
     *,
     empty: str = "all",
     more: Callable[[], Sequence[Row]] | None = None,
@@ -117,10 +117,10 @@ def pick(
     rows, shown = list(rows), list(range(len(rows)))
     while True:
         is_whole = len(shown) == len(rows)
-        _show_rows(title, rows, shown, talk)
+        _show_rows(title, rows, shown, terminal)
         wanted = "nothing" if empty == "none" else "all" if is_whole else "these"
         plus = "; + adds from a provider's catalogue" if more is not None else ""
-        answer = talk.ask(f"{title} ({_HOW}{plus}) [Enter = {wanted}]: ").strip()
+        answer = terminal.ask(f"{title} ({_HOW}{plus}) [Enter = {wanted}]: ").strip()
         if not answer:
             return None if empty == "none" or is_whole else shown
         if answer == "*":
@@ -132,21 +132,21 @@ def pick(
             try:
                 return [number - 1 for number in parse_numbers(answer, len(rows))]
             except UsageError as problem:
-                talk.show(str(problem))
+                terminal.show(str(problem))
         else:
             found = [index for index, row in enumerate(rows) if fits_filter(answer, row)]
             if not found:
-                talk.show(f"Nothing in the list fits '{visible(answer)}'.")
+                terminal.show(f"Nothing in the list fits '{visible(answer)}'.")
             shown = found or shown
 
 
-def _show_rows(title: str, rows: Sequence[Row], shown: Sequence[int], talk: Talk) -> None:
-    talk.show(f"\n{title}: {len(rows)}" if len(shown) == len(rows) else f"\n{title}: {len(shown)} of {len(rows)}")
+def _show_rows(title: str, rows: Sequence[Row], shown: Sequence[int], terminal: Terminal) -> None:
+    terminal.show(f"\n{title}: {len(rows)}" if len(shown) == len(rows) else f"\n{title}: {len(shown)} of {len(rows)}")
     for index in shown[:_MOST_ROWS]:
         cells = "  ".join(_cell(cell) for cell in rows[index] if cell)
-        talk.show(f"{index + 1:5}  {cells}")
+        terminal.show(f"{index + 1:5}  {cells}")
     if len(shown) > _MOST_ROWS:
-        talk.show(f"       … and {len(shown) - _MOST_ROWS} more; a filter shortens the list")
+        terminal.show(f"       … and {len(shown) - _MOST_ROWS} more; a filter shortens the list")
 
 
 def _cell(text: str) -> str:
@@ -154,14 +154,14 @@ def _cell(text: str) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
 
 
-def _pick_topics(inputs: Inputs, talk: Talk) -> tuple[str, ...] | None:
+def _pick_topics(inputs: Inputs, terminal: Terminal) -> tuple[str, ...] | None:
     rows = [(topic.id, topic.category or "", topic.motion) for topic in inputs.topics]
-    found = pick("Topics", rows, talk)
+    found = pick("Topics", rows, terminal)
     return None if found is None else tuple(inputs.topics[index].id for index in found)
 
 
 def _pick_members(
-    kind: Literal["debaters", "judges"], inputs: Inputs, talk: Talk, environ: Mapping[str, str]
+    kind: Literal["debaters", "judges"], inputs: Inputs, terminal: Terminal, environ: Mapping[str, str]
 ) -> tuple[tuple[str, ...] | None, Inputs]:
     """The ids that were picked (None for all of the configuration), and the inputs with what a catalogue added."""
     known = inputs.debaters if kind == "debaters" else inputs.judges
@@ -169,11 +169,11 @@ def _pick_members(
     configured = len(members)
 
     def more() -> list[Row]:
-        added = _from_catalogue([*inputs.debaters, *inputs.judges], members, talk, environ)
+        added = _from_catalogue([*inputs.debaters, *inputs.judges], members, terminal, environ)
         members.extend(added)
         return [_member_row(member) for member in added]
 
-    found = pick(kind.capitalize(), [_member_row(member) for member in members], talk, more=more)
+    found = pick(kind.capitalize(), [_member_row(member) for member in members], terminal, more=more)
     if len(members) == configured and found is None:
         return None, inputs
     chosen = members if found is None else [members[index] for index in found]
@@ -185,7 +185,7 @@ def _pick_members(
     return tuple(member.id for member in chosen), inputs
 
 
-def _member_row(member: ModelConfig) -> Row:
+def _member_row(member: MemberConfig) -> Row:
     return member.id, member.provider, member.model if member.model != member.id else "", _price(member.pricing)
 
 
@@ -201,42 +201,42 @@ def _million(price: Decimal) -> str:
 
 
 def _from_catalogue(
-    configured: Sequence[ModelConfig], known: Sequence[ModelConfig], talk: Talk, environ: Mapping[str, str]
-) -> list[ModelConfig]:
+    configured: Sequence[MemberConfig], known: Sequence[MemberConfig], terminal: Terminal, environ: Mapping[str, str]
+) -> list[MemberConfig]:
     """Models of a provider's live catalogue that were picked, as debaters or judges; none when it cannot be read."""
     from debatebench.providers.served_models import read_catalogue
 
     sources = _catalogues(configured)
     rows = [(source.provider, source.endpoint or "") for source in sources]
-    found = pick("Catalogues", rows, talk, empty="none")
-    picked: list[ModelConfig] = []
+    found = pick("Catalogues", rows, terminal, empty="none")
+    picked: list[MemberConfig] = []
     for index in found or ():
         source = sources[index]
         try:
             listed = list(read_catalogue(source, environ).values())
         except DebatebenchError as problem:
-            talk.show(f"{problem}")
+            terminal.show(f"{problem}")
             continue
         usable = [model for model in listed if _can_be_an_id(model.id)]
         model_rows = [(model.id, model.name or "", _price(model.pricing)) for model in usable]
-        for number in pick(f"Models of {source.provider}", model_rows, talk, empty="none") or ():
+        for number in pick(f"Models of {source.provider}", model_rows, terminal, empty="none") or ():
             member = _as_member(usable[number], source, {m.id for m in (*known, *picked)})
             if any(
                 (m.provider, m.endpoint, m.model) == (member.provider, member.endpoint, member.model) for m in known
             ):
-                talk.show(f"{visible(member.model)} is in the list already.")
+                terminal.show(f"{visible(member.model)} is in the list already.")
             else:
                 picked.append(member)
     return picked
 
 
-def _catalogues(configured: Sequence[ModelConfig]) -> list[ModelConfig]:
+def _catalogues(configured: Sequence[MemberConfig]) -> list[MemberConfig]:
     """Where models can be listed: the known hosts, and every address that the configuration names."""
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.providers.endpoints import PROFILES
 
-    hosts = [ModelConfig(id=name, provider=name, model="") for name, profile in PROFILES.items() if profile.base_url]
-    own: dict[tuple[str, str], ModelConfig] = {}
+    hosts = [MemberConfig(id=name, provider=name, model="") for name, profile in PROFILES.items() if profile.base_url]
+    own: dict[tuple[str, str], MemberConfig] = {}
     for member in configured:
         if member.provider in PROFILES and member.endpoint is not None:
             own.setdefault((member.provider, member.endpoint), member)
@@ -247,7 +247,7 @@ def _can_be_an_id(text: str) -> bool:
     return text == text.strip() and text.isprintable() and 0 < len(text) <= 150 and visible(text) == text
 
 
-def _as_member(listed: ListedModel, source: ModelConfig, taken: set[str]) -> ModelConfig:
+def _as_member(listed: ListedModel, source: MemberConfig, taken: set[str]) -> MemberConfig:
     """A listed model as a debater or judge, under an id that nobody has."""
     id_ = listed.id.replace("/", "-")
     if id_ in taken:
@@ -263,16 +263,16 @@ def _catalogue_ids(inputs: Inputs) -> tuple[str, ...]:
     return tuple(dict.fromkeys(inputs.from_catalogue))
 
 
-def _pick_prompt(role: str, library: Sequence[LibraryPrompt], talk: Talk) -> str | None:
+def _pick_prompt(role: str, library: Sequence[LibraryPrompt], terminal: Terminal) -> str | None:
     """The style of a kept prompt; None for what the configuration says. Not asked where there is nothing to choose."""
     kept = [prompt for prompt in library if prompt.role == role]
     if len(kept) < 2:
         return None
     title = "Debaters' prompt" if role == "debater" else "Judges' prompt"
     while True:
-        found = pick(f"{title}, one", [(p.style, p.opening) for p in kept], talk, empty="none")
+        found = pick(f"{title}, one", [(p.style, p.opening) for p in kept], terminal, empty="none")
         if found is None:
             return None
         if len(found) == 1:
             return kept[found[0]].style
-        talk.show("Pick one, or none with Enter: then everything stays as configured.")
+        terminal.show("Pick one, or none with Enter: then everything stays as configured.")

@@ -34,9 +34,9 @@ class LineageFormat(StrEnum):
 
 
 def _project(context: typer.Context) -> Project:
-    from debatebench.transform.project import load_models
+    from debatebench.transform.project import load_project
 
-    return load_models(workspace_of(context).files("sql", "**/*"))
+    return load_project(workspace_of(context).files("sql", "**/*"))
 
 
 def _built_project(context: typer.Context) -> Project:

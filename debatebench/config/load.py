@@ -16,9 +16,9 @@ from debatebench.config.types import (
     Config,
     DimensionConfig,
     EloConfig,
-    Limits,
-    ModelConfig,
+    MemberConfig,
     Pricing,
+    RateLimits,
     Round,
     TopicConfig,
 )
@@ -31,14 +31,14 @@ __all__ = [
     "Config",
     "DimensionConfig",
     "EloConfig",
-    "Limits",
-    "ModelConfig",
+    "MemberConfig",
     "Pricing",
+    "RateLimits",
     "Round",
     "TopicConfig",
     "load_config",
+    "load_debaters",
     "load_judges",
-    "load_models",
     "load_quick_test",
     "load_topics",
 ]
@@ -125,19 +125,19 @@ def load_topics(path: Path) -> tuple[TopicConfig, ...]:
     return tuple(_topic(entry) for entry in entries)
 
 
-def load_models(path: Path) -> tuple[ModelConfig, ...]:
+def load_debaters(path: Path) -> tuple[MemberConfig, ...]:
     """Read `models.yaml`: the debaters, as a list or a mapping with the keys `models` and, if wanted, `limits`."""
     file = _read(path)
     return _members(_entries(file, "models", "limits", allowed="a list with at least one debater"), file)
 
 
-def load_judges(path: Path) -> tuple[ModelConfig, ...]:
+def load_judges(path: Path) -> tuple[MemberConfig, ...]:
     """Read `judges.yaml`: the judges, as a list or a mapping with the key `judges` (and `limits`). It may be empty."""
     file = _read(path)
     return _members(_entries(file, "judges", "limits"), file)
 
 
-def load_quick_test(path: Path) -> tuple[tuple[ModelConfig, ...], tuple[ModelConfig, ...], int | None]:
+def load_quick_test(path: Path) -> tuple[tuple[MemberConfig, ...], tuple[MemberConfig, ...], int | None]:
     """Read `quick-test-models.yaml`: debaters, judges, and judges per debate or None where the config decides.
 
     An entry without `provider` is OpenRouter's.
@@ -248,7 +248,7 @@ def _topic(entry: Setting) -> TopicConfig:
     )
 
 
-def _members(entries: list[Setting], file: Setting, *, default_provider: str | None = None) -> tuple[ModelConfig, ...]:
+def _members(entries: list[Setting], file: Setting, *, default_provider: str | None = None) -> tuple[MemberConfig, ...]:
     """Debaters or judges; `limits` of the file, a mapping of providers, hold for all of a provider together."""
     _refuse_twice(entries)
     providers = {entry.at("provider").value or default_provider for entry in entries}
@@ -263,12 +263,12 @@ def _members(entries: list[Setting], file: Setting, *, default_provider: str | N
     return tuple(_member(entry, default_provider, limits) for entry in entries)
 
 
-def _limits(setting: Setting) -> Limits:
+def _limits(setting: Setting) -> RateLimits:
     given = {key: setting.at(key).whole(least=1) for key in _LIMIT_KEYS if setting.at(key).is_given}
-    return Limits(**given)
+    return RateLimits(**given)
 
 
-def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, Limits]) -> ModelConfig:
+def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, RateLimits]) -> MemberConfig:
     """One debater or judge. The original's `role` says nothing that the file does not, and is only checked."""
     entry.allow(_MODEL_KEYS)
     if entry.at("role").is_given:
@@ -276,7 +276,7 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, L
     token_limit = entry.at("token_limit")
     _refuse_secrets(entry.at("parameters"))
     provider = _name(entry.at("provider"), default_provider)
-    return ModelConfig(
+    return MemberConfig(
         id=_name(entry.at("id")),
         provider=provider,
         model=_name(entry.at("model")),
@@ -289,7 +289,7 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, L
         parameters=entry.at("parameters").mapping(),
         pricing=_pricing(entry.at("pricing")),
         limits=_limits(entry),
-        provider_limits=limits.get(provider, Limits()),
+        provider_limits=limits.get(provider, RateLimits()),
     )
 
 

@@ -27,7 +27,7 @@ from debatebench.config.transcript_layout import escape_speech
 from debatebench.shared.errors import ConfigError
 
 if TYPE_CHECKING:
-    from debatebench.config.load import Config, DimensionConfig, ModelConfig, Round
+    from debatebench.config.load import Config, DimensionConfig, MemberConfig, Round
     from debatebench.shared.records import Side
     from debatebench.shared.workspace import Workspace
 
@@ -165,7 +165,7 @@ def _is_of_side(name: str, side: str) -> bool:
 
 
 def load_prompts(
-    workspace: Workspace, config: Config, judges: Iterable[ModelConfig], debater_style: str | None = None
+    workspace: Workspace, config: Config, judges: Iterable[MemberConfig], debater_style: str | None = None
 ) -> PromptSet:
     """Read every template that debaters and `judges` need, and the style `default`.
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 
 from debatebench.shared.records import ScoreValue, Side
 
-__all__ = ["Config", "DimensionConfig", "EloConfig", "Limits", "ModelConfig", "Pricing", "Round", "TopicConfig"]
+__all__ = ["Config", "DimensionConfig", "EloConfig", "MemberConfig", "Pricing", "RateLimits", "Round", "TopicConfig"]
 
 
 class _Frozen(BaseModel):
@@ -25,7 +25,7 @@ class Round(_Frozen):
     max_tokens: int | None = Field(None, gt=0)
     language: str | None = None
 
-    def token_cap(self, debater: ModelConfig) -> int | None:
+    def token_cap(self, debater: MemberConfig) -> int | None:
         """The cap on this turn's completion: the lower of the round's and the debater's; None when neither has one."""
         return min((cap for cap in (self.max_tokens, debater.token_limit) if cap is not None), default=None)
 
@@ -72,7 +72,7 @@ class Pricing(_Frozen):
     completion: Decimal = Field(ge=0)
 
 
-class Limits(_Frozen):
+class RateLimits(_Frozen):
     """What a provider allows; None where it sets no limit. Tokens are those of prompt and completion."""
 
     max_concurrency: int | None = Field(None, gt=0)
@@ -80,7 +80,7 @@ class Limits(_Frozen):
     tokens_per_minute: int | None = Field(None, gt=0)
 
 
-class ModelConfig(_Frozen):
+class MemberConfig(_Frozen):
     """A debater or a judge: an id, and the provider's model behind it.
 
     `parameters` go to the provider as they are, except `temperature`, which the caller reads. `token_limit` caps the
@@ -100,10 +100,10 @@ class ModelConfig(_Frozen):
     prompt_style: str = "default"
     parameters: dict[str, Any] = Field(default_factory=dict)
     pricing: Pricing | None = None
-    limits: Limits = Field(default=Limits(), exclude=True)
-    provider_limits: Limits = Field(default=Limits(), exclude=True)
+    limits: RateLimits = Field(default=RateLimits(), exclude=True)
+    provider_limits: RateLimits = Field(default=RateLimits(), exclude=True)
 
-    def is_same_as(self, other: ModelConfig) -> bool:
+    def is_same_as(self, other: MemberConfig) -> bool:
         """Whether two entries are one contestant: the same id, or the same provider and model."""
         return self.id == other.id or (self.provider, self.model) == (other.provider, other.model)
 

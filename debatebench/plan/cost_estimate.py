@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig, TopicConfig
+    from debatebench.config.types import MemberConfig, TopicConfig
     from debatebench.plan.schedule import Plan
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["CHARACTERS_PER_TOKEN", "SPEECH_TOKENS", "Estimate", "MemberEstimate", "estimate"]
+__all__ = ["CHARACTERS_PER_TOKEN", "SPEECH_TOKENS", "CostEstimate", "MemberEstimate", "estimate"]
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text."""
@@ -38,7 +38,7 @@ class MemberEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """What a plan will ask, by debater and judge. Retries, re-asks and hidden reasoning come on top."""
 
     debates: int
@@ -103,7 +103,7 @@ class _Use:
         self.completion_tokens += completion_tokens
 
 
-def estimate(plan: Plan) -> Estimate:
+def estimate(plan: Plan) -> CostEstimate:
     """Calls, tokens and cost of a plan; the history that every prompt carries grows by the speeches before it."""
     debaters = {debater.id: _Use() for debater in plan.debaters}
     judges = {judge.id: _Use() for judge in plan.judges}
@@ -120,7 +120,7 @@ def estimate(plan: Plan) -> Estimate:
         for judge_id in debate.panel:
             system = templates[f"judge_{plan.judge(judge_id).prompt_style}"]
             judges[judge_id].add(system + templates["judge_user"] + rubric + topic_tokens + said, verdict_tokens)
-    return Estimate(
+    return CostEstimate(
         debates=len(plan.debates),
         turns=len(plan.debates) * len(plan.config.rounds),
         verdicts=sum(len(debate.panel) for debate in plan.debates),
@@ -131,7 +131,7 @@ def estimate(plan: Plan) -> Estimate:
     )
 
 
-def _speeches(plan: Plan, debate: ScheduledDebate) -> Iterator[tuple[str, ModelConfig, int]]:
+def _speeches(plan: Plan, debate: ScheduledDebate) -> Iterator[tuple[str, MemberConfig, int]]:
     """(side, debater, expected tokens) of every turn."""
     members = {"pro": plan.debater(debate.pro_model_id), "con": plan.debater(debate.con_model_id)}
     for turn in plan.config.rounds:
@@ -147,7 +147,7 @@ def _tokens(text: str | None) -> int:
     return -(-len(text or "") // CHARACTERS_PER_TOKEN)
 
 
-def _member(role: Literal["debater", "judge"], member: ModelConfig, use: _Use) -> MemberEstimate:
+def _member(role: Literal["debater", "judge"], member: MemberConfig, use: _Use) -> MemberEstimate:
     cost = None
     if member.pricing is not None:
         exact = use.prompt_tokens * member.pricing.prompt + use.completion_tokens * member.pricing.completion

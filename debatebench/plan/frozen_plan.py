@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.plan.schedule import PlanPart
 
 __all__ = ["plan_of_today", "read_begun_plan"]
@@ -46,9 +46,9 @@ def read_begun_plan(journal_path: Path) -> Plan | None:
 def plan_of_today(
     run_tag: str,
     begun: Plan | None,
-    debaters: Sequence[ModelConfig],
+    debaters: Sequence[MemberConfig],
     new_models: Sequence[str],
-    make_base: Callable[[Sequence[ModelConfig]], Plan],
+    make_base: Callable[[Sequence[MemberConfig]], Plan],
     git_commit: str | None,
 ) -> tuple[Plan, PlanPart | None]:
     """What today's inputs plan for a run: what it should have begun with and got since, and what is to be added now.

@@ -14,7 +14,7 @@ from debatebench.shared.errors import DebatebenchError
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from debatebench.config.types import ModelConfig, Pricing
+    from debatebench.config.types import MemberConfig, Pricing
     from debatebench.plan.schedule import Plan
     from debatebench.providers.served_models import ListedModel
 
@@ -30,7 +30,7 @@ def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[s
 
     catalogues: dict[Hashable, dict[str, ListedModel]] = {}
 
-    def listed(member: ModelConfig) -> Pricing | None:
+    def listed(member: MemberConfig) -> Pricing | None:
         if is_simulated(member.provider) or not has_catalogue(member):
             return None
         key = provider_key(member)
@@ -52,10 +52,10 @@ def with_prices_of(plan: Plan, frozen: Plan) -> Plan:
     return _priced(plan, lambda member: known.get((member.provider, member.endpoint, member.model)))
 
 
-def _priced(plan: Plan, price_of: Callable[[ModelConfig], Pricing | None]) -> Plan:
+def _priced(plan: Plan, price_of: Callable[[MemberConfig], Pricing | None]) -> Plan:
     """The plan with prices where there were none; the same plan where nothing is to be added."""
 
-    def priced(members: Iterable[ModelConfig]) -> tuple[ModelConfig, ...]:
+    def priced(members: Iterable[MemberConfig]) -> tuple[MemberConfig, ...]:
         found = []
         for member in members:
             price = price_of(member) if member.pricing is None else None

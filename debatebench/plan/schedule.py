@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from debatebench.config.prompts import PromptSet
-from debatebench.config.types import Config, ModelConfig, TopicConfig
-from debatebench.plan.cost_estimate import Estimate, estimate
+from debatebench.config.types import Config, MemberConfig, TopicConfig
+from debatebench.plan.cost_estimate import CostEstimate, estimate
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan_differences import plan_differences
 from debatebench.shared.errors import UsageError
@@ -27,7 +27,7 @@ from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, S
 from debatebench.shared.version import __version__
 
 __all__ = [
-    "Estimate",
+    "CostEstimate",
     "Plan",
     "PlanOptions",
     "PlanPart",
@@ -70,7 +70,7 @@ class PlanPart(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    debaters: tuple[ModelConfig, ...]
+    debaters: tuple[MemberConfig, ...]
     debates: tuple[ScheduledDebate, ...]
     harness_version: str
     git_commit: str | None = None
@@ -87,8 +87,8 @@ class Plan(BaseModel):
     run_tag: str
     config: Config
     topics: tuple[TopicConfig, ...]
-    debaters: tuple[ModelConfig, ...]
-    judges: tuple[ModelConfig, ...]
+    debaters: tuple[MemberConfig, ...]
+    judges: tuple[MemberConfig, ...]
     prompts: PromptSet
     options: PlanOptions
     debates: tuple[ScheduledDebate, ...]
@@ -102,22 +102,22 @@ class Plan(BaseModel):
         return {topic.id: topic for topic in self.topics}
 
     @cached_property
-    def _debaters_by_id(self) -> dict[str, ModelConfig]:
+    def _debaters_by_id(self) -> dict[str, MemberConfig]:
         return {debater.id: debater for debater in self.debaters}
 
     @cached_property
-    def _judges_by_id(self) -> dict[str, ModelConfig]:
+    def _judges_by_id(self) -> dict[str, MemberConfig]:
         return {judge.id: judge for judge in self.judges}
 
     def topic(self, topic_id: str) -> TopicConfig:
         """The topic of that id."""
         return self._topics_by_id[topic_id]
 
-    def debater(self, model_id: str) -> ModelConfig:
+    def debater(self, model_id: str) -> MemberConfig:
         """The debater of that id."""
         return self._debaters_by_id[model_id]
 
-    def judge(self, judge_id: str) -> ModelConfig:
+    def judge(self, judge_id: str) -> MemberConfig:
         """The judge of that id."""
         return self._judges_by_id[judge_id]
 
@@ -148,7 +148,7 @@ class Plan(BaseModel):
             parts=(*self.parts, tuple(debater.id for debater in part.debaters)),
         )
 
-    def with_members(self, debaters: Iterable[ModelConfig], judges: Iterable[ModelConfig]) -> Plan:
+    def with_members(self, debaters: Iterable[MemberConfig], judges: Iterable[MemberConfig]) -> Plan:
         """The same plan with other entries for its debaters and judges."""
         return self._with(debaters=tuple(debaters), judges=tuple(judges))
 
@@ -168,8 +168,8 @@ def make_plan(
     run_tag: str,
     config: Config,
     topics: Sequence[TopicConfig],
-    debaters: Sequence[ModelConfig],
-    judges: Sequence[ModelConfig],
+    debaters: Sequence[MemberConfig],
+    judges: Sequence[MemberConfig],
     prompts: PromptSet,
     options: PlanOptions,
     git_commit: str | None,
@@ -219,7 +219,7 @@ def begun_plan(header_plan: Any, parts: Iterable[Any]) -> Plan:
     return plan
 
 
-def plan_part(plan: Plan, newcomers: Sequence[ModelConfig], git_commit: str | None) -> PlanPart:
+def plan_part(plan: Plan, newcomers: Sequence[MemberConfig], git_commit: str | None) -> PlanPart:
     """Every debate of `newcomers` against the debaters of `plan` and each other, to be appended to it.
 
     Topics, options and the pool of judges stay as they were when the run began; seeds are those that a plan with all
@@ -306,13 +306,13 @@ def part_records(plan: Plan, part: PlanPart, simulated_providers: Collection[str
 
 
 def _debater_records(
-    run_tag: str, debaters: Iterable[ModelConfig], simulated_providers: Collection[str]
+    run_tag: str, debaters: Iterable[MemberConfig], simulated_providers: Collection[str]
 ) -> Iterator[Debater]:
     for debater in debaters:
         yield Debater(run_tag=run_tag, model_id=debater.id, **_member_columns(debater, simulated_providers))
 
 
-def _member_columns(member: ModelConfig, simulated_providers: Collection[str]) -> dict[str, Any]:
+def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) -> dict[str, Any]:
     """What debaters and judges have in common as records."""
     return {
         "provider": member.provider,
@@ -324,7 +324,7 @@ def _member_columns(member: ModelConfig, simulated_providers: Collection[str]) -
     }
 
 
-def _check_overlap(debaters: Sequence[ModelConfig], pool: Sequence[ModelConfig], options: PlanOptions) -> None:
+def _check_overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig], options: PlanOptions) -> None:
     """Refuse judges that are debaters, unless the options say what is to become of them."""
     if options.judges_from_selection or options.allow_judge_overlap:
         return
@@ -339,12 +339,12 @@ def _check_overlap(debaters: Sequence[ModelConfig], pool: Sequence[ModelConfig],
         )
 
 
-def _overlap(debaters: Sequence[ModelConfig], pool: Sequence[ModelConfig]) -> list[tuple[ModelConfig, ModelConfig]]:
+def _overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig]) -> list[tuple[MemberConfig, MemberConfig]]:
     """(judge, debater) of every judge that is also a debater."""
     return [(judge, debater) for judge in pool for debater in debaters if judge.is_same_as(debater)]
 
 
-_Entry = TypeVar("_Entry", ModelConfig, TopicConfig)
+_Entry = TypeVar("_Entry", MemberConfig, TopicConfig)
 
 
 def _selected(entries: Sequence[_Entry], ids: Sequence[str] | None, kind: str) -> tuple[_Entry, ...]:
@@ -368,7 +368,7 @@ def _sample(topics: Sequence[TopicConfig], options: PlanOptions) -> tuple[TopicC
     return tuple(topics[i] for i in sorted(_rng(options.seed, "topics").sample(range(len(topics)), count)))
 
 
-def _pairs(debaters: Sequence[ModelConfig], options: PlanOptions) -> list[tuple[ModelConfig, ModelConfig]]:
+def _pairs(debaters: Sequence[MemberConfig], options: PlanOptions) -> list[tuple[MemberConfig, MemberConfig]]:
     """(pro, con): both orders of every pair, or one order in which the lower id is pro."""
     if options.balanced_sides:
         return list(permutations(debaters, 2))
@@ -379,8 +379,8 @@ def _debates(
     run_tag: str,
     panel_size: int,
     topics: Sequence[TopicConfig],
-    pairs: Sequence[tuple[ModelConfig, ModelConfig]],
-    pool: Sequence[ModelConfig],
+    pairs: Sequence[tuple[MemberConfig, MemberConfig]],
+    pool: Sequence[MemberConfig],
     options: PlanOptions,
     before: Sequence[ScheduledDebate] = (),
 ) -> Iterator[ScheduledDebate]:
@@ -430,14 +430,14 @@ def _pair(one: str, other: str) -> tuple[str, str]:
     return min(one, other), max(one, other)
 
 
-def _eligible(pool: Sequence[ModelConfig], active: Sequence[ModelConfig], options: PlanOptions) -> list[str]:
+def _eligible(pool: Sequence[MemberConfig], active: Sequence[MemberConfig], options: PlanOptions) -> list[str]:
     """Ids of the judges who may sit: all of the pool, but nobody on its own debate when the debaters are the pool."""
     if not options.judges_from_selection:
         return [judge.id for judge in pool]
     return [judge.id for judge in pool if not any(judge.is_same_as(debater) for debater in active)]
 
 
-def _pool_too_small(size: int, found: int, pro: ModelConfig, con: ModelConfig, options: PlanOptions) -> str:
+def _pool_too_small(size: int, found: int, pro: MemberConfig, con: MemberConfig, options: PlanOptions) -> str:
     if options.judges_from_selection:
         where = f"only {found} of the debaters may judge '{pro.id}' against '{con.id}'; select more debaters"
     else:

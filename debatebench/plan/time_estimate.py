@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from debatebench.providers import is_simulated
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.plan.schedule import Plan
     from debatebench.shared.records import ScheduledDebate
 
@@ -95,7 +95,7 @@ def _speaking_s(plan: Plan, debate: ScheduledDebate, turn_s: Mapping[str, float]
 
 
 def _seconds(
-    members: Sequence[ModelConfig], stored_ms: Mapping[ModelKey, float], asked: Collection[str]
+    members: Sequence[MemberConfig], stored_ms: Mapping[ModelKey, float], asked: Collection[str]
 ) -> tuple[dict[str, float] | None, set[str]]:
     """Seconds per call by id, and who was asked for without a stored timing; None where nobody has one."""
     known: dict[str, float] = {}

@@ -14,7 +14,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.records import MOST_MONEY
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.plan.schedule import Plan
     from debatebench.providers.base import Request
 
@@ -32,7 +32,7 @@ AttemptKey = tuple[str, int]
 """A call's id and the number of the attempt."""
 
 
-def largest_cost(request: Request, member: ModelConfig) -> Decimal | None:
+def largest_cost(request: Request, member: MemberConfig) -> Decimal | None:
     """USD that one attempt at `request` can cost at most, at the member's price; None when nothing bounds it.
 
     A token of the usual tokenizers holds at least one byte of UTF-8, so the prompt has at most as many tokens as bytes;

@@ -26,7 +26,7 @@ from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import MOST_MONEY, CostSource, to_money
 
 if TYPE_CHECKING:
-    from debatebench.config.load import ModelConfig
+    from debatebench.config.load import MemberConfig
     from debatebench.journal.journal import Journal
     from debatebench.play.pacing import Admission, Pacing
     from debatebench.play.progress import Progress
@@ -89,7 +89,7 @@ class Ask(Protocol):
     run stops; the latter must not be caught on the way to the runner.
     """
 
-    async def __call__(self, step: Step, member: ModelConfig, request: Request) -> Answer: ...
+    async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def call_id_of(run_tag: str, step: Step, request: Request) -> str:
     return hash_of(run_tag, step.debate_id, step.name, request.sha256())
 
 
-def cost_of(completion: Completion, member: ModelConfig) -> tuple[Decimal | None, CostSource | None]:
+def cost_of(completion: Completion, member: MemberConfig) -> tuple[Decimal | None, CostSource | None]:
     """USD of a completion: as the provider billed it, else from the configured prices, else unknown (None, never 0)."""
     if completion.cost is not None:
         return completion.cost, "billed"
@@ -150,14 +150,14 @@ class DurableCalls:
         run_tag: str,
         journal: Journal,
         resume: Resume,
-        provider_of: Callable[[ModelConfig], Provider],
+        provider_of: Callable[[MemberConfig], Provider],
         *,
         pacing: Pacing,
         now: Callable[[], datetime],
         progress: Progress,
         policy: RetryPolicy | None = None,
         retry_failed: bool = False,
-        refusal: Callable[[Step, ModelConfig], str | None] = lambda _step, _member: None,
+        refusal: Callable[[Step, MemberConfig], str | None] = lambda _step, _member: None,
         sleep: Callable[[float], Awaitable[object]] | None = None,
     ) -> None:
         self._run_tag = run_tag
@@ -187,7 +187,7 @@ class DurableCalls:
         self._ledger.wake()
         self._pacing.stop()
 
-    async def __call__(self, step: Step, member: ModelConfig, request: Request) -> Answer:
+    async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer:
         """See `Ask`."""
         call_id = call_id_of(self._run_tag, step, request)
         past = self._resume.attempts(call_id)
@@ -401,7 +401,7 @@ _STATUS: dict[FailureKind, str] = {
 class _CallPlace:
     """One attempt at one call, and its events."""
 
-    def __init__(self, call_id: str, attempt: int, step: Step, member: ModelConfig, request: Request) -> None:
+    def __init__(self, call_id: str, attempt: int, step: Step, member: MemberConfig, request: Request) -> None:
         self.call_id = call_id
         self.attempt = attempt
         self.step = step

@@ -17,7 +17,7 @@ from debatebench.providers.base import FailureKind, Message
 from debatebench.shared.records import Turn
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig, Round, TopicConfig
+    from debatebench.config.types import MemberConfig, Round, TopicConfig
     from debatebench.plan.schedule import Plan
     from debatebench.providers.base import Request
     from debatebench.shared.records import ScheduledDebate
@@ -39,9 +39,9 @@ async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask) -> AsyncIte
     members = {"pro": plan.debater(debate.pro_model_id), "con": plan.debater(debate.con_model_id)}
     turns: list[Turn] = []
     for round_ in plan.config.rounds:
-        floor = _Floor(debate, plan, topic, members[round_.role], round_, tuple(turns))
-        answer, speech = await _speak(floor, ask)
-        turns.append(_turn_record(floor, answer, speech))
+        context = _TurnContext(debate, plan, topic, members[round_.role], round_, tuple(turns))
+        answer, speech = await _speak(context, ask)
+        turns.append(_turn_record(context, answer, speech))
         yield turns[-1]
 
 
@@ -54,85 +54,85 @@ def clean_speech(text: str) -> str:
     return _END_OF_TURN.split(said, maxsplit=1)[0].strip() if "<" in said else said.strip()
 
 
-class _Floor(msgspec.Struct, frozen=True):
-    """Who has the floor, and what was said before."""
+class _TurnContext(msgspec.Struct, frozen=True):
+    """One turn: who speaks in which debate, and what was said before."""
 
     debate: ScheduledDebate
     plan: Plan
     topic: TopicConfig
-    member: ModelConfig
+    member: MemberConfig
     round: Round
     turns: tuple[Turn, ...]
 
 
-async def _speak(floor: _Floor, ask: Ask) -> tuple[Answer, str]:
-    """The answer of whoever has the floor, and the speech in it."""
-    turn_index = len(floor.turns)
+async def _speak(context: _TurnContext, ask: Ask) -> tuple[Answer, str]:
+    """The answer of the debater whose turn it is, and the speech in it."""
+    turn_index = len(context.turns)
     for number in range(_ASKS_PER_TURN):
         name = f"turn:{turn_index}" + (f":{number}" if number else "")
         # The turns that are left, and the panel.
-        calls_after = len(floor.plan.config.rounds) - turn_index
-        step = Step(floor.debate.debate_id, name, "turn", calls_after)
-        answer = await ask(step, floor.member, _request(floor, step, number))
+        calls_after = len(context.plan.config.rounds) - turn_index
+        step = Step(context.debate.debate_id, name, "turn", calls_after)
+        answer = await ask(step, context.member, _request(context, step, number))
         if speech := clean_speech(answer.completion.text):
             return answer, speech
     raise CallFailedError(
         FailureKind.EMPTY,
-        f"Debater '{floor.member.id}' gave no speech in turn {turn_index} ({floor.round.stage}): none of "
+        f"Debater '{context.member.id}' gave no speech in turn {turn_index} ({context.round.stage}): none of "
         f"{_ASKS_PER_TURN} answers held more than thinking and end markers.",
         answer.call_id,
     )
 
 
-def _request(floor: _Floor, step: Step, number: int) -> Request:
+def _request(context: _TurnContext, step: Step, number: int) -> Request:
     """What the debater is asked, for the `number`-th time from 0."""
-    topic, prompts = floor.topic, floor.plan.prompts
-    cap = floor.round.token_cap(floor.member)
+    topic, prompts = context.topic, context.plan.prompts
+    cap = context.round.token_cap(context.member)
     values = debater_values(
-        floor.plan.config,
-        floor.round,
+        context.plan.config,
+        context.round,
         motion=topic.motion,
         category=topic.category,
         info_slide=topic.info_slide,
-        transcript=render_transcript(floor.turns),
+        transcript=render_transcript(context.turns),
         token_cap=cap,
     )
     return request_to(
-        floor.member,
+        context.member,
         (
-            Message("system", fill(prompts.debater_system(floor.round.role), values)),
+            Message("system", fill(prompts.debater_system(context.round.role), values)),
             Message("user", fill(prompts.debater_turn, values)),
         ),
-        temperature=floor.plan.config.temperature,
+        temperature=context.plan.config.temperature,
         max_tokens=cap,
-        seed=seed_of(floor.debate.debate_seed, step.name),
+        seed=seed_of(context.debate.debate_seed, step.name),
         hints={
             "task": "speech",
             "motion": topic.motion,
             "category": topic.category,
-            "side": floor.round.role,
-            "stage": floor.round.stage,
+            "side": context.round.role,
+            "stage": context.round.stage,
             "ask": number,
         },
     )
 
 
-def _turn_record(floor: _Floor, answer: Answer, speech: str) -> Turn:
+def _turn_record(context: _TurnContext, answer: Answer, speech: str) -> Turn:
     """The row of `raw.turns`."""
     said = answer.completion
-    cost, cost_source = cost_of(said, floor.member)
+    cost, cost_source = cost_of(said, context.member)
     metadata = {
         "cost_details": dict(said.cost_details) if said.cost_details else None,
-        "served_model": said.served_model if said.served_model != floor.member.model else None,
+        "served_model": said.served_model if said.served_model != context.member.model else None,
     }
     return Turn(
-        run_tag=floor.plan.run_tag,
-        debate_id=floor.debate.debate_id,
-        turn_index=len(floor.turns),
-        position=floor.round.role,
-        side=floor.round.role,
-        model_id=floor.member.id,
-        stage=floor.round.stage,
+        run_tag=context.plan.run_tag,
+        debate_id=context.debate.debate_id,
+        turn_index=len(context.turns),
+        position=context.round.role,
+        side=context.round.role,
+        model_id=context.member.id,
+        stage=context.round.stage,
         content=speech,
         reasoning=said.reasoning,
         created_at=answer.received_at,

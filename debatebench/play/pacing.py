@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
-from debatebench.config.types import Limits
+from debatebench.config.types import RateLimits
 from debatebench.providers import provider_key
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.providers.base import Request
 
 __all__ = ["TOO_BUSY", "Admission", "Pacing", "estimated_tokens"]
@@ -55,7 +55,7 @@ class Pacing:
     """
 
     def __init__(
-        self, concurrency: int, members: Iterable[ModelConfig] = (), *, clock: Callable[[], float] = time.monotonic
+        self, concurrency: int, members: Iterable[MemberConfig] = (), *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._concurrency = concurrency
         self._clock = clock
@@ -75,7 +75,7 @@ class Pacing:
         """How many requests are admitted and not released."""
         return self._in_flight
 
-    async def admit(self, member: ModelConfig, *, calls_after: int = 0, tokens: int = 0) -> Admission:
+    async def admit(self, member: MemberConfig, *, calls_after: int = 0, tokens: int = 0) -> Admission:
         """Wait until a request to `member` may leave. Whoever is admitted must `release` when the reply is there.
 
         `calls_after` is how many calls must follow this one, one after another; `tokens` about how many it will use.
@@ -97,11 +97,11 @@ class Pacing:
         self._stopped = True
         self._dispatch()
 
-    def limit_of(self, member: ModelConfig) -> int:
+    def limit_of(self, member: MemberConfig) -> int:
         """How many requests may be in flight at the provider of `member`, as things are."""
         return min(self._concurrency, int(self._model_of(member).lane.limit))
 
-    def _model_of(self, member: ModelConfig) -> _Model:
+    def _model_of(self, member: MemberConfig) -> _Model:
         """The queue for a member's model."""
         key = provider_key(member)
         lane = self._lanes.get(key)
@@ -229,7 +229,7 @@ class _Lane:
     def has_room(self) -> bool:
         return self.in_flight < int(self.limit)
 
-    def allow(self, limits: Limits) -> None:
+    def allow(self, limits: RateLimits) -> None:
         """Take in what the configuration says of the provider."""
         self.quota.allow(limits)
         self._most = min(self._most, limits.max_concurrency or self._most)
@@ -288,7 +288,7 @@ class _Quota:
         self._requests: _PerMinute | None = None
         self._tokens: _PerMinute | None = None
 
-    def allow(self, limits: Limits) -> None:
+    def allow(self, limits: RateLimits) -> None:
         """Where several say something, the least counts."""
         self.most = _least(self.most, limits.max_concurrency)
         self._requests = _PerMinute.stricter(self._requests, limits.requests_per_minute, counts_tokens=False)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config, ModelConfig
+    from debatebench.config.types import Config, MemberConfig
     from debatebench.providers.base import Completion, Provider, Request
 
 __all__ = ["JudgeCheck", "Probe", "check_judges", "hosted", "probe_members"]
@@ -61,7 +61,7 @@ class _Spent:
     cost: Decimal = field(default_factory=Decimal)
     duration_ms: float = 0.0
 
-    def add(self, completion: Completion | None, member: ModelConfig) -> None:
+    def add(self, completion: Completion | None, member: MemberConfig) -> None:
         cost = cost_of(completion, member)[0] if completion is not None else None
         if cost is not None:
             self.cost += cost
@@ -101,7 +101,7 @@ class JudgeCheck:
     problem: str | None
 
 
-async def probe_members(members: Sequence[ModelConfig], environ: Mapping[str, str]) -> list[Probe]:
+async def probe_members(members: Sequence[MemberConfig], environ: Mapping[str, str]) -> list[Probe]:
     """One tiny request to every model of `members`, in order; what is configured twice is asked once.
 
     A missing key, an address that is not allowed and whatever a provider answers are findings, not errors.
@@ -112,16 +112,16 @@ async def probe_members(members: Sequence[ModelConfig], environ: Mapping[str, st
 
 
 async def check_judges(
-    judges: Sequence[ModelConfig], config: Config, prompts: PromptSet, environ: Mapping[str, str]
+    judges: Sequence[MemberConfig], config: Config, prompts: PromptSet, environ: Mapping[str, str]
 ) -> list[JudgeCheck]:
     """Have every judge judge the same tiny debate, as it would in a run, and say what came of it."""
     turns = tuple(_turn(index, side, text) for index, (side, text) in enumerate(_SPEECHES))
     transcript = Transcript(_TAG, _TAG, 0, _MOTION, "towns", None, turns)
 
-    async def check(judge: ModelConfig, line: _Line) -> JudgeCheck:
+    async def check(judge: MemberConfig, line: _Line) -> JudgeCheck:
         spent = _Spent()
 
-        async def ask(step: Step, member: ModelConfig, request: Request) -> Answer:
+        async def ask(step: Step, member: MemberConfig, request: Request) -> Answer:
             return await line.ask(step, member, request, spent)
 
         verdict = await make_judge(Seat(0, judge), config, prompts).judge(transcript, ask)
@@ -152,7 +152,7 @@ def _turn(index: int, side: Literal["pro", "con"], text: str) -> Turn:
     )
 
 
-async def _probe(member: ModelConfig, line: _Line) -> Probe:
+async def _probe(member: MemberConfig, line: _Line) -> Probe:
     spent = _Spent()
     problem = None
     try:
@@ -172,7 +172,7 @@ async def _probe(member: ModelConfig, line: _Line) -> Probe:
     )
 
 
-def _tiny_request(member: ModelConfig) -> Request:
+def _tiny_request(member: MemberConfig) -> Request:
     return request_to(
         member, (Message("user", _QUESTION),), temperature=0.0, max_tokens=_MOST_TOKENS, seed=0, hints={"task": "probe"}
     )
@@ -203,7 +203,7 @@ class _Line:
         for provider in self._providers.values():
             await provider.aclose()
 
-    async def ask(self, step: Step, member: ModelConfig, request: Request, spent: _Spent) -> Answer:
+    async def ask(self, step: Step, member: MemberConfig, request: Request, spent: _Spent) -> Answer:
         """One attempt. Raises `CallFailedError` when no answer came of it; what it took is added to `spent`."""
         call_id = call_id_of(_TAG, step, request)
         try:
@@ -222,13 +222,13 @@ class _Line:
         spent.add(completion, member)
         return Answer(call_id, completion, reply.received_at, reply.duration_ms)
 
-    def _provider_of(self, member: ModelConfig) -> Provider:
+    def _provider_of(self, member: MemberConfig) -> Provider:
         key = provider_key(member)
         if key not in self._providers:
             self._providers[key] = make_provider(member, self._environ)
         return self._providers[key]
 
 
-def hosted(members: Sequence[ModelConfig]) -> list[ModelConfig]:
+def hosted(members: Sequence[MemberConfig]) -> list[MemberConfig]:
     """Those whose answers are not made up here."""
     return [member for member in members if not is_simulated(member.provider)]

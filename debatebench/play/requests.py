@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.providers.base import Completion, Message, Request
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
 
 __all__ = ["CUT_OFF", "HINTS", "hash_of", "is_cut_off", "request_to", "seed_of", "short_hash"]
 
@@ -21,7 +21,7 @@ CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
 
 
 def request_to(
-    member: ModelConfig,
+    member: MemberConfig,
     messages: Sequence[Message],
     *,
     temperature: float,

@@ -23,7 +23,7 @@ import uvloop
 
 from debatebench.journal.journal import JOURNAL_FORMAT, Journal, read_journal
 from debatebench.plan.prices import with_listed_prices, with_prices_of
-from debatebench.plan.schedule import Estimate, Plan, PlanPart, begun_plan, estimate, part_records, run_records
+from debatebench.plan.schedule import CostEstimate, Plan, PlanPart, begun_plan, estimate, part_records, run_records
 from debatebench.play.budget import check_affordable
 from debatebench.play.calls import CallFailedError, DurableCalls, RetryPolicy, RunStoppedError
 from debatebench.play.debate import play_debate
@@ -38,7 +38,7 @@ from debatebench.shared.files import make_folder
 from debatebench.shared.records import Debate, Participant, Record, ScheduledDebate, Turn, Verdict
 
 if TYPE_CHECKING:
-    from debatebench.config.load import ModelConfig
+    from debatebench.config.load import MemberConfig
     from debatebench.play.calls import Step
     from debatebench.providers.base import Provider
 
@@ -77,7 +77,7 @@ class RunReport:
     missing: tuple[tuple[str, str], ...]
     """(debate_id, reason) of every planned debate that is not complete."""
     ambiguous_calls: int
-    estimate: Estimate
+    estimate: CostEstimate
     """What the whole plan was expected to ask and cost."""
     progress: Progress
     banned: tuple[tuple[str, str], ...] = ()
@@ -215,7 +215,7 @@ def _way_to_add(frozen: Plan, plan: Plan) -> str:
     return f"; `--new-model {newcomers[0]}` adds a debater to this one" if newcomers else ""
 
 
-def _simulated_among(*members: ModelConfig) -> set[str]:
+def _simulated_among(*members: MemberConfig) -> set[str]:
     """The names of their providers that make things up."""
     return {member.provider for member in members if is_simulated(member.provider)}
 
@@ -269,7 +269,7 @@ class _Session:
             refusal=self._refusal,
         )
 
-    def _provider_of(self, member: ModelConfig) -> Provider:
+    def _provider_of(self, member: MemberConfig) -> Provider:
         return self._providers[provider_key(member)]
 
     async def play(self) -> RunReport:
@@ -385,7 +385,7 @@ class _Session:
         self._journal.append(outcome if silent is None else {**outcome, "silent": silent})
         return True
 
-    def _refusal(self, step: Step, member: ModelConfig) -> str | None:
+    def _refusal(self, step: Step, member: MemberConfig) -> str | None:
         """Why a member is not asked: it was banned while the debate went on."""
         return self._bans.reasons.get(member.id) if step.purpose == "turn" else None
 

@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config.load import ModelConfig
+    from debatebench.config.load import MemberConfig
     from debatebench.providers.base import Provider
 
 __all__ = ["KNOWN", "is_simulated", "make_provider", "provider_key"]
 
 
-def _openai_compatible(member: ModelConfig, environ: Mapping[str, str]) -> Provider:
+def _openai_compatible(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
     from debatebench.providers.openai_compatible import OpenAICompatible
 
     return OpenAICompatible.of(member, environ)
 
 
-def _simulated(member: ModelConfig, environ: Mapping[str, str]) -> Provider:
+def _simulated(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
     from debatebench.providers.simulated.provider import Simulated
 
     return Simulated.of(member)
 
 
-_FACTORIES: dict[str, Callable[[ModelConfig, Mapping[str, str]], Provider]] = {
+_FACTORIES: dict[str, Callable[[MemberConfig, Mapping[str, str]], Provider]] = {
     "http": _openai_compatible,
     "openai": _openai_compatible,
     "openai_compatible": _openai_compatible,
@@ -40,7 +40,7 @@ KNOWN: tuple[str, ...] = tuple(sorted(_FACTORIES))
 """The names that `provider:` may have in models.yaml and judges.yaml."""
 
 
-def make_provider(member: ModelConfig, environ: Mapping[str, str]) -> Provider:
+def make_provider(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
     """The provider that answers for a configured debater or judge; nothing is sent yet.
 
     Raises `UsageError` for an unknown name, a bad or unencrypted address, a key that `environ` lacks, or traits that a
@@ -52,7 +52,7 @@ def make_provider(member: ModelConfig, environ: Mapping[str, str]) -> Provider:
     return factory(member, environ)
 
 
-def provider_key(member: ModelConfig) -> Hashable:
+def provider_key(member: MemberConfig) -> Hashable:
     """Equal for members that can share one provider instance."""
     if is_simulated(member.provider):
         traits = json.dumps(member.parameters, sort_keys=True, default=str)

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from debatebench.shared.json_bytes import quoted, sorted_json
+from debatebench.shared.json_bytes import json_string, sorted_json
 
 __all__ = [
     "LOCAL_PARAMETERS",
@@ -77,7 +77,9 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     def _canonical(self) -> str:
         """All fields as JSON with sorted keys, without blanks, in ASCII, as the standard library writes it."""
         before = sorted_json({"json_schema": self.json_schema, "max_tokens": self.max_tokens})
-        messages = ",".join([f'{{"content":{quoted(m.content)},"role":{quoted(m.role)}}}' for m in self.messages])
+        messages = ",".join(
+            [f'{{"content":{json_string(m.content)},"role":{json_string(m.role)}}}' for m in self.messages]
+        )
         after = sorted_json(
             {
                 "model": self.model,

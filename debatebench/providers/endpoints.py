@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config.load import ModelConfig
+    from debatebench.config.load import MemberConfig
 
 __all__ = ["PROFILES", "Profile", "completions_url", "key_for", "key_variable", "proxy_for", "proxy_secrets"]
 
@@ -51,7 +51,7 @@ PROFILES: dict[str, Profile] = {
 }
 
 
-def completions_url(member: ModelConfig) -> str:
+def completions_url(member: MemberConfig) -> str:
     """The address that requests of `member` go to: its `endpoint`, a base URL or a whole one, else its provider's.
 
     Raises `UsageError` for an address that is none, or that is neither https nor loopback without `allow_insecure`.
@@ -82,12 +82,12 @@ def completions_url(member: ModelConfig) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
 
-def key_variable(member: ModelConfig) -> str | None:
+def key_variable(member: MemberConfig) -> str | None:
     """The environment variable that holds the key of `member`; `None` when it needs none."""
     return member.api_key_env or PROFILES[member.provider].key_variable
 
 
-def key_for(member: ModelConfig, environ: Mapping[str, str]) -> str | None:
+def key_for(member: MemberConfig, environ: Mapping[str, str]) -> str | None:
     """The key that requests of `member` carry, or `None` when it needs none.
 
     Raises `UsageError` that names the variable when the key is missing or could not be sent in a header.
@@ -106,7 +106,7 @@ def key_for(member: ModelConfig, environ: Mapping[str, str]) -> str | None:
     return key
 
 
-def proxy_for(member: ModelConfig, url: str, environ: Mapping[str, str]) -> str | None:
+def proxy_for(member: MemberConfig, url: str, environ: Mapping[str, str]) -> str | None:
     """The proxy that requests to `url` go through, or None: only with `environment_proxies`, and never for loopback.
 
     `HTTPS_PROXY` and `HTTP_PROXY` count by the scheme of `url`, then `ALL_PROXY`, and `NO_PROXY` names hosts that are

@@ -21,9 +21,9 @@ from debatebench.providers.redaction import excerpt, without_keys, without_keys_
 from debatebench.shared.json_bytes import to_json
 
 if TYPE_CHECKING:
-    from debatebench.config.load import ModelConfig
+    from debatebench.config.load import MemberConfig
     from debatebench.providers.endpoints import Profile
-    from debatebench.providers.transport import Arrived, Broken, Transport
+    from debatebench.providers.transport import BrokenExchange, PartialReply, Transport
 
 __all__ = ["OpenAICompatible"]
 
@@ -81,7 +81,7 @@ class OpenAICompatible:
         self._transport: Transport | None = None
 
     @classmethod
-    def of(cls, member: ModelConfig, environ: Mapping[str, str]) -> OpenAICompatible:
+    def of(cls, member: MemberConfig, environ: Mapping[str, str]) -> OpenAICompatible:
         """The provider of a configured debater or judge. Raises `UsageError` for a bad address or a missing key."""
         url = completions_url(member)
         return cls(
@@ -152,7 +152,7 @@ class OpenAICompatible:
         )
         return self._transport
 
-    def _cut_short(self, broken: Broken, arrived: Arrived, headers: dict[str, str]) -> ProviderFailure:
+    def _cut_short(self, broken: BrokenExchange, arrived: PartialReply, headers: dict[str, str]) -> ProviderFailure:
         """What a broken exchange means: the request never left as a whole, or it may have been billed."""
         name = type(broken.error).__name__
         said = excerpt(str(broken.error), self._secrets)

@@ -21,7 +21,7 @@ from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import clean_text
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
 
 __all__ = ["ListedModel", "has_catalogue", "models_url", "parse_catalogue", "read_catalogue"]
 
@@ -57,20 +57,20 @@ class ListedModel:
     context_length: int | None = None
 
 
-def has_catalogue(member: ModelConfig) -> bool:
+def has_catalogue(member: MemberConfig) -> bool:
     """Whether the provider of `member` is known to publish prices."""
     profile = PROFILES.get(member.provider)
     return profile is not None and profile.lists_prices
 
 
-def models_url(member: ModelConfig) -> str:
+def models_url(member: MemberConfig) -> str:
     """The address of the catalogue beside the one that `member` is asked at."""
     head, _, query = completions_url(member).partition("?")
     url = head.removesuffix("/chat/completions") + "/models"
     return f"{url}?{query}" if query else url
 
 
-def read_catalogue(member: ModelConfig, environ: Mapping[str, str]) -> dict[str, ListedModel]:
+def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str, ListedModel]:
     """The models that the provider of `member` lists, by id. Asks the network, and costs nothing.
 
     Raises `DebatebenchError` when no catalogue comes back, `UsageError` for a bad address or a missing key.

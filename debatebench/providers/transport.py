@@ -22,7 +22,7 @@ from yarl import URL
 if TYPE_CHECKING:
     from aiohttp.connector import Connection
 
-__all__ = ["Arrived", "Broken", "Transport"]
+__all__ = ["BrokenExchange", "PartialReply", "Transport"]
 
 _LARGEST_ERROR_BODY = 64 * 1024
 # Common servers close an idle connection after five seconds; a request on a closing one would count as ambiguous.
@@ -30,7 +30,7 @@ _KEEPALIVE_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenExchange:
     """Why an exchange gave no whole reply. Unless `has_left`, the request cannot have been answered or billed.
 
     `error` may hold the request with its key: show its type and redacted text, and never let it out.
@@ -45,7 +45,7 @@ class Broken:
         return isinstance(self.error, TimeoutError)
 
 
-class Arrived:
+class PartialReply:
     """What has come of a reply so far: status (0 = nothing yet), headers (lower-case names), and the decoded body.
 
     Never more than `largest_body` and one byte are held, and of an error's body less. Decoding is done here, because a
@@ -102,12 +102,12 @@ class Transport:
         self._proxy = None if proxy is None else URL(proxy)
         self._connector: aiohttp.TCPConnector | None = None
 
-    async def post(self, content: bytes, largest_body: int) -> tuple[Arrived, Broken | None]:
+    async def post(self, content: bytes, largest_body: int) -> tuple[PartialReply, BrokenExchange | None]:
         """Send `content` once; return whatever came back, and what broke the exchange, if anything did.
 
         A body that is longer than `largest_body` is left unread, and breaks nothing.
         """
-        arrived = Arrived(largest_body)
+        arrived = PartialReply(largest_body)
         transport: asyncio.Transport | None = None
         try:
             async with asyncio.timeout(self._deadline_s):
@@ -119,7 +119,7 @@ class Transport:
                     # A connection that was released is no longer its own.
                     connection.close()
         except (aiohttp.ClientError, HttpProcessingError, OSError, zlib.error) as error:
-            return arrived, Broken(error, has_left=arrived.status > 0 or _has_left(transport, error))
+            return arrived, BrokenExchange(error, has_left=arrived.status > 0 or _has_left(transport, error))
         return arrived, None
 
     async def aclose(self) -> None:
@@ -144,7 +144,7 @@ class Transport:
         self._head = self._head or self._head_without_length(self._request)
         return connection
 
-    async def _exchange(self, connection: Connection, content: bytes, arrived: Arrived) -> None:
+    async def _exchange(self, connection: Connection, content: bytes, arrived: PartialReply) -> None:
         """Send and receive, and give the connection back when it can be used again."""
         transport, protocol = connection.transport, connection.protocol
         if transport is None or protocol is None or transport.is_closing():

@@ -18,7 +18,7 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     from debatebench.query.comparison import Comparison
 
-__all__ = ["Check", "GateResult", "Limits", "Outcome", "gate"]
+__all__ = ["Check", "GateLimits", "GateResult", "Outcome", "check_gate"]
 
 Outcome = Literal["passed", "failed", "unsettled", "missing"]
 
@@ -30,7 +30,7 @@ _SPOILS = {"cost_usd": {"everything", "costs"}}
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GateLimits:
     """How much worse a candidate may be; `None` is not looked at.
 
     Drops are in the unit of the measure: points of the rating, shares of debates won or of judges that agree, points of
@@ -98,9 +98,9 @@ class GateResult:
         return not self.failures
 
 
-def gate(
+def check_gate(
     comparison: Comparison,
-    limits: Limits,
+    limits: GateLimits,
     *,
     debaters: Collection[str] = (),
     allow_missing: bool = False,
@@ -128,7 +128,7 @@ def gate(
     return GateResult(checks, tuple(failures), tuple(warnings))
 
 
-def _checks(comparison: Comparison, limits: Limits, debaters: Collection[str]) -> Iterator[Check]:
+def _checks(comparison: Comparison, limits: GateLimits, debaters: Collection[str]) -> Iterator[Check]:
     rows = [(row, limit) for row, limit in _limited_rows(comparison, limits, debaters)]
     # One level for all checks together.
     count = sum(row["difference"] is not None for row, _ in rows)
@@ -137,7 +137,7 @@ def _checks(comparison: Comparison, limits: Limits, debaters: Collection[str]) -
 
 
 def _limited_rows(
-    comparison: Comparison, limits: Limits, debaters: Collection[str]
+    comparison: Comparison, limits: GateLimits, debaters: Collection[str]
 ) -> Iterator[tuple[Mapping[str, Any], float]]:
     """What is looked at, each with its limit. A debater of the candidate only has no row."""
     by_measure = limits.of_debaters()

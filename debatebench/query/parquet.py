@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.safe_query import check_limits, one_select, open_for_reading, within
-from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.result_formats import unique_names
 
@@ -107,7 +107,7 @@ def _columns(names: list[str], types: list[str], wanted: list[str]) -> str:
     """A select list that casts the columns to the types that are wanted."""
     items = []
     for number, (name, have, want) in enumerate(zip(names, types, wanted, strict=True), 1):
-        items.append(f"{f'#{number}' if have == want else f'cast(#{number} as {want})'} as {_quoted(name)}")
+        items.append(f"{f'#{number}' if have == want else f'cast(#{number} as {want})'} as {quoted_identifier(name)}")
     return ", ".join(items)
 
 
@@ -123,9 +123,5 @@ def _type_name(type_: Any, *, is_in_file: bool) -> str:
     size = dict(type_.children)["size"] if kind == "array" else ""
     inner = [(name, _type_name(part, is_in_file=is_in_file)) for name, part in type_.children if part is not size]
     if kind == "struct":
-        return f"STRUCT({', '.join(f'{_quoted(name)} {part}' for name, part in inner)})"
+        return f"STRUCT({', '.join(f'{quoted_identifier(name)} {part}' for name, part in inner)})"
     return f"MAP({inner[0][1]}, {inner[1][1]})" if kind == "map" else f"{inner[0][1]}[{size}]"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -10,11 +10,11 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Games", "read_games"]
+__all__ = ["RatedGames", "read_games"]
 
 
 @dataclass(frozen=True, slots=True)
-class Games:
+class RatedGames:
     """The rated games of a run in order of play. Code i in `pro` and `con` means `debaters[i - 1]`.
 
     `score` is 1 when pro won, 0.5 for a tie, 0 when con won. `initial` and `k` are the run's Elo settings.
@@ -28,7 +28,7 @@ class Games:
     k: float
 
 
-def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> Games:
+def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> RatedGames:
     """Read a run's games from `marts.games`. Raises `UsageError` when no run has the tag."""
     import numpy as np
 
@@ -50,4 +50,4 @@ def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> Games:
     # As a rule the rows come in order, and then sorting a million of them is saved.
     order = slice(None) if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers)
     pro, con_codes, score = (columns[name][order].tolist() for name in ("pro_code", "con_code", "pro_score"))
-    return Games([name for (name,) in debaters], pro, con_codes, score, *settings[0])
+    return RatedGames([name for (name,) in debaters], pro, con_codes, score, *settings[0])

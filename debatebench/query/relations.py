@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Relation", "read_catalogue"]
+__all__ = ["Relation", "read_relations"]
 
 _COLUMNS = """
 select c.schema_name || '.' || c.table_name as name, r.kind, c.column_name, c.data_type
@@ -32,7 +32,7 @@ class Relation:
     columns: tuple[tuple[str, str], ...]
 
 
-def read_catalogue(con: duckdb.DuckDBPyConnection) -> dict[str, Relation]:
+def read_relations(con: duckdb.DuckDBPyConnection) -> dict[str, Relation]:
     """Dotted name → relation of everything in the warehouse, sorted by name."""
     found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
     for name, kind, column, type_name in con.execute(_COLUMNS).fetchall():

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import UsageError
 from debatebench.transform.contracts import actual_columns
-from debatebench.transform.testing.generic_tests import AcceptedValues, Unique, UniqueCombinationOfColumns, quoted
+from debatebench.transform.testing.generic_tests import (
+    AcceptedValues,
+    Unique,
+    UniqueCombinationOfColumns,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -89,10 +94,12 @@ class RowDiff:
 
     def _match(self, before: SqlModel, after: SqlModel, common: list[str], run_tag: str | None) -> None:
         """Make the table `differing` of all pairs: the key, what became of the row, and both sides as structs."""
-        key = [quoted(column) for column in self.key or common]
+        key = [quoted_identifier(column) for column in self.key or common]
         numbered = "" if self.key else f", row_number() over (partition by {', '.join(key)}) as occurrence"
         matched = key if self.key else [*key, "occurrence"]
-        fields = [f"{quoted(column)} := {quoted(column)}" for column in self.compared] or ["there := true"]
+        fields = [f"{quoted_identifier(column)} := {quoted_identifier(column)}" for column in self.compared] or [
+            "there := true"
+        ]
         where = "where run_tag = $1" if run_tag is not None else ""
         sides = [
             f"(select {', '.join(key)}{numbered}, struct_pack({', '.join(fields)}) as cells "
@@ -136,7 +143,7 @@ class RowDiff:
         found: list[ValueChange] = []
         for column in self.compared:
             if column in self._closed:
-                name = quoted(column)
+                name = quoted_identifier(column)
                 rows = self.con.execute(
                     f"select before.{name}, after.{name}, count(*) from pairs "
                     f"where change = 'changed' and {_differs(column)} group by all order by 3 desc, 1, 2"
@@ -146,7 +153,7 @@ class RowDiff:
 
     def first(self, limit: int | None) -> tuple[ChangedRow, ...]:
         """The differing rows in the order of their keys, at most `limit`."""
-        key = ", ".join(quoted(column) for column in self._shown_key)
+        key = ", ".join(quoted_identifier(column) for column in self._shown_key)
         rows = self.con.execute(
             f"select change, before, after, {key} from pairs where change is not null "
             f"order by {self._order}, change desc {'' if limit is None else f'limit {int(limit)}'}"
@@ -169,7 +176,7 @@ class RowDiff:
 
 
 def _differs(column: str) -> str:
-    return f"before.{quoted(column)} is distinct from after.{quoted(column)}"
+    return f"before.{quoted_identifier(column)} is distinct from after.{quoted_identifier(column)}"
 
 
 def _key(model: SqlModel, common: list[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What every writer of DuckDB statements needs: a transaction, and text as a literal."""
+"""What every writer of DuckDB statements needs: a transaction, text as a literal, and a quoted name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["quoted_text", "transaction"]
+__all__ = ["quoted_identifier", "quoted_text", "transaction"]
 
 
 @contextmanager
@@ -27,3 +27,8 @@ def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 def quoted_text(text: str) -> str:
     """A text literal, for statements that take no parameters."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_identifier(name: str) -> str:
+    """The name of a column, table or database as SQL text."""
+    return '"' + name.replace('"', '""') + '"'

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["from_json", "is_json", "quoted", "sorted_json", "to_json"]
+__all__ = ["from_json", "is_json", "json_string", "sorted_json", "to_json"]
 
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder().decode
@@ -54,7 +54,7 @@ def is_json(text: bytes) -> bool:
     return True
 
 
-def quoted(text: str) -> str:
+def json_string(text: str) -> str:
     """`text` as a JSON string, letter by letter as `json.dumps` writes it."""
     # Of ASCII, DEL alone is written in another way.
     if text.isascii() and "\x7f" not in text:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, get_args
 
-from debatebench.stats.jackknife import Estimate, jackknife
+from debatebench.stats.jackknife import JackknifeInterval, jackknife
 
 __all__ = [
     "Agreement",
@@ -156,7 +156,7 @@ def krippendorff_alpha_interval(
     clusters: Sequence[Hashable],
     level: Level = "nominal",
     confidence: float = 0.95,
-) -> Estimate | None:
+) -> JackknifeInterval | None:
     """`krippendorff_alpha` with an interval: what it is without each cluster in turn (see `jackknife.jackknife`).
 
     Element i of `clusters` names the cluster of `units[i]`, for instance the topic of a debate; judges' agreement on

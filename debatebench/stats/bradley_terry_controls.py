@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Controlled", "Davidson", "Estimate", "controlled", "davidson"]
+__all__ = ["Controlled", "Davidson", "Effect", "controlled", "davidson"]
 
 _CONVERGED = 1e-7
 _MOST_STEPS = 100
@@ -38,7 +38,7 @@ _FARTHEST = 25.0
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Effect:
     """A value with its 95 % interval."""
 
     value: float
@@ -55,9 +55,9 @@ class Controlled:
     debaters are the same thing.
     """
 
-    ratings: tuple[Estimate, ...]
-    pro_side: Estimate | None
-    length: Estimate | None
+    ratings: tuple[Effect, ...]
+    pro_side: Effect | None
+    length: Effect | None
     length_sd: float | None
     is_separated: bool
     interval_method: str
@@ -124,7 +124,7 @@ def controlled(
     reach = critical_value(int(clusters.max()) + 1 if unit == "topics" else None, level) * errors
     base = np.concatenate([np.full(n, mean), np.zeros(len(effects))])
     estimates = [
-        Estimate(*(round(float(each), 9) for each in row))
+        Effect(*(round(float(each), 9) for each in row))
         for row in np.column_stack([base + ELO_PER_LOG_STRENGTH * (values + sign * reach) for sign in (0, -1, 1)])
     ]
     found = dict(zip(effects, estimates[n:], strict=True))

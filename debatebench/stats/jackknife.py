@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from debatebench.stats.significance import t_interval
 
-__all__ = ["Estimate", "jackknife"]
+__all__ = ["JackknifeInterval", "jackknife"]
 
 # Smaller differences are what rounding leaves of none.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class JackknifeInterval:
     """A statistic, its standard error and its interval. `clusters` is how many were left out, one at a time."""
 
     value: float
@@ -32,7 +32,7 @@ def jackknife(
     level: float = 0.95,
     low: float = -math.inf,
     high: float = math.inf,
-) -> Estimate:
+) -> JackknifeInterval:
     """The interval of `value` from what the statistic is without each cluster in turn (`left_out`, in any order).
 
         se = sqrt((G - 1) / G · sum over clusters of (value without it - value)²),   value ± t(G - 1) · se
@@ -47,10 +47,10 @@ def jackknife(
     clusters = len(left_out)
     numbers = [estimate for estimate in left_out if estimate is not None]
     if clusters < 2 or len(numbers) < clusters:
-        return Estimate(value, None, None, None, clusters)
+        return JackknifeInterval(value, None, None, None, clusters)
     squares = math.fsum((number - value) ** 2 for number in numbers)
     if squares <= _ROUNDING**2:
-        return Estimate(value, None, None, None, clusters)
+        return JackknifeInterval(value, None, None, None, clusters)
     standard_error = math.sqrt((clusters - 1) / clusters * squares)
     ends = t_interval(value, standard_error, clusters - 1, level)
-    return Estimate(value, standard_error, max(low, ends[0]), min(high, ends[1]), clusters)
+    return JackknifeInterval(value, standard_error, max(low, ends[0]), min(high, ends[1]), clusters)

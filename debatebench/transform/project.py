@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from debatebench.transform.properties import UnitTest
     from debatebench.transform.sql_model import Query, SqlModel
 
-__all__ = ["LocatedUnitTest", "Project", "SingularTest", "load_models"]
+__all__ = ["LocatedUnitTest", "Project", "SingularTest", "load_project"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,6 @@ class Project:
         return self._checked.unit_tests
 
 
-def load_models(files: Mapping[str, Path]) -> Project:
+def load_project(files: Mapping[str, Path]) -> Project:
     """The project made of `files`: path relative to `sql/` (`marts/debates.sql`) → the file that holds it."""
     return Project(dict(files))

@@ -33,12 +33,12 @@ _YAML_LIST = "tag:yaml.org,2002:seq"
 _YAML_MAP = "tag:yaml.org,2002:map"
 
 __all__ = [
-    "Column",
-    "ModelConfig",
+    "ColumnProperties",
     "ModelProperties",
     "ModelVersion",
     "Properties",
     "PropertiesFile",
+    "SqlModelConfig",
     "UnitTest",
     "read_properties",
 ]
@@ -63,7 +63,7 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class ModelConfig(_Frozen):
+class SqlModelConfig(_Frozen):
     """How a SQL model is built and found."""
 
     materialized: Literal["view", "table"] = "view"
@@ -73,13 +73,13 @@ class ModelConfig(_Frozen):
     meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _check(self) -> ModelConfig:
+    def _check(self) -> SqlModelConfig:
         if self.incremental_by is not None and self.materialized != "table":
             raise ValueError("`incremental_by` needs `materialized: table`; a view holds no rows")
         return self
 
 
-class Column(_Frozen):
+class ColumnProperties(_Frozen):
     """A column: what it means, its DuckDB type, and what must hold for it."""
 
     name: str
@@ -102,7 +102,8 @@ def _column_kind(value: Any) -> str:
 
 
 VersionColumn = Annotated[
-    Annotated[InheritedColumns, Tag("inherited")] | Annotated[Column, Tag("column")], Discriminator(_column_kind)
+    Annotated[InheritedColumns, Tag("inherited")] | Annotated[ColumnProperties, Tag("column")],
+    Discriminator(_column_kind),
 ]
 
 
@@ -126,8 +127,8 @@ class ModelProperties(_Frozen):
     latest_version: int | None = None
     versions: tuple[ModelVersion, ...] = ()
     deprecation_date: date | None = None
-    config: ModelConfig = ModelConfig()
-    columns: tuple[Column, ...] = ()
+    config: SqlModelConfig = SqlModelConfig()
+    columns: tuple[ColumnProperties, ...] = ()
     data_tests: tuple[DataTest, ...] = Field((), validation_alias=_TESTS)
     meta: dict[str, Any] = Field(default_factory=dict)
 
@@ -170,15 +171,17 @@ class ModelProperties(_Frozen):
         )
 
 
-def _merged(config: ModelConfig, version: ModelVersion) -> ModelConfig:
+def _merged(config: SqlModelConfig, version: ModelVersion) -> SqlModelConfig:
     """The configuration of a version: its own keys over those of the SQL model."""
-    return ModelConfig.model_validate(config.model_dump() | version.config)
+    return SqlModelConfig.model_validate(config.model_dump() | version.config)
 
 
-def _version_columns(base: tuple[Column, ...], own: tuple[InheritedColumns | Column, ...]) -> tuple[Column, ...]:
+def _version_columns(
+    base: tuple[ColumnProperties, ...], own: tuple[InheritedColumns | ColumnProperties, ...]
+) -> tuple[ColumnProperties, ...]:
     """The base's columns, less those left out, with those of the same name replaced and new ones at the end."""
     inherited = next((entry for entry in own if isinstance(entry, InheritedColumns)), None)
-    named = {entry.name: entry for entry in own if isinstance(entry, Column)}
+    named = {entry.name: entry for entry in own if isinstance(entry, ColumnProperties)}
     if inherited is None:
         # As in dbt: a version that lists columns without `include` inherits none.
         kept = [] if named else list(base)

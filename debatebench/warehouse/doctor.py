@@ -186,7 +186,7 @@ def _landing_findings(
     tag: str, journal: Path | None, folder: Path | None, landings: dict[str, str], *, is_known: bool
 ) -> Iterator[Finding]:
     """Sources that were not landed, and landings whose source is gone."""
-    from debatebench.warehouse.update import Source
+    from debatebench.warehouse.update import LandingSource
 
     if journal is not None and not has_begun(journal):
         journal = None
@@ -194,7 +194,7 @@ def _landing_findings(
     if path is None:
         detail = "The warehouse holds it, and there is no journal or import: put them back, or export it in time."
         yield Finding(tag, "lost_source", True, f"warehouse run '{tag}'", detail)
-    elif is_known and landings.get(tag) != Source(tag, path, path == journal).content_sha256():
+    elif is_known and landings.get(tag) != LandingSource(tag, path, path == journal).content_sha256():
         state = "changed since it was landed" if tag in landings else "not landed yet"
         yield Finding(tag, "not_landed", False, str(path), f"It is {state}: `debatebench land` does it.")
 

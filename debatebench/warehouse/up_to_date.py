@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.files import write_atomically
 from debatebench.transform.build_state import inputs_sha256, state_with_landings
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -25,7 +25,7 @@ def build_is_current(workspace: Workspace) -> bool:
     """Whether a build would change nothing: same SQL models, same landed data, same code. Quick, and copies nothing."""
     if not workspace.database.exists():
         return False
-    project = load_models(workspace.files("sql", "**/*"))
+    project = load_project(workspace.files("sql", "**/*"))
     note = _note(workspace.database, project)
     with suppress(OSError, UnicodeDecodeError):
         if _note_of(workspace.database).read_text(encoding="ascii") == note:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from debatebench.journal.journal import has_begun
 from debatebench.landing.land import create_raw_tables, land_rows, landed_tags, outdated_tables
 from debatebench.shared.errors import DamagedDataError, UsageError
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import private_copy, publishing
 from debatebench.warehouse.up_to_date import note_current
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from debatebench.transform.build import BuildResult
     from debatebench.transform.project import Project
 
-__all__ = ["Landed", "Source", "Update", "sources", "update_warehouse"]
+__all__ = ["Landed", "LandingSource", "Update", "sources", "update_warehouse"]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class LandingSource:
     """Where a run tag's records come from: a journal, or a folder of kept imports."""
 
     run_tag: str
@@ -68,17 +68,17 @@ class Update:
     build: BuildResult | None
 
 
-def sources(workspace: Workspace) -> dict[str, Source]:
+def sources(workspace: Workspace) -> dict[str, LandingSource]:
     """Every run tag that the workspace has a journal or imports for, in order."""
     journals = [path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file() and has_begun(path)]
-    found = {path.stem: Source(path.stem, path, True) for path in journals}
+    found = {path.stem: LandingSource(path.stem, path, True) for path in journals}
     for manifest in sorted(workspace.imports.glob("*/manifest.json")):
         folder = manifest.parent
         if folder.name in found:
             raise UsageError(
                 f"Run tag '{folder.name}' names both {found[folder.name].path} and {folder}; move one of them away."
             )
-        found[folder.name] = Source(folder.name, folder, False)
+        found[folder.name] = LandingSource(folder.name, folder, False)
     return dict(sorted(found.items()))
 
 
@@ -122,12 +122,12 @@ def _read_project(workspace: Workspace) -> Project:
     """The project of the workspace. Its YAML is read, and need not be read again when it is checked."""
     from debatebench.transform.load import read_yaml_files
 
-    project = load_models(workspace.files("sql", "**/*"))
+    project = load_project(workspace.files("sql", "**/*"))
     read_yaml_files(project.files)
     return project
 
 
-def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, Source]) -> None:
+def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, LandingSource]) -> None:
     """Drop what another version landed, so that it is landed anew; refuse when a tag has nothing to land from."""
     lost = [run_tag for run_tag in landed_tags(con) if run_tag not in known]
     if lost:
@@ -139,7 +139,7 @@ def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, Source]) -> 
     con.execute("drop table if exists meta.landings")
 
 
-def _land(con: duckdb.DuckDBPyConnection, source: Source, now: datetime) -> Landed:
+def _land(con: duckdb.DuckDBPyConnection, source: LandingSource, now: datetime) -> Landed:
     """Land one tag, unless exactly this was landed before."""
     con.execute(
         "create schema if not exists meta; create table if not exists meta.landings "

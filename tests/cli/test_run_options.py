@@ -31,10 +31,10 @@ from two_runs import two_runs
 from debatebench.cli.run_checks import stored_latencies
 from debatebench.cli.run_inputs import InputPaths, Inputs, load_inputs, planned
 from debatebench.cli.run_options import refuse_contradictions
-from debatebench.cli.run_wizard import Talk, pick, select
+from debatebench.cli.run_wizard import Terminal, pick, select
 from debatebench.config.prompts import LibraryPrompt, load_prompts, prompt_library
 from debatebench.config.transcript_layout import in_order
-from debatebench.config.types import ModelConfig, Pricing, TopicConfig
+from debatebench.config.types import MemberConfig, Pricing, TopicConfig
 from debatebench.journal.journal import Journal, events_of, read_journal
 from debatebench.landing.journal_records import journal_records
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
@@ -57,9 +57,9 @@ NOW = datetime(2026, 1, 1)
 AT_ONCE = RetryPolicy(first_wait_s=0.0)
 
 
-def members(prefix: str, count: int, **settings: Any) -> tuple[ModelConfig, ...]:
+def members(prefix: str, count: int, **settings: Any) -> tuple[MemberConfig, ...]:
     fields = {"provider": "simulated", **settings}
-    return tuple(ModelConfig(id=f"{prefix}{i}", model=f"{prefix}-model-{i}", **fields) for i in range(count))
+    return tuple(MemberConfig(id=f"{prefix}{i}", model=f"{prefix}-model-{i}", **fields) for i in range(count))
 
 
 def plan_of(debaters: int = 3, judges: int = 5, topics: int = 2, tag: str = "run", **options: Any) -> Plan:
@@ -158,7 +158,7 @@ def test_the_pool_stays_the_debaters_of_the_beginning_when_they_judge_each_other
 
 
 def test_a_new_debater_that_is_a_judge_is_refused_unless_that_is_allowed():
-    newcomer = ModelConfig(id="x", provider="simulated", model="j-model-0")
+    newcomer = MemberConfig(id="x", provider="simulated", model="j-model-0")
     with pytest.raises(UsageError, match="Judge 'j0' and debater 'x' are the same model"):
         plan_part(plan_of(), [newcomer], None)
     assert plan_part(plan_of(allow_judge_overlap=True), [newcomer], None).debates
@@ -598,9 +598,9 @@ def test_resume_on_a_new_tag_starts_it(configured: Path, tmp_path: Path):
 # --- probes -----------------------------------------------------------------------------------------------------------
 
 
-def hosted(name: str, url: str, **settings: Any) -> ModelConfig:
+def hosted(name: str, url: str, **settings: Any) -> MemberConfig:
     fields = {"provider": "http", "model": name, "endpoint": url, "api_key_env": "TINY_KEY", **settings}
-    return ModelConfig(id=name, **fields)
+    return MemberConfig(id=name, **fields)
 
 
 def test_every_hosted_model_is_asked_once_and_told_apart_by_what_it_answers(tmp_path: Path):
@@ -830,8 +830,8 @@ class Person:
         return self.answers.pop(0)
 
     @property
-    def talk(self) -> Talk:
-        return Talk(self.ask, lambda text: setattr(self, "shown", f"{self.shown}{text}\n"))
+    def terminal(self) -> Terminal:
+        return Terminal(self.ask, lambda text: setattr(self, "shown", f"{self.shown}{text}\n"))
 
 
 ROWS = [("t1", "cities", "Close the centre."), ("t2", "schools", "Start at ten."), ("t3", "cities", "Build up.")]
@@ -853,14 +853,14 @@ ROWS = [("t1", "cities", "Close the centre."), ("t2", "schools", "Start at ten."
 )
 def test_rows_are_picked_by_number_or_by_filter(answers: list[str], found: list[int] | None):
     person = Person(*answers)
-    assert pick("Topics", ROWS, person.talk) == found
+    assert pick("Topics", ROWS, person.terminal) == found
     assert not person.answers
 
 
 def test_what_is_shown_of_a_long_list_says_that_there_is_more():
     person = Person("row 77", "")
     rows = [(f"row {i}",) for i in range(100)]
-    assert pick("Models", rows, person.talk) == [77]
+    assert pick("Models", rows, person.terminal) == [77]
     assert "… and 70 more" in person.shown
     assert "Models: 1 of 100" in person.shown
 
@@ -875,7 +875,7 @@ def library(*styles: str) -> list[LibraryPrompt]:
 
 def test_enter_everywhere_selects_nothing(configured: Path):
     person = Person("", "", "", "")
-    found = select(offered(configured), library("declared", "default"), person.talk, {})
+    found = select(offered(configured), library("declared", "default"), person.terminal, {})
     assert set(found.options.values()) == {None, ()}
     assert found.command_line() == ""
     assert found.inputs == offered(configured)
@@ -883,7 +883,7 @@ def test_enter_everywhere_selects_nothing(configured: Path):
 
 def test_a_selection_is_told_as_options(configured: Path):
     person = Person("transport", "", "1-2", "amber", "", "2")
-    found = select(offered(configured), library("declared", "default"), person.talk, {})
+    found = select(offered(configured), library("declared", "default"), person.terminal, {})
     assert found.command_line() == (
         "--topic t001 --topic t002 --topic t003 --debater sim-atlas --debater sim-breeze "
         "--judge sim-judge-amber --judge-prompt default"
@@ -892,7 +892,7 @@ def test_a_selection_is_told_as_options(configured: Path):
 
 def test_answers_that_end_start_nothing(configured: Path):
     with pytest.raises(InterruptedRunError, match="nothing was started"):
-        select(offered(configured), [], Person("1").talk, {})
+        select(offered(configured), [], Person("1").terminal, {})
 
 
 CATALOGUE = {
@@ -918,7 +918,7 @@ def test_models_of_a_live_catalogue_play_and_go_on_although_no_file_has_them(tmp
         inputs = load_inputs(workspace, InputPaths())
         # Topic 1; from the third catalogue (after the known hosts) its first model; that and debater-0; all judges.
         person = Person("1", "+", "3", "1", "1,4", "")
-        found = select(inputs, [], person.talk, {"TINY_KEY": KEY})
+        found = select(inputs, [], person.terminal, {"TINY_KEY": KEY})
         assert found.options["selected_debaters"] == ("debater-0", "vendor-plain")
         assert found.options["catalogue_members"] == ("vendor-plain",)
         assert "$1 in, $2 out per million tokens" in person.shown
@@ -941,7 +941,7 @@ def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Pa
         root = write_workspace(tmp_path, server)
         inputs = load_inputs(Workspace(root), InputPaths())
         person = Person("", "+", "3", "1-2", "")
-        found = select(inputs, [], person.talk, {"TINY_KEY": KEY})
+        found = select(inputs, [], person.terminal, {"TINY_KEY": KEY})
         assert found.options["selected_debaters"] == ("debater-0", "debater-1")
         assert "could not be read" in person.shown
 
@@ -949,7 +949,7 @@ def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Pa
 # --- at a terminal ----------------------------------------------------------------------------------------------------
 
 
-class Terminal:
+class PseudoTerminal:
     """`debatebench run` in a pseudo-terminal."""
 
     def __init__(self, root: Path, *arguments: str, output_to_terminal: bool = True) -> None:
@@ -1000,7 +1000,7 @@ def workspace(configured: Path, tmp_path: Path) -> Path:
 
 
 def test_a_new_run_at_a_terminal_asks_and_the_run_that_goes_on_does_not(workspace: Path):
-    with closing(Terminal(workspace, "--run-tag", "asked", "--no-build")) as terminal:
+    with closing(PseudoTerminal(workspace, "--run-tag", "asked", "--no-build")) as terminal:
         for title, typed in (("Topics (", "2"), ("Debaters (", "1,6"), ("Judges (", ""), ("Judges' prompt, one (", "")):
             terminal.until(title)
             terminal.type(typed + "\n")
@@ -1010,7 +1010,7 @@ def test_a_new_run_at_a_terminal_asks_and_the_run_that_goes_on_does_not(workspac
     begun = read_begun_plan(workspace / "warehouse" / "journal" / "asked.jsonl")
     assert begun is not None
     assert ([t.id for t in begun.topics], [d.id for d in begun.debaters]) == (["t002"], ["sim-atlas", "sim-fjord"])
-    with closing(Terminal(workspace, "--run-tag", "asked", "--no-build")) as terminal:
+    with closing(PseudoTerminal(workspace, "--run-tag", "asked", "--no-build")) as terminal:
         code, shown = terminal.end()
     assert code == 0, shown
     assert "What is to play?" not in shown
@@ -1023,7 +1023,7 @@ def test_a_new_run_at_a_terminal_asks_and_the_run_that_goes_on_does_not(workspac
 )
 def test_nobody_is_asked_when_nothing_is_to_be_asked(workspace: Path, arguments: list[str], to_terminal: bool):
     with closing(
-        Terminal(workspace, "--run-tag", "x", "--dry-run", *arguments, output_to_terminal=to_terminal)
+        PseudoTerminal(workspace, "--run-tag", "x", "--dry-run", *arguments, output_to_terminal=to_terminal)
     ) as terminal:
         code, shown = terminal.end()
     assert code == 0, shown
@@ -1031,7 +1031,7 @@ def test_nobody_is_asked_when_nothing_is_to_be_asked(workspace: Path, arguments:
 
 
 def test_ending_the_input_at_a_terminal_starts_nothing(workspace: Path):
-    with closing(Terminal(workspace, "--run-tag", "x")) as terminal:
+    with closing(PseudoTerminal(workspace, "--run-tag", "x")) as terminal:
         terminal.until("Topics (")
         terminal.type("\x04")
         code, shown = terminal.end()

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from debatebench.config.load import (
     Config,
-    Limits,
-    ModelConfig,
+    MemberConfig,
+    RateLimits,
     load_config,
+    load_debaters,
     load_judges,
-    load_models,
     load_quick_test,
     load_topics,
 )
@@ -79,7 +79,7 @@ def test_the_original_topics_debaters_and_judges_load_as_they_are(shared: Path) 
     folder = shared / "debatebench-v0/configs"
     topics, models, judges = (
         load_topics(folder / "topics.json"),
-        load_models(folder / "models.yaml"),
+        load_debaters(folder / "models.yaml"),
         load_judges(folder / "judges.yaml"),
     )
     assert (len(topics), len(models), len(judges)) == (50, 9, 9)
@@ -200,15 +200,15 @@ def test_text_that_other_readers_take_for_something_else_stays_text(write: Calla
 
 
 def test_prices_per_token_are_exact(write: Callable[[str, str], Path]) -> None:
-    models = load_models(write("m.yaml", f'{MODEL}, pricing: {{prompt: 3e-7, completion: "0.0000015"}}}}\n'))
+    models = load_debaters(write("m.yaml", f'{MODEL}, pricing: {{prompt: 3e-7, completion: "0.0000015"}}}}\n'))
     assert models[0].pricing is not None
     assert models[0].pricing.prompt == Decimal("3E-7")
     assert models[0].pricing.completion == Decimal("0.0000015")
 
 
 def test_a_list_of_models_needs_no_key_above_it(write: Callable[[str, str], Path]) -> None:
-    as_list = load_models(write("a.yaml", MODEL + "}\n"))
-    assert as_list == load_models(write("b.yaml", "models:\n  " + MODEL + "}\n"))
+    as_list = load_debaters(write("a.yaml", MODEL + "}\n"))
+    assert as_list == load_debaters(write("b.yaml", "models:\n  " + MODEL + "}\n"))
     assert load_topics(write("t.yaml", "topics: [{id: t1, motion: M.}]"))[0].motion == "M."
 
 
@@ -237,7 +237,7 @@ def test_the_shipped_configuration_loads() -> None:
     folder = packaged("configs")
     config = load_config(folder / "config.yaml")
     topics = load_topics(folder / "topics.json")
-    debaters = load_models(folder / "models.yaml")
+    debaters = load_debaters(folder / "models.yaml")
     judges = load_judges(folder / "judges.yaml")
     assert len(config.rounds) == 6
     assert len(config.dimensions) == 5
@@ -257,7 +257,7 @@ def test_the_hosted_entries_in_the_shipped_comments_load_too(write: Callable[[st
     uncommented = "".join(
         line.removeprefix("#") + "\n" for line in text.splitlines() if line.startswith(("#  ", "#\n"))
     )
-    members = load_models(write(name, "models:\n" + uncommented))
+    members = load_debaters(write(name, "models:\n" + uncommented))
     assert {member.provider for member in members} == {"openrouter", "openai", "http"}
 
 
@@ -422,7 +422,7 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
     ],
 )
 def test_a_bad_list_of_debaters_is_refused(write: Callable[[str, str], Path], entry: str, message: str) -> None:
-    assert refusal(load_models, write("models.yaml", entry)) == message
+    assert refusal(load_debaters, write("models.yaml", entry)) == message
 
 
 @pytest.mark.parametrize(
@@ -437,12 +437,12 @@ def test_a_bad_list_of_debaters_is_refused(write: Callable[[str, str], Path], en
     ],
 )
 def test_a_key_in_a_file_is_refused_and_never_shown(write: Callable[[str, str], Path], entry: str) -> None:
-    assert "sk-canary" not in refusal(load_models, write("models.yaml", MODEL + entry))
+    assert "sk-canary" not in refusal(load_debaters, write("models.yaml", MODEL + entry))
 
 
 def test_an_endpoint_may_carry_a_query_that_is_no_secret(write: Callable[[str, str], Path]) -> None:
     url = "https://host.example/v1/chat/completions?api-version=2024-06-01"
-    assert load_models(write("m.yaml", f"{MODEL}, endpoint: '{url}'}}"))[0].endpoint == url
+    assert load_debaters(write("m.yaml", f"{MODEL}, endpoint: '{url}'}}"))[0].endpoint == url
 
 
 @pytest.mark.parametrize(
@@ -528,7 +528,7 @@ def test_whatever_a_file_holds_it_loads_or_is_refused_on_one_line(tmp_path: Path
     path = tmp_path / "any.json"
     path.write_text(json.dumps(data))
     messages = []
-    for load in (load_config, load_models, load_judges, load_topics, load_quick_test):
+    for load in (load_config, load_debaters, load_judges, load_topics, load_quick_test):
         try:
             load(path)
         except ConfigError as error:
@@ -553,16 +553,16 @@ def test_limits_are_of_an_entry_and_of_all_entries_of_a_provider(write: Callable
       - {id: a, provider: openai, model: m, requests_per_minute: 5, tokens_per_minute: 700}
       - {id: b, provider: http, model: m, max_concurrency: 2}
     """
-    a, b = load_models(write("models.yaml", text))
+    a, b = load_debaters(write("models.yaml", text))
     assert (a.limits, a.provider_limits) == (
-        Limits(requests_per_minute=5, tokens_per_minute=700),
-        Limits(max_concurrency=9),
+        RateLimits(requests_per_minute=5, tokens_per_minute=700),
+        RateLimits(max_concurrency=9),
     )
-    assert (b.limits, b.provider_limits) == (Limits(max_concurrency=2), Limits())
+    assert (b.limits, b.provider_limits) == (RateLimits(max_concurrency=2), RateLimits())
 
 
 def test_limits_are_no_part_of_what_a_run_freezes(write: Callable[[str, str], Path]) -> None:
-    (plain,) = load_models(write("plain.yaml", MODEL + "}"))
-    (limited,) = load_models(write("limited.yaml", MODEL + ", max_concurrency: 1, requests_per_minute: 1}"))
+    (plain,) = load_debaters(write("plain.yaml", MODEL + "}"))
+    (limited,) = load_debaters(write("limited.yaml", MODEL + ", max_concurrency: 1, requests_per_minute: 1}"))
     assert plain.model_dump(mode="json") == limited.model_dump(mode="json")
-    assert ModelConfig.model_validate(limited.model_dump(mode="json")) == plain
+    assert MemberConfig.model_validate(limited.model_dump(mode="json")) == plain

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debatebench.config.load import Config, DimensionConfig, ModelConfig, Round, load_config, load_judges
+from debatebench.config.load import Config, DimensionConfig, MemberConfig, Round, load_config, load_judges
 from debatebench.config.prompts import (
     DEBATER_PLACEHOLDERS,
     JUDGE_PLACEHOLDERS,
@@ -36,8 +36,8 @@ CONFIG = Config(
 )
 
 
-def judge(style: str) -> ModelConfig:
-    return ModelConfig(id=f"judge-{style}", provider="simulated", model="m", prompt_style=style)
+def judge(style: str) -> MemberConfig:
+    return MemberConfig(id=f"judge-{style}", provider="simulated", model="m", prompt_style=style)
 
 
 @pytest.fixture

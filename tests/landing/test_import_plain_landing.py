@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from imported import ORIGINAL
 from plain import PLAIN, changed, line_of, mutated_debates
 
-from debatebench.landing.importers.manifest import Manifest, kept_manifest
+from debatebench.landing.importers.manifest import ImportManifest, kept_manifest
 from debatebench.landing.importers.plain_debates import plain_debate
 from debatebench.landing.importers.plain_landing import land_import
 from debatebench.landing.importers.store import add_import, read_import
@@ -278,7 +278,7 @@ def test_parts_land_as_their_records_do_and_one_by_one_as_all_at_once(workspace:
     assert set(are_plain(workspace)) == {True}
 
 
-def sha256_of(manifest: Manifest) -> str:
+def sha256_of(manifest: ImportManifest) -> str:
     return hashlib.sha256(manifest.content().encode()).hexdigest()
 
 

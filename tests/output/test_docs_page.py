@@ -21,7 +21,7 @@ from debatebench.output.docs.page import render_docs, write_docs
 from debatebench.shared.errors import ConfigError, UsageError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 
 TODAY = date(2026, 6, 1)
 VOID = {"meta", "input", "br", "hr", "link", "img"}
@@ -76,7 +76,7 @@ def files() -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def packaged() -> Project:
-    return load_models(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
+    return load_project(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +232,7 @@ def test_hostile_names_and_texts_are_only_text(tmp_path: Path, files: dict[str, 
 
 
 def test_equal_projects_give_equal_bytes(packaged: Project, files: dict[str, Path], html: str):
-    assert render_docs(load_models(packaged.files), files, TODAY) == html
+    assert render_docs(load_project(packaged.files), files, TODAY) == html
 
 
 def test_a_sql_model_that_cannot_be_traced_is_described_all_the_same(tmp_path: Path, files: dict[str, Path]):

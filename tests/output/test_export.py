@@ -17,11 +17,11 @@ from command_line import debatebench
 from exported import NOON, land, make_workspace
 
 from debatebench.output.export import FORMATS, export
-from debatebench.output.export.manifest import read_manifest
+from debatebench.output.export.manifest import read_export_manifest
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build_state import is_current
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 
 RUNS = ("bp", "flow", "original", "played")
 
@@ -385,7 +385,7 @@ def test_a_duckdb_export_can_be_opened_by_older_clients_and_built_on(small: Work
     assert tags["storage_version"] == ours["storage_version"]
     assert "v1.4.0" in tags["storage_version"]
     with closing(duckdb.connect(str(database), read_only=True)) as con:
-        assert is_current(con, load_models(small.files("sql", "**/*")))
+        assert is_current(con, load_project(small.files("sql", "**/*")))
 
 
 # --- the command ----------------------------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ def test_the_command_writes_an_export_and_names_what_it_leaves_out(workspace: Wo
     assert done.out == f"2 files of 4 runs: {tmp_path / 'out'}\n"
     assert "of run 'bp'" in done.err
     assert "they have more than two sides" in done.err
-    manifest = read_manifest(tmp_path / "out")
+    manifest = read_export_manifest(tmp_path / "out")
     assert manifest is not None
     assert [file.path for file in manifest.files] == ["debates_original.jsonl", "debates_played.jsonl"]
 

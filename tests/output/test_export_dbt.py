@@ -25,10 +25,10 @@ from debatebench.output.export.dbt_sql import dbt_sql, without_jinja
 from debatebench.output.export.dbt_tests import data_tests
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 from debatebench.transform.testing.generic_tests import parse_generic_test
 
-PROJECT = load_models(Workspace(Path("nowhere")).files("sql", "**/*"))
+PROJECT = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
 NAMES = dbt_names(PROJECT.models)
 
 SMALL = {

@@ -21,7 +21,7 @@ from debatebench.output.export import export
 from debatebench.output.export.dbt_names import dbt_names
 from debatebench.output.export.duckdb_file import DATABASE
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 
 DBT = os.environ.get("DEBATEBENCH_DBT")
 GOLDEN = REPOSITORY.parent / "shared" / "data" / "debatebench-v0" / "golden" / "debates.jsonl"
@@ -40,7 +40,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 @pytest.fixture(scope="module")
 def project(workspace: Workspace) -> Project:
-    return load_models(workspace.files("sql", "**/*"))
+    return load_project(workspace.files("sql", "**/*"))
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from debatebench.output.report.charts import chart
 from debatebench.output.report.colours import SCALES, contrast, ink_on, shade_colour
 from debatebench.output.report.folder import MANIFEST, replace_files
 from debatebench.output.report.html import format_values, guess_format, heading, script_json
-from debatebench.output.report.page import CHARTS, FORMATS, Column, Options, Section, load_pages
+from debatebench.output.report.page import CHARTS, FORMATS, ColumnFormat, Options, Section, load_pages
 from debatebench.output.report.site import build_site
 from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
@@ -804,7 +804,7 @@ def test_headings_are_labels_or_what_the_name_says() -> None:
     assert heading("model_id") == "Debater"
     assert heading("win_rate") == "Win rate"
     assert heading("mean_ms") == "Mean"
-    assert heading("model_id", Column(label="Model")) == "Model"
+    assert heading("model_id", ColumnFormat(label="Model")) == "Model"
 
 
 def test_imports_of_every_format_give_a_site(shared: Path, tmp_path: Path) -> None:

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from debatebench.config.load import (
     Config,
     DimensionConfig,
-    ModelConfig,
+    MemberConfig,
     Pricing,
     Round,
     TopicConfig,
     load_config,
+    load_debaters,
     load_judges,
-    load_models,
     load_topics,
 )
 from debatebench.config.prompts import PromptSet, load_prompts
@@ -60,9 +60,9 @@ PROMPTS = PromptSet(
 )
 
 
-def members(prefix: str, count: int) -> tuple[ModelConfig, ...]:
+def members(prefix: str, count: int) -> tuple[MemberConfig, ...]:
     return tuple(
-        ModelConfig(id=f"{prefix}{i:02}", provider="simulated", model=f"{prefix}-model-{i}") for i in range(count)
+        MemberConfig(id=f"{prefix}{i:02}", provider="simulated", model=f"{prefix}-model-{i}") for i in range(count)
     )
 
 
@@ -71,8 +71,8 @@ def topics(count: int) -> tuple[TopicConfig, ...]:
 
 
 def plan_of(
-    debaters: int | Sequence[ModelConfig] = 3,
-    judges: int | Sequence[ModelConfig] = 5,
+    debaters: int | Sequence[MemberConfig] = 3,
+    judges: int | Sequence[MemberConfig] = 5,
     topic_count: int = 2,
     run_tag: str = "run",
     config: Config = CONFIG,
@@ -201,7 +201,7 @@ def test_a_plan_is_the_one_that_earlier_versions_made() -> None:
 
 
 def test_a_plan_survives_sorted_json_with_the_order_of_its_dimensions() -> None:
-    priced = ModelConfig(
+    priced = MemberConfig(
         id="x",
         provider="http",
         model="m",
@@ -301,7 +301,7 @@ def test_debaters_as_the_pool_never_judge_themselves(balanced: bool) -> None:
 
 
 def test_another_id_of_an_active_debaters_model_does_not_judge_it_either() -> None:
-    twin = ModelConfig(id="twin", provider="simulated", model="d-model-0")
+    twin = MemberConfig(id="twin", provider="simulated", model="d-model-0")
     plan = plan_of((*members("d", 5), twin), 0, judges_from_selection=True)
     for debate in plan.debates:
         if "d00" in (debate.pro_model_id, debate.con_model_id):
@@ -336,14 +336,14 @@ def test_a_pool_that_is_too_small_is_refused_with_the_numbers() -> None:
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
-        (ModelConfig(id="d01", provider="other", model="other"), "'d01' is both a debater and a judge: take one out"),
+        (MemberConfig(id="d01", provider="other", model="other"), "'d01' is both a debater and a judge: take one out"),
         (
-            ModelConfig(id="x", provider="simulated", model="d-model-1"),
+            MemberConfig(id="x", provider="simulated", model="d-model-1"),
             r"Judge 'x' and debater 'd01' are the same model \(simulated d-model-1\): take one out",
         ),
     ],
 )
-def test_a_judge_that_is_a_debater_is_refused_unless_allowed(judge: ModelConfig, message: str) -> None:
+def test_a_judge_that_is_a_debater_is_refused_unless_allowed(judge: MemberConfig, message: str) -> None:
     with pytest.raises(UsageError, match=f"^{message}.*--judges-from-selection.*--allow-judge-overlap") as caught:
         plan_of(judges=(*members("j", 3), judge))
     assert caught.value.exit_code == 2
@@ -356,14 +356,14 @@ def test_a_judge_that_is_a_debater_is_refused_unless_allowed(judge: ModelConfig,
 
 
 def test_the_same_model_elsewhere_is_another_contestant() -> None:
-    plan = plan_of(judges=(*members("j", 2), ModelConfig(id="x", provider="http", model="d-model-1")))
+    plan = plan_of(judges=(*members("j", 2), MemberConfig(id="x", provider="http", model="d-model-1")))
     assert not plan.has_judge_overlap
 
 
 def test_the_originals_files_load_and_their_overlap_is_refused_when_planning(shared: Path, tmp_path: Path) -> None:
     folder = shared / "debatebench-v0" / "configs"
     config, judges = load_config(folder / "config.yaml"), load_judges(folder / "judges.yaml")
-    debaters, motions = load_models(folder / "models.yaml"), load_topics(folder / "topics.json")
+    debaters, motions = load_debaters(folder / "models.yaml"), load_topics(folder / "topics.json")
     prompts = load_prompts(Workspace(tmp_path), config, judges)
     with pytest.raises(UsageError, match=r"'anthropic-claude-opus-4\.5' is both a debater and a judge"):
         make_plan("r", config, motions, debaters, judges, prompts, PlanOptions(), None)
@@ -376,7 +376,7 @@ def test_the_originals_files_load_and_their_overlap_is_refused_when_planning(sha
 
 
 def test_a_judging_style_without_prompt_is_refused() -> None:
-    judges = (*members("j", 3), ModelConfig(id="x", provider="p", model="m", prompt_style="stern"))
+    judges = (*members("j", 3), MemberConfig(id="x", provider="p", model="m", prompt_style="stern"))
     with pytest.raises(UsageError, match=r"^No judging prompt for prompt_style 'stern'\. Known: declared, default\.$"):
         plan_of(judges=judges)
 
@@ -471,7 +471,7 @@ def test_many_changes_are_counted_not_listed() -> None:
 def test_the_records_say_what_was_planned() -> None:
     debaters = (
         members("d", 1)[0],
-        ModelConfig(
+        MemberConfig(
             id="hosted",
             provider="openrouter",
             model="x/y",
@@ -516,8 +516,8 @@ def test_a_run_without_a_simulated_member_is_not_simulated() -> None:
 # Estimates
 
 
-def priced(name: str, prompt: str, completion: str) -> ModelConfig:
-    return ModelConfig(
+def priced(name: str, prompt: str, completion: str) -> MemberConfig:
+    return MemberConfig(
         id=name,
         provider="p",
         model=name,
@@ -526,7 +526,7 @@ def priced(name: str, prompt: str, completion: str) -> ModelConfig:
 
 
 def test_an_estimate_counts_calls_tokens_and_known_costs() -> None:
-    debaters = (priced("a", "0.001", "0.01"), ModelConfig(id="b", provider="p", model="b", token_limit=200))
+    debaters = (priced("a", "0.001", "0.01"), MemberConfig(id="b", provider="p", model="b", token_limit=200))
     judges = (priced("j0", "0.001", "0"), *members("j-free-", 2))
     found = estimate(plan_of(debaters, judges, topic_count=1))
     assert (found.debates, found.turns, found.verdicts, found.calls) == (2, 4, 6, 10)
@@ -574,7 +574,7 @@ def test_the_shipped_configuration_plans_a_tournament_with_a_known_cost(tmp_path
         "shipped",
         config,
         load_topics(folder / "topics.json"),
-        load_models(folder / "models.yaml"),
+        load_debaters(folder / "models.yaml"),
         judges,
         load_prompts(workspace, config, judges),
         PlanOptions(sample_topics=4),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
 
-from debatebench.config.load import ModelConfig, Pricing
+from debatebench.config.load import MemberConfig, Pricing
 from debatebench.journal.journal import read_journal
 from debatebench.play.budget import Ledger, Spending, largest_cost
 from debatebench.play.progress import Pace, Progress, write_progress
@@ -22,7 +22,7 @@ from debatebench.providers.base import Message, Request
 from debatebench.providers.served_models import parse_catalogue
 from debatebench.shared.records import Call
 
-PRICED = ModelConfig(
+PRICED = MemberConfig(
     id="m", provider="http", model="m", pricing=Pricing(prompt=Decimal("0.001"), completion=Decimal("0.002"))
 )
 
@@ -69,12 +69,12 @@ def test_the_largest_cost_covers_one_token_per_byte_and_the_whole_limit(text: st
     [(PRICED, None), (PRICED.model_copy(update={"pricing": None}), 100)],
     ids=["no limit", "no price"],
 )
-def test_nothing_bounds_a_request_without_a_token_limit_or_a_price(member: ModelConfig, cap: int | None):
+def test_nothing_bounds_a_request_without_a_token_limit_or_a_price(member: MemberConfig, cap: int | None):
     assert largest_cost(Request("m", (Message("user", "Hi."),), max_tokens=cap), member) is None
 
 
 def test_what_is_simulated_without_a_price_costs_nothing():
-    member = ModelConfig(id="m", provider="simulated", model="m")
+    member = MemberConfig(id="m", provider="simulated", model="m")
     assert largest_cost(Request("m", (Message("user", "Hi."),)), member) == 0
 
 

@@ -29,7 +29,7 @@ from fake_provider import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.config.load import ModelConfig, Pricing
+from debatebench.config.load import MemberConfig, Pricing
 from debatebench.config.types import DimensionConfig
 from debatebench.journal.journal import read_journal
 from debatebench.play.calls import (
@@ -381,7 +381,7 @@ def test_the_row_of_a_call_lands_as_it_was_journalled(tmp_path: Path, behaviour:
 def test_a_cost_is_billed_or_estimated_or_unknown_and_never_a_made_up_zero(
     told: Completion, cost: Decimal | None, source: str | None
 ):
-    priced = ModelConfig(
+    priced = MemberConfig(
         id="m",
         provider="http",
         model="m",

@@ -11,7 +11,7 @@ import pytest
 from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_plan, told
 
 from debatebench.config.transcript_layout import read_transcript
-from debatebench.config.types import ModelConfig, Pricing, Round
+from debatebench.config.types import MemberConfig, Pricing, Round
 from debatebench.plan.schedule import Plan
 from debatebench.play.calls import CallFailedError, Step
 from debatebench.play.debate import clean_speech, play_debate
@@ -99,10 +99,10 @@ def test_a_speech_cannot_fill_a_placeholder() -> None:
 
 
 def test_parameters_temperature_and_caps_reach_the_request() -> None:
-    ada = ModelConfig(
+    ada = MemberConfig(
         id="ada", provider="p", model="m-a", token_limit=500, parameters={"temperature": 0.1, "top_p": 0.9}
     )
-    bob = ModelConfig(id="bob", provider="p", model="m-b", token_limit=800)
+    bob = MemberConfig(id="bob", provider="p", model="m-b", token_limit=800)
     plan = tiny_plan(debaters=(ada, bob))
     ask = ScriptedAsk(by_name({}))
     play(plan, ask)
@@ -118,7 +118,9 @@ def test_parameters_temperature_and_caps_reach_the_request() -> None:
 
 
 def test_a_temperature_of_null_is_not_sent() -> None:
-    debaters = tuple(ModelConfig(id=i, provider="p", model=i, parameters={"temperature": None}) for i in ("ada", "bob"))
+    debaters = tuple(
+        MemberConfig(id=i, provider="p", model=i, parameters={"temperature": None}) for i in ("ada", "bob")
+    )
     ask = ScriptedAsk(by_name({}))
     play(tiny_plan(debaters=debaters), ask)
     assert ask.request("turn:0").temperature is None
@@ -173,8 +175,8 @@ def test_a_turn_keeps_what_is_known_of_its_call() -> None:
 
 
 def test_cost_is_estimated_from_prices_or_unknown_but_never_zero() -> None:
-    priced = ModelConfig(id="ada", provider="p", model="a", pricing=Pricing(prompt="0.00001", completion="0.00002"))
-    plan = tiny_plan(debaters=(priced, ModelConfig(id="bob", provider="p", model="b")))
+    priced = MemberConfig(id="ada", provider="p", model="a", pricing=Pricing(prompt="0.00001", completion="0.00002"))
+    plan = tiny_plan(debaters=(priced, MemberConfig(id="bob", provider="p", model="b")))
     unbilled = told("Speech.", cost=None)
     first, second, *_ = play(plan, ScriptedAsk(lambda step: unbilled))
     assert (first.cost, first.cost_source, first.currency) == (Decimal("0.0012"), "estimated", "USD")
@@ -221,7 +223,7 @@ def test_a_debater_that_never_says_anything_ends_the_debate() -> None:
     turns: list[Turn] = []
     ask = ScriptedAsk(lambda step: "<think>hm" if step.name.startswith("turn:1") else "Speech.")
     with pytest.raises(CallFailedError, match=r"Debater 'bob' gave no speech in turn 1 \(opening\)") as caught:
-        play(tiny_plan(debaters=tuple(ModelConfig(id=i, provider="p", model=i) for i in ("ada", "bob"))), ask, turns)
+        play(tiny_plan(debaters=tuple(MemberConfig(id=i, provider="p", model=i) for i in ("ada", "bob"))), ask, turns)
     assert caught.value.kind is FailureKind.EMPTY
     assert len(turns) == 1
     assert list(ask.asked) == ["turn:0", "turn:1", "turn:1:1", "turn:1:2"]

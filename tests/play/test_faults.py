@@ -49,7 +49,7 @@ from fake_provider import (
 )
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 
-from debatebench.config.load import load_config, load_judges, load_models, load_topics
+from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompts import load_prompts
 from debatebench.journal.journal import read_journal
 from debatebench.landing.journal_records import journal_records
@@ -130,7 +130,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
     "J6": ("test_judge_parsing::test_deep_nesting_is_refused", "test_faults::test_a_judges_answer"),
     "J7": (
         "test_faults::test_hostile_characters_of_a_judge_go_through_journal_and_landing",
-        "test_landing::test_hostile_text_arrives_as_it_is_but_for_lone_surrogates",
+        "test_land::test_hostile_text_arrives_as_it_is_but_for_lone_surrogates",
         "test_journal::test_a_line_is_ascii_whatever_the_text",
     ),
     "J8": ("test_panel::test_a_copied_verdict_of_a_debater_is_kept_and_suspected", "test_faults::test_a_judges_answer"),
@@ -156,7 +156,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
     "C10": ("test_faults::test_a_clock_that_jumps_changes_neither_order_nor_durations",),
     "C11": (
         "test_runner::test_journals_may_be_copied_to_another_machine_and_landed_there",
-        "test_landing::test_landing_twice_gives_the_same_rows_once",
+        "test_land::test_landing_twice_gives_the_same_rows_once",
     ),
     "C12": (
         "test_runner::test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130",
@@ -379,7 +379,7 @@ def run(root: Path, *, clock: Iterator[datetime] | None = None, per_pair: int = 
         "tiny",
         config,
         load_topics(workspace.config_file("topics.json")),
-        load_models(workspace.config_file("models.yaml")),
+        load_debaters(workspace.config_file("models.yaml")),
         judges,
         load_prompts(workspace, config, judges),
         PlanOptions(debates_per_pair=per_pair),

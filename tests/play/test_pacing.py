@@ -11,21 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from virtual_time import in_virtual_time, now
 
-from debatebench.config.types import Limits, ModelConfig
+from debatebench.config.types import MemberConfig, RateLimits
 from debatebench.play.pacing import Admission, Pacing, estimated_tokens
 from debatebench.providers.base import Message, Request
 
 T = TypeVar("T")
 
 
-def member(id_: str = "m", provider: str = "http", model: str | None = None, **limits: Any) -> ModelConfig:
-    provider_limits = limits.pop("provider_limits", Limits())
-    return ModelConfig(
+def member(id_: str = "m", provider: str = "http", model: str | None = None, **limits: Any) -> MemberConfig:
+    provider_limits = limits.pop("provider_limits", RateLimits())
+    return MemberConfig(
         id=id_,
         provider=provider,
         model=model or id_,
         endpoint="http://localhost/v1",
-        limits=Limits(**limits),
+        limits=RateLimits(**limits),
         provider_limits=provider_limits,
     )
 
@@ -33,7 +33,7 @@ def member(id_: str = "m", provider: str = "http", model: str | None = None, **l
 M = member()
 
 
-def paced(concurrency: int, *members: ModelConfig) -> Pacing:
+def paced(concurrency: int, *members: MemberConfig) -> Pacing:
     return Pacing(concurrency, members, clock=now)
 
 
@@ -108,7 +108,7 @@ async def test_whoever_leaves_while_waiting_takes_no_slot() -> None:
 
 @in_time
 async def test_a_provider_that_is_full_holds_up_nobody_else() -> None:
-    full, free = member("a", "openrouter", provider_limits=Limits(max_concurrency=1)), member("b", "openai")
+    full, free = member("a", "openrouter", provider_limits=RateLimits(max_concurrency=1)), member("b", "openai")
     pacing = paced(8, full, free)
     got = await admitted_now(*(pacing.admit(each, calls_after=9) for each in (full, full)), pacing.admit(free))
     assert [each is not None for each in got] == [True, False, True]
@@ -137,7 +137,7 @@ async def test_a_run_that_stops_lets_everybody_go() -> None:
 # --- giving way
 
 
-async def round_trip(pacing: Pacing, count: int, settle: Callable[[Admission], None], who: ModelConfig = M) -> int:
+async def round_trip(pacing: Pacing, count: int, settle: Callable[[Admission], None], who: MemberConfig = M) -> int:
     """Have `count` requests ask at once, take a second each and settle; the most that were in flight together."""
     together = in_flight = 0
 
@@ -240,7 +240,7 @@ async def test_a_model_is_left_alone_for_as_long_as_its_provider_asks() -> None:
 # --- per minute
 
 
-async def times_of(pacing: Pacing, arrivals: list[float], who: ModelConfig, tokens: int = 0) -> list[float]:
+async def times_of(pacing: Pacing, arrivals: list[float], who: MemberConfig, tokens: int = 0) -> list[float]:
     """When requests that come at these times are admitted."""
     times = []
 
@@ -329,7 +329,7 @@ async def test_a_waiting_model_is_overtaken_by_others_and_not_by_its_own() -> No
     slow, free = member("a", requests_per_minute=1), member("b")
     pacing, order = paced(1, slow, free), []
 
-    async def ask(who: ModelConfig, name: str, calls_after: int) -> None:
+    async def ask(who: MemberConfig, name: str, calls_after: int) -> None:
         with await pacing.admit(who, calls_after=calls_after):
             order.append((name, now()))
             await asyncio.sleep(1)
@@ -341,7 +341,7 @@ async def test_a_waiting_model_is_overtaken_by_others_and_not_by_its_own() -> No
 
 @in_time
 async def test_limits_of_a_provider_hold_for_its_models_together() -> None:
-    shared = Limits(requests_per_minute=2)
+    shared = RateLimits(requests_per_minute=2)
     one, two = member("a", provider_limits=shared), member("b", provider_limits=shared)
     pacing = paced(8, one, two)
     for who in (one, two, one):

@@ -24,7 +24,7 @@ from tournament import KEY, TOPICS, good_answers, is_judge, play, sometimes, ver
 from whole_marts import Marts, marts
 
 from debatebench import providers
-from debatebench.config.load import load_config, load_judges, load_models, load_topics
+from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompts import load_prompts
 from debatebench.journal.journal import JOURNAL_FORMAT, Journal, read_journal
 from debatebench.plan.schedule import PlanOptions, make_plan
@@ -487,7 +487,7 @@ def test_a_debate_that_nobody_ended_is_missing_all_the_same(tmp_path: Path, monk
         "t",
         config,
         load_topics(workspace.config_file("topics.json")),
-        load_models(workspace.config_file("models.yaml")),
+        load_debaters(workspace.config_file("models.yaml")),
         judges,
         load_prompts(workspace, config, judges),
         PlanOptions(sample_topics=1),

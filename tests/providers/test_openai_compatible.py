@@ -26,7 +26,7 @@ from fake_provider import FakeProvider, answer, error_in_200, status
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.config.load import ModelConfig
+from debatebench.config.load import MemberConfig
 from debatebench.providers import KNOWN, is_simulated, make_provider, provider_key, transport
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
 from debatebench.providers.endpoints import PROFILES, completions_url, proxy_for
@@ -34,7 +34,7 @@ from debatebench.providers.openai_compatible import OpenAICompatible, request_bo
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.redaction import excerpt, without_keys, without_keys_in_bytes
 from debatebench.providers.retry_after import retry_after_s
-from debatebench.providers.transport import Arrived
+from debatebench.providers.transport import PartialReply
 from debatebench.shared.errors import UsageError
 
 CANARY = "sk-or-v1-canary0123456789abcdef"
@@ -668,7 +668,7 @@ def test_a_body_beyond_the_cap_is_not_read(behaviour: fake.Behaviour) -> None:
 
 
 def test_no_more_of_a_gzip_bomb_than_the_cap_is_ever_decoded() -> None:
-    arrived = Arrived(1000)
+    arrived = PartialReply(1000)
     arrived.begin(200, {"content-encoding": "gzip"})
     arrived.add(gzip.compress(b" " * 10_000_000))
     assert len(arrived.body) == 1001
@@ -916,8 +916,8 @@ def test_an_excerpt_is_one_short_printable_line() -> None:
 # --- from configuration to provider
 
 
-def member(provider: str, **changes: Any) -> ModelConfig:
-    return ModelConfig(id="m1", provider=provider, model="fake/model", **changes)
+def member(provider: str, **changes: Any) -> MemberConfig:
+    return MemberConfig(id="m1", provider=provider, model="fake/model", **changes)
 
 
 @pytest.mark.parametrize(
@@ -938,7 +938,7 @@ def member(provider: str, **changes: Any) -> ModelConfig:
         ),
     ],
 )
-def test_an_endpoint_is_a_base_address_or_a_whole_one(configured: ModelConfig, url: str) -> None:
+def test_an_endpoint_is_a_base_address_or_a_whole_one(configured: MemberConfig, url: str) -> None:
     assert completions_url(configured) == url
 
 
@@ -1083,7 +1083,7 @@ def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
 
 def test_members_share_a_provider_when_address_and_key_are_the_same() -> None:
     one = member("openrouter")
-    assert provider_key(one) == provider_key(ModelConfig(id="m2", provider="openrouter", model="other/model"))
+    assert provider_key(one) == provider_key(MemberConfig(id="m2", provider="openrouter", model="other/model"))
     others = [
         member("openai"),
         member("openrouter", endpoint="https://x.example/v1"),

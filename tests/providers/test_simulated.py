@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.config.load import DimensionConfig, ModelConfig, Pricing
+from debatebench.config.load import DimensionConfig, MemberConfig, Pricing
 from debatebench.config.transcript_layout import render_transcript
 from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
 from debatebench.play.thinking import strip_thinking
@@ -150,7 +150,7 @@ def test_a_debater_keeps_within_an_ordinary_token_limit() -> None:
     ],
 )
 def test_traits_that_there_are_not_are_refused(parameters: dict[str, Any], words: str) -> None:
-    member = ModelConfig(id="s1", provider="simulated", model="sim", parameters=parameters)
+    member = MemberConfig(id="s1", provider="simulated", model="sim", parameters=parameters)
     with pytest.raises(UsageError, match="'s1'") as caught:
         make_provider(member, {})
     assert words in str(caught.value)
@@ -159,14 +159,14 @@ def test_traits_that_there_are_not_are_refused(parameters: dict[str, Any], words
 @pytest.mark.parametrize("weakness", [None, "none", "weak_evidence", ["weak_evidence", "logical_gaps"]])
 def test_traits_that_there_are_make_a_provider(weakness: Any) -> None:
     parameters = {"skill": 1, "verbosity": 0.5, "weakness": weakness, "temperature": 0.7, "bias": -0.5}
-    member = ModelConfig(id="s1", provider="simulated", model="sim", parameters=parameters)
+    member = MemberConfig(id="s1", provider="simulated", model="sim", parameters=parameters)
     assert make_provider(member, {}).is_simulated
 
 
 def test_simulated_members_share_a_provider_when_traits_and_prices_are_the_same() -> None:
-    one = ModelConfig(id="s1", provider="simulated", model="sim", parameters={"skill": 0.5})
-    two = ModelConfig(id="s2", provider="simulated", model="sim", parameters={"skill": 0.5})
-    other = ModelConfig(id="s3", provider="simulated", model="sim", parameters={"skill": 0.6})
+    one = MemberConfig(id="s1", provider="simulated", model="sim", parameters={"skill": 0.5})
+    two = MemberConfig(id="s2", provider="simulated", model="sim", parameters={"skill": 0.5})
+    other = MemberConfig(id="s3", provider="simulated", model="sim", parameters={"skill": 0.6})
     priced = one.model_copy(update={"pricing": Pricing(prompt=Decimal(1), completion=Decimal(1))})
     assert provider_key(one) == provider_key(two)
     assert len({provider_key(each) for each in (one, other, priced)}) == 3

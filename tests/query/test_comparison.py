@@ -20,13 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_warehouse import NOON, annotated, make_warehouse, tournament
 
-from debatebench.config.load import load_config, load_judges, load_models, load_topics
+from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompts import PromptSet, load_prompts
-from debatebench.config.types import Config, ModelConfig, Pricing, Round, TopicConfig
+from debatebench.config.types import Config, MemberConfig, Pricing, Round, TopicConfig
 from debatebench.output.report.site import build_site
 from debatebench.plan.schedule import Plan, PlanOptions, make_plan, run_records
 from debatebench.query.comparison import Comparison, Subject, compare, find_subject
-from debatebench.query.gate import Limits, gate
+from debatebench.query.gate import GateLimits, check_gate
 from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Record, Run
@@ -46,8 +46,8 @@ class Setup:
         workspace = Workspace(Path("nowhere"))
         self.config: Config = load_config(workspace.config_file("config.yaml"))
         self.topics: tuple[TopicConfig, ...] = load_topics(workspace.config_file("topics.json"))[:3]
-        self.debaters: tuple[ModelConfig, ...] = load_models(workspace.config_file("models.yaml"))[:3]
-        self.judges: tuple[ModelConfig, ...] = load_judges(workspace.config_file("judges.yaml"))
+        self.debaters: tuple[MemberConfig, ...] = load_debaters(workspace.config_file("models.yaml"))[:3]
+        self.judges: tuple[MemberConfig, ...] = load_judges(workspace.config_file("judges.yaml"))
         self.prompts: PromptSet = load_prompts(workspace, self.config, self.judges)
         self.options = PlanOptions(seed=1)
         self.harness: str | None = None
@@ -502,10 +502,10 @@ def test_a_gate_fails_on_a_planted_drop_and_says_whose_and_by_how_much(simulated
 
 def test_a_gate_over_another_debater_does_not_see_the_drop(simulated: Path):
     comparison = compared(database_of(simulated), "base", "drop")
-    assert not gate(comparison, Limits()).is_passed
-    assert gate(comparison, Limits(), debaters=["sim-delta"]).is_passed
+    assert not check_gate(comparison, GateLimits()).is_passed
+    assert check_gate(comparison, GateLimits(), debaters=["sim-delta"]).is_passed
     with pytest.raises(UsageError, match=r"no rated debater 'sim-zulu'\. Known: sim-breeze, sim-cedar, sim-delta\."):
-        gate(comparison, Limits(), debaters=["sim-zulu"])
+        check_gate(comparison, GateLimits(), debaters=["sim-zulu"])
 
 
 @pytest.mark.parametrize(
@@ -574,9 +574,9 @@ def of(*rows: dict[str, Any], items: tuple[dict[str, Any], ...] = ()) -> Compari
     )
 
 
-def outcomes(comparison: Comparison, limits: Limits | None = None, **options: Any) -> list[str]:
-    limits = Limits() if limits is None else limits
-    return [check.outcome for check in gate(comparison, limits, **options).checks]
+def outcomes(comparison: Comparison, limits: GateLimits | None = None, **options: Any) -> list[str]:
+    limits = GateLimits() if limits is None else limits
+    return [check.outcome for check in check_gate(comparison, limits, **options).checks]
 
 
 def test_a_check_fails_only_beyond_its_limit_and_beyond_its_interval():
@@ -589,7 +589,7 @@ def test_a_check_fails_only_beyond_its_limit_and_beyond_its_interval():
 
 
 def test_an_unsettled_drop_passes_with_a_warning():
-    result = gate(of(row("a", -40.0, 50.0)), Limits())
+    result = check_gate(of(row("a", -40.0, 50.0)), GateLimits())
     assert result.is_passed
     assert result.warnings[0].startswith("rating of a -40.0 (allowed -25.0; interval -90.0 to +10.0): too few debates")
 
@@ -598,7 +598,7 @@ def test_many_checks_share_one_error_rate():
     drop = row("a", -40.0, 35.0)
     assert outcomes(of(drop)) == ["failed"]
     crowd = [row(f"m{n}", 0.0, 35.0) for n in range(29)]
-    result = gate(of(drop, *crowd), Limits())
+    result = check_gate(of(drop, *crowd), GateLimits())
     assert result.checks[0].outcome == "unsettled"
     # 2.5 % over 30 checks: the normal quantile at 1 - 0.025 / 30 is 3.1440.
     assert result.checks[0].ci_high == pytest.approx(-40 + 35 * 3.1440 / 1.959964, abs=0.01)
@@ -606,13 +606,13 @@ def test_many_checks_share_one_error_rate():
 
 def test_small_samples_widen_by_students_distribution():
     rows = [row(f"m{n}", 0.0, 4.302653, measure="win_rate", degrees_of_freedom=2) for n in range(2)]
-    result = gate(of(*rows), Limits(rating_drop=None, win_rate_drop=0.1))
+    result = check_gate(of(*rows), GateLimits(rating_drop=None, win_rate_drop=0.1))
     # At 97.5 % and 2 degrees of freedom t is 6.2053.
     assert [check.ci_high for check in result.checks] == [pytest.approx(6.2053, abs=1e-3)] * 2
 
 
 def test_a_cost_may_rise_by_a_share_of_what_it_was():
-    limits = Limits(rating_drop=None, cost_increase=0.2)
+    limits = GateLimits(rating_drop=None, cost_increase=0.2)
     dear = row("a", 0.3, 0.1, measure="cost_usd", baseline_value=1.0)
     assert outcomes(of(dear), limits) == ["failed"]
     assert outcomes(of({**dear, "baseline_value": 2.0}), limits) == ["passed"]
@@ -622,11 +622,11 @@ def test_a_cost_may_rise_by_a_share_of_what_it_was():
 def test_a_debater_that_is_gone_fails_unless_that_is_allowed():
     gone = row("b", None, None, method="only in the baseline")
     comparison = of(row("a", 0.0, 10.0), gone)
-    assert gate(comparison, Limits()).failures == ("b is not in the candidate",)
-    allowed = gate(comparison, Limits(), allow_missing=True)
+    assert check_gate(comparison, GateLimits()).failures == ("b is not in the candidate",)
+    allowed = check_gate(comparison, GateLimits(), allow_missing=True)
     assert allowed.is_passed
     assert "b is not in the candidate" in allowed.warnings
-    assert gate(comparison, Limits(), debaters=["a"]).is_passed
+    assert check_gate(comparison, GateLimits(), debaters=["a"]).is_passed
 
 
 def test_a_new_debater_is_no_regression():
@@ -644,14 +644,14 @@ def test_what_is_not_like_for_like_is_a_warning_or_on_request_a_failure():
     )
     comparison = of(row("a", 0.0, 10.0), row("a", 0.0, 0.1, measure="cost_usd"), items=items)
     expected = "not like for like: topics differ, judge_prompts unknown"
-    assert expected in gate(comparison, Limits()).warnings
-    assert gate(comparison, Limits(), require_comparable=True).failures == (expected,)
-    with_costs = gate(comparison, Limits(cost_increase=0.2), require_comparable=True)
+    assert expected in check_gate(comparison, GateLimits()).warnings
+    assert check_gate(comparison, GateLimits(), require_comparable=True).failures == (expected,)
+    with_costs = check_gate(comparison, GateLimits(cost_increase=0.2), require_comparable=True)
     assert with_costs.failures == (f"{expected}, prices differ",)
 
 
 def test_a_comparison_that_is_too_small_says_what_it_would_find():
-    result = gate(of(row("a", 0.0, 100.0), row("b", 0.0, 1.0)), Limits())
+    result = check_gate(of(row("a", 0.0, 100.0), row("b", 0.0, 1.0)), GateLimits())
     assert [check.is_too_small for check in result.checks] == [True, False]
     # Half of the interval at 97.5 %, and 0.8416 standard errors.
     detectable = 100 * 2.241403 / 1.959964 + 0.841621 * 100 / 1.959964
@@ -665,14 +665,14 @@ def test_a_run_that_is_not_finished_is_said_to_be_so():
     unfinished = replace(
         of(row("a", 0.0, 1.0)), unfinished=({"run_tag": "new", "count_complete": 3, "count_planned": 12},)
     )
-    assert gate(unfinished, Limits()).warnings == ("run 'new' is not finished: 3 of 12 debates are complete",)
+    assert check_gate(unfinished, GateLimits()).warnings == ("run 'new' is not finished: 3 of 12 debates are complete",)
 
 
 def test_a_gate_without_anything_to_look_at_is_refused():
     with pytest.raises(UsageError, match="give at least one limit"):
-        gate(of(row("a", 0.0, 1.0)), Limits(rating_drop=None))
+        check_gate(of(row("a", 0.0, 1.0)), GateLimits(rating_drop=None))
     with pytest.raises(UsageError, match="has no rated debate"):
-        gate(of(), Limits())
+        check_gate(of(), GateLimits())
 
 
 @given(
@@ -682,7 +682,7 @@ def test_a_gate_without_anything_to_look_at_is_refused():
 def test_a_wider_interval_or_a_higher_limit_never_fails_more(changes: list[tuple[float, float]], limit: float):
     def failed(width: float, most: float) -> set[str]:
         rows = [row(f"m{n}", change, half * width) for n, (change, half) in enumerate(changes)]
-        result = gate(of(*rows), Limits(rating_drop=most))
+        result = check_gate(of(*rows), GateLimits(rating_drop=most))
         assert all(c.ci_low <= c.difference <= c.ci_high for c in result.checks)  # type: ignore[operator]
         return {str(check.model_id) for check in result.checks if check.outcome == "failed"}
 

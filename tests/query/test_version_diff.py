@@ -20,7 +20,7 @@ from debatebench.shared.records import Debate, Debater, Record, Run, Score, Verd
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.transform.build import build
 from debatebench.transform.model_versions import is_prerelease, reading_warnings, remarks, versions_of
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 
 NOON = datetime(2026, 1, 1, 12)
 S = "staging.stg_debates"
@@ -82,7 +82,7 @@ RUNS = [
 
 @pytest.fixture(scope="module")
 def project() -> Project:
-    return load_models(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
+    return load_project(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +213,7 @@ def with_a_third(tmp_path: Path) -> Project:
         second.replace("when votes.count_pro > votes.count_con then 'pro'", "when votes.count_pro > 0 then 'pro'"),
         encoding="utf-8",
     )
-    return load_models(Workspace(tmp_path / "ws").files("sql", "**/*"))
+    return load_project(Workspace(tmp_path / "ws").files("sql", "**/*"))
 
 
 def test_a_prerelease_is_compared_before_it_was_ever_built(database: Path, with_a_third: Project):
@@ -233,7 +233,7 @@ def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(datab
     sql = file.read_text(encoding="utf-8")
     file.write_text(sql.replace("debates.debate_id,\n        case", "debates.debate_id, 1 as more,\n        case", 1))
     file.write_text(f"select run_tag, debate_id, count_pro from (\n{sql}\n)")
-    diff = diff_model(database, load_models(with_a_third.files), "panel_winners", 2, 3)
+    diff = diff_model(database, load_project(with_a_third.files), "panel_winners", 2, 3)
     assert diff.columns_only_before == ("winner", "count_con", "count_tie", "count_verdicts")
     assert diff.leaderboard is None
     assert diff.remark is not None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debatebench.providers.base import Message, Request
-from debatebench.shared.json_bytes import from_json, quoted, to_json
+from debatebench.shared.json_bytes import from_json, json_string, to_json
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 ANY_VALUE = st.recursive(
@@ -49,12 +49,12 @@ def test_what_is_no_json_is_a_value_error(text: bytes):
 
 @given(ANY_TEXT)
 def test_a_text_is_quoted_as_the_standard_library_does_it(text: str):
-    assert quoted(text) == json.dumps(text)
+    assert json_string(text) == json.dumps(text)
 
 
 @pytest.mark.parametrize("code", range(0x100))
 def test_every_character_is_quoted_as_the_standard_library_does_it(code: int):
-    assert quoted(chr(code)) == json.dumps(chr(code))
+    assert json_string(chr(code)) == json.dumps(chr(code))
 
 
 @given(ANY_TEXT, st.floats(allow_nan=False, allow_infinity=False), ANY_VALUE)

@@ -19,7 +19,7 @@ from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record
 from debatebench.shared.workspace import packaged
 from debatebench.stats import power, significance
 from debatebench.transform.build import build
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 
 MODELS = (
     "debater_topics",
@@ -94,7 +94,7 @@ def built(*runs: list[Record], threads: int = 2) -> duckdb.DuckDBPyConnection:
     for records in runs:
         land_records(con, records[0].run_tag, records)
     folder = packaged("sql")
-    project = load_models({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
     build(con, project, select=[f"+{name}" for name in MODELS])
     return con
 

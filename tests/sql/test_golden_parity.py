@@ -15,7 +15,7 @@ from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 # The golden run twice and two other formats, so that whatever leaks from one tag into another shows.
@@ -35,7 +35,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 @pytest.fixture(scope="module")
 def project(workspace: Workspace) -> Project:
-    return load_models(workspace.files("sql", "**/*"))
+    return load_project(workspace.files("sql", "**/*"))
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from debatebench.stats.distributions import t_quantile
 from debatebench.stats.jackknife import jackknife
 from debatebench.stats.significance import sign_test, wilson_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 
 Biases = dict[tuple[str, str], dict[str, Any]]
 Mirrored = dict[str, dict[str, Any]]
@@ -159,7 +159,7 @@ def built(*runs: Sequence[Record], threads: int = 2) -> duckdb.DuckDBPyConnectio
     for records in runs:
         land_records(con, records[0].run_tag, records)
     folder = packaged("sql")
-    project = load_models({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
     build(con, project, select=[f"+{name}" for name in MODELS])
     return con
 

@@ -38,7 +38,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.data_tests import run_data_tests
 from debatebench.transform.testing.generic_tests import Unique, UniqueCombinationOfColumns
@@ -52,7 +52,7 @@ CONSTANTS = {"intermediate.int_setting_items", "intermediate.int_t_quantiles"}
 @pytest.fixture(scope="module")
 def project() -> Project:
     folder = packaged("sql")
-    return load_models({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
 
 
 def warehouse_of(

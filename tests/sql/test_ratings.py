@@ -18,7 +18,7 @@ from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 NOON = datetime(2026, 1, 1, 12)
@@ -79,7 +79,7 @@ def round_robin(seed: int, *, judges: Sequence[str] = JUDGES, names: str = "abcd
 def project() -> Project:
     folder = packaged("sql")
     files = {p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}
-    return load_models(files)
+    return load_project(files)
 
 
 class Warehouse:

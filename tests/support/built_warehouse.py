@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 from debatebench.warehouse.update import update_warehouse
 
 NOON = datetime(2026, 1, 1, 12)
@@ -54,5 +54,5 @@ def store_views(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
 def stored(database: Path) -> Path:
     """`store_views` in a warehouse file, for the packaged SQL models."""
     with duckdb.connect(str(database)) as con:
-        store_views(con, load_models(Workspace(Path("nowhere")).files("sql", "**/*")).models)
+        store_views(con, load_project(Workspace(Path("nowhere")).files("sql", "**/*")).models)
     return database

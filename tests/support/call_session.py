@@ -11,7 +11,7 @@ from typing import Any
 import uvloop
 from fake_provider import FakeProvider
 
-from debatebench.config.load import ModelConfig, Pricing
+from debatebench.config.load import MemberConfig, Pricing
 from debatebench.journal.journal import Journal, read_journal
 from debatebench.play.calls import Answer, DurableCalls, RetryPolicy, Step
 from debatebench.play.pacing import Pacing
@@ -34,7 +34,7 @@ class Session:
         self.waits: list[float] = []
         self.seconds = 0.0
         self.progress = Progress()
-        self.member = ModelConfig(
+        self.member = MemberConfig(
             id="m",
             provider="http",
             model="m",

@@ -30,7 +30,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import publishing
 from debatebench.warehouse.update import update_warehouse
 
@@ -61,7 +61,7 @@ def land(workspace: Workspace, *run_tags: str) -> None:
             con.execute(
                 "insert into meta.landings values (?, 'journal', ?, ?, ?)", [run_tag, f"hash of {run_tag}", count, NOON]
             )
-        build(con, load_models(workspace.files("sql", "**/*")), now=NOON)
+        build(con, load_project(workspace.files("sql", "**/*")), now=NOON)
 
 
 def played_records(run_tag: str) -> Iterator[Record]:

@@ -28,7 +28,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 
 NOON = datetime(2026, 1, 1, 12)
 DIMENSIONS = ("logic", "clarity")
@@ -183,7 +183,7 @@ def make_warehouse(path: Path, *runs: tuple[str, Iterator[Record]], select: list
         folder = packaged("sql")
         build(
             con,
-            load_models({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}),
+            load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()}),
             select=select,
             now=NOON,
         )

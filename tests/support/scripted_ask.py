@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from debatebench.config.prompts import DEBATER_PLACEHOLDERS, JUDGE_PLACEHOLDERS, PromptSet
-from debatebench.config.types import Config, DimensionConfig, ModelConfig, Round, TopicConfig
+from debatebench.config.types import Config, DimensionConfig, MemberConfig, Round, TopicConfig
 from debatebench.plan.schedule import Plan, PlanOptions, make_plan
 from debatebench.play.calls import Answer, CallFailedError, Step, call_id_of
 from debatebench.providers.base import Completion, FailureKind, Request
@@ -33,12 +33,12 @@ class ScriptedAsk:
     def __init__(self, script: Callable[[Step], Any], yields: Callable[[Step], int] = lambda step: 0) -> None:
         self._script = script
         self._yields = yields
-        self.asked: dict[str, tuple[ModelConfig, Request]] = {}
+        self.asked: dict[str, tuple[MemberConfig, Request]] = {}
         self.answered: list[str] = []
         self.in_flight = 0
         self.most_in_flight = 0
 
-    async def __call__(self, step: Step, member: ModelConfig, request: Request) -> Answer:
+    async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer:
         assert step.name not in self.asked, f"{step.name} was asked twice"
         self.asked[step.name] = (member, request)
         self.in_flight += 1
@@ -100,7 +100,7 @@ def tiny_plan(
     judges: int = 5,
     *,
     config: Config | None = None,
-    debaters: tuple[ModelConfig, ...] = (),
+    debaters: tuple[MemberConfig, ...] = (),
     judge_settings: dict[str, Any] | None = None,
     prompts: PromptSet | None = None,
     info_slide: str | None = None,
@@ -111,8 +111,8 @@ def tiny_plan(
         config or tiny_config(),
         [TopicConfig(id="t1", motion="Cities should ban cars.", category="cities", info_slide=info_slide)],
         debaters
-        or (ModelConfig(id="ada", provider="p", model="m-a"), ModelConfig(id="bob", provider="p", model="m-b")),
-        [ModelConfig(id=f"j{n}", provider="p", model=f"m-j{n}", **(judge_settings or {})) for n in range(judges)],
+        or (MemberConfig(id="ada", provider="p", model="m-a"), MemberConfig(id="bob", provider="p", model="m-b")),
+        [MemberConfig(id=f"j{n}", provider="p", model=f"m-j{n}", **(judge_settings or {})) for n in range(judges)],
         prompts or plain_prompts(),
         PlanOptions(),
         None,

@@ -9,7 +9,7 @@ from textwrap import dedent
 import duckdb
 
 from debatebench.shared.records import TABLES, column_types
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 
 STAGING = {
     "staging/stg_debates.sql": """
@@ -43,7 +43,7 @@ def write_project(folder: Path, files: Mapping[str, str]) -> Project:
 
 def read_project(folder: Path) -> Project:
     """The project of what lies in `folder` now."""
-    return load_models({f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()})
+    return load_project({f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()})
 
 
 def raw_database(path: str = ":memory:") -> duckdb.DuckDBPyConnection:

@@ -462,11 +462,11 @@ def test_importing_the_engine_and_finding_nothing_to_do_loads_nothing_heavy(tmp_
         build(con, write_project(tmp_path / "sql", FILES))
     code = (
         "import sys; from pathlib import Path; from debatebench.transform.build import build\n"
-        "from debatebench.transform.project import load_models\n"
+        "from debatebench.transform.project import load_project\n"
         "heavy = {'numpy', 'sqlglot', 'pydantic', 'yaml', 'duckdb'}; print(sorted(heavy & set(sys.modules)))\n"
         "import duckdb; root = Path(sys.argv[1])\n"
         "files = {f.relative_to(root).as_posix(): f for f in root.rglob('*') if f.is_file()}\n"
-        "with duckdb.connect(sys.argv[2]) as con: print(len(build(con, load_models(files)).unchanged))\n"
+        "with duckdb.connect(sys.argv[2]) as con: print(len(build(con, load_project(files)).unchanged))\n"
         "print(sorted((heavy - {'duckdb'}) & set(sys.modules)))"
     )
     done = run_python(code, str(tmp_path / "sql"), str(tmp_path / "w.duckdb"))
@@ -476,10 +476,10 @@ def test_importing_the_engine_and_finding_nothing_to_do_loads_nothing_heavy(tmp_
 REBUILD = (
     "import sys; from pathlib import Path; import duckdb; from debatebench.transform.build import build\n"
     "from debatebench.transform.parse_cache import recall_parsed\n"
-    "from debatebench.transform.project import load_models\n"
+    "from debatebench.transform.project import load_project\n"
     "root = Path(sys.argv[1]); files = {f.relative_to(root).as_posix(): f for f in root.rglob('*') if f.is_file()}\n"
     "con = duckdb.connect(sys.argv[2]); recall_parsed(con)\n"
-    "print(len(build(con, load_models(files), full_refresh=True).built), 'sqlglot' in sys.modules)\n"
+    "print(len(build(con, load_project(files), full_refresh=True).built), 'sqlglot' in sys.modules)\n"
     "print(con.execute('select count(*) from marts.counts').fetchall()[0][0]); con.close()"
 )
 

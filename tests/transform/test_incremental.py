@@ -17,7 +17,7 @@ from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
 from debatebench.transform.build_state import read_builds
 from debatebench.transform.incremental import changed_runs
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 from debatebench.warehouse.update import update_warehouse
 
 COUNTS = """
@@ -243,7 +243,7 @@ def test_the_packaged_tables_are_after_every_landing_what_a_full_refresh_makes(t
         update_warehouse(workspace, [landed], now=lambda: NOON)
         step_by_step = stored_rows(workspace)
         with duckdb.connect(str(workspace.database)) as con:
-            build(con, load_models(workspace.files("sql", "**/*")), full_refresh=True)
+            build(con, load_project(workspace.files("sql", "**/*")), full_refresh=True)
         assert step_by_step == stored_rows(workspace)
 
 
@@ -257,6 +257,6 @@ def stored_rows(workspace: Workspace) -> dict[str, list[str]]:
 
 
 def test_every_packaged_table_of_runs_is_incremental() -> None:
-    models = load_models(Workspace(Path("nowhere")).files("sql", "**/*")).models.values()
+    models = load_project(Workspace(Path("nowhere")).files("sql", "**/*")).models.values()
     by_run = {m.name for m in models if m.materialized == "table" and m.has_column("run_tag")}
     assert by_run == {m.name for m in models if m.properties.config.incremental_by}

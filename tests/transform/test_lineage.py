@@ -13,7 +13,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.lineage.column_lineage import Lineage, LineageNode, column_lineage
 from debatebench.transform.lineage.formats import lineage_json, lineage_mermaid, lineage_text
-from debatebench.transform.project import Project, load_models
+from debatebench.transform.project import Project, load_project
 
 FILES = {
     "staging/stg_verdicts.sql": """
@@ -32,7 +32,7 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def packaged() -> Project:
-    return load_models(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
+    return load_project(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from command_line import debatebench, debatebench_here
 
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import load_models
+from debatebench.transform.project import load_project
 from debatebench.warehouse.up_to_date import build_is_current, note_current
 
 
@@ -73,7 +73,7 @@ def test_a_note_that_says_something_else_is_made_anew(noted: Workspace, note: by
 
 def test_a_warehouse_that_another_process_published_since_is_not_noted(noted: Workspace):
     note_of(noted).unlink()
-    project = load_models(noted.files("sql", "**/*"))
+    project = load_project(noted.files("sql", "**/*"))
     inode = noted.database.stat().st_ino
     note_current(noted.database, project, inode + 1)
     assert not note_of(noted).exists()

@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from debatebench.landing.importers.base import BadRecord, Importer, Key, Unit
-from debatebench.landing.importers.manifest import Manifest, scan_kept
+from debatebench.landing.importers.manifest import ImportManifest, scan_kept
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.records import Topic
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Additions", "compare_with_kept"]
 
 _MOST_LISTED = 20
 _FACTS_OF_A_RUN = ("benchmark_version", "rubric_version", "seed")
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Additions:
     """What a source adds: units by kind, how many are identical to kept ones, and the keys of those it replaces.
 
     `is_plain` says that all its units are.
@@ -85,7 +85,9 @@ class _Source:
         return any(key[0] != "debate" for key in self.units)
 
 
-def compare(importer: Importer, root: Path, folder: Path, manifest: Manifest, *, replace: bool) -> Comparison:
+def compare_with_kept(
+    importer: Importer, root: Path, folder: Path, manifest: ImportManifest, *, replace: bool
+) -> Additions:
     """Read the source at `root` and compare it with everything that `manifest` keeps in `folder`.
 
     Raises `DamagedDataError` for bad records, and `DebatebenchError` for units that differ from each other or, unless
@@ -114,7 +116,7 @@ def compare(importer: Importer, root: Path, folder: Path, manifest: Manifest, *,
     if differing and not replace:
         raise _refuse_differing(differing, _place(importer, root, manifest.run_tag, next(iter(differing))), manifest)
     added = Counter(key[0] for key in source.units if key not in differing)
-    return Comparison(
+    return Additions(
         added=dict(added),
         ignored=identical + source.repeated,
         replaced=tuple(differing),
@@ -169,7 +171,7 @@ def _refuse_bad(bad: list[BadRecord], root: Path) -> DamagedDataError:
     return DamagedDataError(f"{root.name} holds {records}: nothing was imported.{listed}{more}")
 
 
-def _refuse_differing(differing: dict[Key, str], where: str, manifest: Manifest) -> DebatebenchError:
+def _refuse_differing(differing: dict[Key, str], where: str, manifest: ImportManifest) -> DebatebenchError:
     key, kept = next(iter(differing.items()))
     return DebatebenchError(
         f"{_name(key)} in {where} differs from the one kept under '{manifest.run_tag}' in {kept}"
@@ -200,7 +202,7 @@ def _orphans(source: _Source, debates: set[str] | None) -> list[str]:
     ]
 
 
-def _facts(agreement: _Agreement, manifest: Manifest) -> list[str]:
+def _facts(agreement: _Agreement, manifest: ImportManifest) -> list[str]:
     """Warnings about what the records state and the run will not say."""
     warnings = []
     for name in _FACTS_OF_A_RUN:

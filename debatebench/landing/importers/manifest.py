@@ -16,14 +16,14 @@ from debatebench.shared.errors import DamagedDataError
 
 __all__ = [
     "MANIFEST",
+    "ImportManifest",
     "KeptFile",
-    "Manifest",
     "Part",
     "check_part",
     "files_of",
     "kept_manifest",
     "kept_units",
-    "read_manifest",
+    "read_import_manifest",
     "replacing_parts",
     "scan_kept",
 ]
@@ -65,7 +65,7 @@ class Part(_Frozen):
     """Version of the rules for plain units that every unit obeyed when it was kept; None where one did not."""
 
 
-class Manifest(_Frozen):
+class ImportManifest(_Frozen):
     """What is kept under one tag, in the order in which it came, with the settings that the first import froze."""
 
     manifest_version: Literal[1] = 1
@@ -79,13 +79,13 @@ class Manifest(_Frozen):
         return self.model_dump_json(indent=2) + "\n"
 
 
-def read_manifest(folder: Path) -> Manifest | None:
+def read_import_manifest(folder: Path) -> ImportManifest | None:
     """The manifest of a tag's folder, None where there is none yet. Raises `DamagedDataError` for any other file."""
     path = folder / MANIFEST
     if not path.exists():
         return None
     try:
-        manifest = Manifest.model_validate_json(path.read_bytes())
+        manifest = ImportManifest.model_validate_json(path.read_bytes())
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(map(str, fault["loc"])) or "the file"
@@ -95,15 +95,15 @@ def read_manifest(folder: Path) -> Manifest | None:
     return manifest
 
 
-def kept_manifest(folder: Path) -> Manifest:
+def kept_manifest(folder: Path) -> ImportManifest:
     """The manifest of a tag's folder. Raises `DamagedDataError` where there is none, too."""
-    manifest = read_manifest(folder)
+    manifest = read_import_manifest(folder)
     if manifest is None:
         raise DamagedDataError(f"{folder} holds no kept import: there is no {MANIFEST}.")
     return manifest
 
 
-def kept_units(folder: Path, manifest: Manifest) -> Iterator[tuple[Part, Imported]]:
+def kept_units(folder: Path, manifest: ImportManifest) -> Iterator[tuple[Part, Imported]]:
     """Every unit that counts, with its part: one per key, without those that a later part replaces.
 
     Memory grows with the number of keys, not with what the units hold. Raises `DamagedDataError` when a kept file is
@@ -113,7 +113,7 @@ def kept_units(folder: Path, manifest: Manifest) -> Iterator[tuple[Part, Importe
     return _counted(folder, manifest, lambda part, root: importer.read(root, manifest.run_tag))
 
 
-def scan_kept(folder: Path, manifest: Manifest) -> Iterator[tuple[Part, Unit]]:
+def scan_kept(folder: Path, manifest: ImportManifest) -> Iterator[tuple[Part, Unit]]:
     """The units that `kept_units` gives, without their rows, and quicker where they are plain."""
     importer = IMPORTERS[manifest.format]
 
@@ -124,13 +124,13 @@ def scan_kept(folder: Path, manifest: Manifest) -> Iterator[tuple[Part, Unit]]:
     return _counted(folder, manifest, scan)
 
 
-def replacing_parts(manifest: Manifest) -> dict[Key, int]:
+def replacing_parts(manifest: ImportManifest) -> dict[Key, int]:
     """Key → index of the last part that replaces the unit; what earlier parts hold of it does not count."""
     return {key: index for index, part in enumerate(manifest.parts) for key in part.replaces}
 
 
 def _counted(
-    folder: Path, manifest: Manifest, read: Callable[[Part, Path], Iterator[UnitT | BadRecord]]
+    folder: Path, manifest: ImportManifest, read: Callable[[Part, Path], Iterator[UnitT | BadRecord]]
 ) -> Iterator[tuple[Part, UnitT]]:
     replaced = replacing_parts(manifest)
     seen: set[Key] = set()
@@ -145,7 +145,7 @@ def _counted(
                 yield part, unit
 
 
-def check_part(folder: Path, manifest: Manifest, part: Part) -> list[Path]:
+def check_part(folder: Path, manifest: ImportManifest, part: Part) -> list[Path]:
     """The files of a part, in reading order. Raises `DamagedDataError` if they are not those that were copied."""
     files = files_of(folder, manifest, part)
     inside = folder / part.name
@@ -159,7 +159,7 @@ def check_part(folder: Path, manifest: Manifest, part: Part) -> list[Path]:
     return files
 
 
-def files_of(folder: Path, manifest: Manifest, part: Part) -> list[Path]:
+def files_of(folder: Path, manifest: ImportManifest, part: Part) -> list[Path]:
     """The files of a part, in reading order, whatever is in them. Raises `DamagedDataError` if they are others."""
     inside = folder / part.name
     files = IMPORTERS[manifest.format].find_files(inside / part.root)

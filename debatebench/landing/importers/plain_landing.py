@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.landing.importers import IMPORTERS
 from debatebench.landing.importers import debate_rows as rows
-from debatebench.landing.importers.manifest import Manifest, check_part, files_of, kept_manifest, replacing_parts
+from debatebench.landing.importers.manifest import ImportManifest, check_part, files_of, kept_manifest, replacing_parts
 from debatebench.landing.importers.store import read_import, run_record
 from debatebench.landing.land import check_rows, insert_records, land_records, remove_run
 from debatebench.shared.duckdb_sql import transaction
@@ -44,12 +44,12 @@ def land_import(con: duckdb.DuckDBPyConnection, folder: Path, landed_sha256: str
     return land_records(con, manifest.run_tag, read_import(folder))
 
 
-def _is_plain(manifest: Manifest) -> bool:
+def _is_plain(manifest: ImportManifest) -> bool:
     rules = IMPORTERS[manifest.format].plain_rules
     return rules is not None and all(part.plain_rules == rules for part in manifest.parts)
 
 
-def _landed_parts(manifest: Manifest, landed_sha256: str | None) -> int:
+def _landed_parts(manifest: ImportManifest, landed_sha256: str | None) -> int:
     """How many parts were landed before and still count as they are."""
     for count in range(len(manifest.parts) - 1, 0, -1):
         if manifest.parts[count].replaces:
@@ -60,7 +60,9 @@ def _landed_parts(manifest: Manifest, landed_sha256: str | None) -> int:
     return 0
 
 
-def _land_plain(con: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest, landed_parts: int) -> dict[str, int]:
+def _land_plain(
+    con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifest, landed_parts: int
+) -> dict[str, int]:
     """Land the parts behind the first `landed_parts`, whose rows are there."""
     with _linked(folder, manifest, landed_parts) as parts, ThreadPoolExecutor(1) as pool:
         con.execute(rows.READ_DEBATES, {"paths": list(parts)})
@@ -79,7 +81,7 @@ def _land_plain(con: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest
 
 
 def _insert_rows(
-    con: duckdb.DuckDBPyConnection, manifest: Manifest, parts: Mapping[str, int], landed_parts: int
+    con: duckdb.DuckDBPyConnection, manifest: ImportManifest, parts: Mapping[str, int], landed_parts: int
 ) -> dict[str, int]:
     """Insert the rows of the parts (path → index of the part), whose debates were read; the rows that are there now."""
     run_tag, paths = manifest.run_tag, list(parts)
@@ -110,7 +112,7 @@ def _insert_rows(
 
 
 @contextmanager
-def _linked(folder: Path, manifest: Manifest, landed_parts: int) -> Iterator[dict[str, int]]:
+def _linked(folder: Path, manifest: ImportManifest, landed_parts: int) -> Iterator[dict[str, int]]:
     """The files of the parts to land, each with the index of its part, under names that are no patterns."""
     with tempfile.TemporaryDirectory(prefix="debatebench-landing-") as links:
         found: dict[str, int] = {}
@@ -123,13 +125,13 @@ def _linked(folder: Path, manifest: Manifest, landed_parts: int) -> Iterator[dic
         yield found
 
 
-def _check(folder: Path, manifest: Manifest, landed_parts: int) -> None:
+def _check(folder: Path, manifest: ImportManifest, landed_parts: int) -> None:
     """Raise `DamagedDataError` if a file to land is not what was imported."""
     for part in manifest.parts[landed_parts:]:
         check_part(folder, manifest, part)
 
 
-def _replace_shared_rows(con: duckdb.DuckDBPyConnection, manifest: Manifest) -> None:
+def _replace_shared_rows(con: duckdb.DuckDBPyConnection, manifest: ImportManifest) -> None:
     run_tag = manifest.run_tag
     for table, select in rows.SHARED_ROWS.items():
         con.execute(f"create or replace temp table replacement as {select}", {"run_tag": run_tag})

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.config.load import load_config
 from debatebench.landing.importers import IMPORTERS
-from debatebench.landing.importers.additions import compare
+from debatebench.landing.importers.additions import compare_with_kept
 from debatebench.landing.importers.base import Importer, Key
 from debatebench.landing.importers.manifest import (
     MANIFEST,
+    ImportManifest,
     KeptFile,
-    Manifest,
     Part,
     kept_manifest,
     kept_units,
-    read_manifest,
+    read_import_manifest,
 )
 from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
 from debatebench.shared.files import write_atomically
@@ -82,7 +82,7 @@ def add_import(
     files = _files(importer, path)
     folder = workspace.imports / run_tag
     with _only_importer(workspace.imports, run_tag):
-        manifest = read_manifest(folder) or Manifest(
+        manifest = read_import_manifest(folder) or ImportManifest(
             run_tag=run_tag, format=format_name, elo=load_config(workspace.config_file("config.yaml")).elo
         )
         if manifest.format != format_name:
@@ -92,17 +92,17 @@ def add_import(
             )
         try:
             root, copies = _copy(files, path, folder / _INCOMING)
-            compared = compare(importer, folder / _INCOMING / root, folder, manifest, replace=replace)
+            additions = compare_with_kept(importer, folder / _INCOMING / root, folder, manifest, replace=replace)
             part = None
-            if compared.is_new:
-                rules = importer.plain_rules if compared.is_plain else None
-                part = _keep(folder, manifest, root, copies, compared.replaced, rules)
+            if additions.is_new:
+                rules = importer.plain_rules if additions.is_plain else None
+                part = _keep(folder, manifest, root, copies, additions.replaced, rules)
         except OSError as error:
             raise DebatebenchError(f"{error.filename or folder} cannot be kept: {error.strerror}.") from error
         finally:
             _clear(folder)
     return ImportReport(
-        run_tag, compared.added, compared.ignored, len(compared.replaced), part, tuple(compared.warnings)
+        run_tag, additions.added, additions.ignored, len(additions.replaced), part, tuple(additions.warnings)
     )
 
 
@@ -160,7 +160,7 @@ def _positioned(common: dict[tuple[Any, ...], Record]) -> Iterator[Record]:
         yield record.model_copy(update={"source_position": position}) if has_position else record
 
 
-def run_record(manifest: Manifest, facts: Mapping[str, set[Any]], created_at: datetime | None) -> Run:
+def run_record(manifest: ImportManifest, facts: Mapping[str, set[Any]], created_at: datetime | None) -> Run:
     """The run that an import becomes: `facts` are the values that its records state about it, where they agree."""
     agreed = {name: next(iter(values)) for name, values in facts.items() if name in _RUN_FACTS and len(values) == 1}
     return Run(
@@ -242,7 +242,7 @@ def _copy_file(file: Path, target: Path) -> tuple[int, str]:
 
 def _keep(
     folder: Path,
-    manifest: Manifest,
+    manifest: ImportManifest,
     root: str,
     copies: tuple[KeptFile, ...],
     replaces: tuple[Key, ...],

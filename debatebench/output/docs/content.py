@@ -16,7 +16,7 @@ from debatebench.transform.model_versions import is_prerelease, versions_of
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
-    from debatebench.transform.properties import Column
+    from debatebench.transform.properties import ColumnProperties
     from debatebench.transform.sql_model import SqlModel
     from debatebench.transform.testing.generic_tests import GenericTest
 
@@ -252,7 +252,7 @@ def _version_badges(model: SqlModel, today: date) -> tuple[Badge, ...]:
     return tuple(badges)
 
 
-def _column(relation: str, name: str, described: Column | None, lineage: Lineage) -> ColumnDoc:
+def _column(relation: str, name: str, described: ColumnProperties | None, lineage: Lineage) -> ColumnDoc:
     node = lineage.column(relation, name)
     landed = [each for each in node.nodes() if each.is_in_raw]
     sources = list(dict.fromkeys(link for each in node.upstream for link in _nearest(each)))

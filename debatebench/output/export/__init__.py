@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from debatebench.output.export.folder import replacing
-from debatebench.output.export.manifest import Manifest, make_manifest, write_manifest
+from debatebench.output.export.manifest import ExportManifest, make_manifest, write_manifest
 from debatebench.output.export.snapshot import Contents, Snapshot, open_snapshot
 from debatebench.shared.errors import DebatebenchError, UsageError
 
@@ -43,7 +43,7 @@ class Export:
     """An export that was made: its folder and what its manifest says."""
 
     folder: Path
-    manifest: Manifest
+    manifest: ExportManifest
 
 
 def export(

@@ -13,7 +13,7 @@ from debatebench.shared.records import TABLES, column_types
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
     from debatebench.transform.project import Project
-    from debatebench.transform.properties import Column, ModelConfig, ModelProperties, ModelVersion
+    from debatebench.transform.properties import ColumnProperties, ModelProperties, ModelVersion, SqlModelConfig
 
 __all__ = ["properties_files", "sources_file", "yaml_text"]
 
@@ -75,7 +75,7 @@ def _model(model: str, table: str, properties: ModelProperties, names: DbtNames)
     }
 
 
-def _settings(config: ModelConfig, meta: Mapping[str, Any], *, alias: str | None = None) -> dict[str, Any]:
+def _settings(config: SqlModelConfig, meta: Mapping[str, Any], *, alias: str | None = None) -> dict[str, Any]:
     """The key `config`, where there is anything to say; views are the project's default."""
     settings: dict[str, Any] = {}
     if alias is not None:
@@ -97,7 +97,7 @@ def _deprecation(properties: ModelProperties | ModelVersion) -> dict[str, Any]:
 
 def _version(version: ModelVersion, table: str | None, names: DbtNames) -> dict[str, Any]:
     """One entry of `versions`; `table` is the plain name where dbt has another. There, prereleases are only numbers."""
-    from debatebench.transform.properties import Column
+    from debatebench.transform.properties import ColumnProperties
 
     entry: dict[str, Any] = {"v": version.v}
     if version.description:
@@ -113,7 +113,9 @@ def _version(version: ModelVersion, table: str | None, names: DbtNames) -> dict[
         entry["data_tests"] = data_tests(version.data_tests, None, names)
     if version.columns:
         entry["columns"] = [
-            _column(column, names) if isinstance(column, Column) else column.model_dump(mode="json", exclude_unset=True)
+            _column(column, names)
+            if isinstance(column, ColumnProperties)
+            else column.model_dump(mode="json", exclude_unset=True)
             for column in version.columns
         ]
     return entry
@@ -129,7 +131,7 @@ def _contents(properties: ModelProperties, names: DbtNames) -> dict[str, Any]:
     return entry
 
 
-def _column(column: Column, names: DbtNames) -> dict[str, Any]:
+def _column(column: ColumnProperties, names: DbtNames) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": column.name}
     if column.description:
         entry["description"] = without_jinja(column.description)

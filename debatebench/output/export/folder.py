@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from debatebench.output.export.manifest import MANIFEST, Manifest, file_sha256, read_manifest
+from debatebench.output.export.manifest import MANIFEST, ExportManifest, file_sha256, read_export_manifest
 from debatebench.shared.errors import DebatebenchError, UsageError
 
 __all__ = ["replacing"]
@@ -51,7 +51,7 @@ def _check_replaceable(out: Path, force: bool) -> None:
         return
     if not force:
         raise UsageError(f"{out} is not empty; choose another folder, or replace the export in it with --force.")
-    manifest = read_manifest(out)
+    manifest = read_export_manifest(out)
     if manifest is None:
         raise UsageError(f"{out} holds no export (no {MANIFEST} of one), so --force does not replace it.")
     own = _Own(out, manifest)
@@ -71,7 +71,7 @@ def _entries(folder: Path) -> Iterator[Path]:
 class _Own:
     """What an export wrote, according to its manifest."""
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: ExportManifest) -> None:
         self.folder = folder
         self.files = {file.path: file for file in manifest.files}
         self.folders = {parent.as_posix() for path in self.files for parent in PurePosixPath(path).parents}
@@ -112,7 +112,7 @@ def _swap(new: Path, out: Path) -> None:
 
 def _delete_own(old: Path, out: Path) -> None:
     """Delete the replaced export, and nothing that came into it after it was checked."""
-    manifest = read_manifest(old)
+    manifest = read_export_manifest(old)
     own = _Own(old, manifest) if manifest else None
     for path in _entries(old):
         if own is None or own.objection(path):

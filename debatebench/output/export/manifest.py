@@ -14,7 +14,15 @@ from debatebench.shared.version import __version__
 if TYPE_CHECKING:
     from debatebench.output.export.snapshot import Contents, Snapshot
 
-__all__ = ["MANIFEST", "LeftOut", "Manifest", "file_sha256", "make_manifest", "read_manifest", "write_manifest"]
+__all__ = [
+    "MANIFEST",
+    "ExportManifest",
+    "LeftOut",
+    "file_sha256",
+    "make_manifest",
+    "read_export_manifest",
+    "write_manifest",
+]
 
 MANIFEST = "manifest.json"
 
@@ -48,7 +56,7 @@ class BuiltFrom(_Frozen):
     sql_sha256: str
 
 
-class Warehouse(_Frozen):
+class WarehouseState(_Frozen):
     """The state of the warehouse that was exported."""
 
     debatebench_version: str
@@ -67,7 +75,7 @@ class LeftOut(_Frozen):
     names: tuple[str, ...] = ()
 
 
-class Manifest(_Frozen):
+class ExportManifest(_Frozen):
     """Everything that an export is. It holds no time, so that equal warehouses give equal manifests.
 
     `disposable` are paths that a tool writes when the export is used; a later export may replace them.
@@ -77,13 +85,13 @@ class Manifest(_Frozen):
     format_version: Literal[1] = 1
     kind: str
     run_tags: tuple[str, ...]
-    warehouse: Warehouse
+    warehouse: WarehouseState
     left_out: tuple[LeftOut, ...] = ()
     disposable: tuple[str, ...] = ()
     files: tuple[ExportedFile, ...]
 
 
-def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Contents) -> Manifest:
+def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Contents) -> ExportManifest:
     """The manifest of everything in `folder`."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = []
@@ -98,7 +106,7 @@ def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Content
                 rows=rows if rows is None or isinstance(rows, int) else dict(rows),
             )
         )
-    return Manifest(
+    return ExportManifest(
         kind=kind,
         run_tags=snapshot.run_tags,
         warehouse=_warehouse(snapshot),
@@ -108,7 +116,7 @@ def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Content
     )
 
 
-def _warehouse(snapshot: Snapshot) -> Warehouse:
+def _warehouse(snapshot: Snapshot) -> WarehouseState:
     import duckdb
 
     landings = snapshot.con.execute(
@@ -119,7 +127,7 @@ def _warehouse(snapshot: Snapshot) -> Warehouse:
     models = snapshot.con.execute(
         "select name, version, sql_sha256 from warehouse.meta.builds order by name"
     ).fetchall()
-    return Warehouse(
+    return WarehouseState(
         debatebench_version=__version__,
         duckdb_version=duckdb.__version__,
         landings=tuple(Landing(run_tag=tag, source=source, content_sha256=sha) for tag, source, sha in landings),
@@ -133,12 +141,12 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: ExportManifest) -> None:
     """Write the manifest into the folder that it describes."""
     (folder / MANIFEST).write_text(_text(manifest), encoding="utf-8")
 
 
-def _text(manifest: Manifest) -> str:
+def _text(manifest: ExportManifest) -> str:
     """JSON with one line per file, model and landing, so that two manifests can be compared by eye."""
     lines = []
     for key, value in manifest.model_dump(mode="json").items():
@@ -158,9 +166,9 @@ def _value(value: Any, indent: int) -> str:
     return json.dumps(value)
 
 
-def read_manifest(folder: Path) -> Manifest | None:
+def read_export_manifest(folder: Path) -> ExportManifest | None:
     """The manifest of the export in `folder`; None when there is none that can be read."""
     try:
-        return Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+        return ExportManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError):
         return None

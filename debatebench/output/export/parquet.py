@@ -78,11 +78,12 @@ def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequ
 
 def _key(models: Mapping[str, SqlModel], name: str) -> str:
     """What identifies a row, as the YAML tests it; every column where it tests nothing."""
-    from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns, quoted
+    from debatebench.shared.duckdb_sql import quoted_identifier
+    from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
 
     for test in models[models[name].alias_of or name].properties.data_tests:
         if isinstance(test, UniqueCombinationOfColumns) and test.where is None:
-            return ", ".join(quoted(column) for column in test.combination_of_columns)
+            return ", ".join(quoted_identifier(column) for column in test.combination_of_columns)
     return "all"
 
 
@@ -95,10 +96,12 @@ def _write_file(
     snapshot: Snapshot, path: Path, relation: str, columns: Mapping[str, str], order: str, run_tag: str | None
 ) -> int:
     """Write one file and return its rows."""
-    from debatebench.transform.testing.generic_tests import quoted
+    from debatebench.shared.duckdb_sql import quoted_identifier
 
     listed = ", ".join(
-        f"cast({quoted(name)} as {_EXACT[sql_type]}) as {quoted(name)}" if sql_type in _EXACT else quoted(name)
+        f"cast({quoted_identifier(name)} as {_EXACT[sql_type]}) as {quoted_identifier(name)}"
+        if sql_type in _EXACT
+        else quoted_identifier(name)
         for name, sql_type in columns.items()
         if run_tag is None or name != "run_tag"
     )

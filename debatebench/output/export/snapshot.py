@@ -65,9 +65,9 @@ def open_snapshot(
     from debatebench.query.safe_query import open_for_reading
     from debatebench.transform.build_state import is_current
     from debatebench.transform.parse_cache import recall_parsed
-    from debatebench.transform.project import load_models
+    from debatebench.transform.project import load_project
 
-    project = load_models(workspace.files("sql", "**/*"))
+    project = load_project(workspace.files("sql", "**/*"))
     with (
         tempfile.TemporaryDirectory(prefix="debatebench-export-") as spill,
         closing(duckdb.connect(config={"threads": 1, "temp_directory": spill})) as con,

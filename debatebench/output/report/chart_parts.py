@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from debatebench.output.report.html import MISSING, format_values, guess_format, heading
-from debatebench.output.report.page import Column, Section
+from debatebench.output.report.page import ColumnFormat, Section
 from debatebench.shared.result_formats import visible
 
 __all__ = [
@@ -66,7 +66,7 @@ def written(section: Section, values: Sequence[Any]) -> list[str]:
 
 def written_by_name(section: Section, column: str, value: Any) -> str:
     """A value as text, in the format of its column."""
-    chosen = section.columns.get(column, Column()).format or guess_format(column, [value])
+    chosen = section.columns.get(column, ColumnFormat()).format or guess_format(column, [value])
     return plotly_text(format_values([value], chosen)[0].text)
 
 
@@ -148,7 +148,7 @@ def number_axis(section: Section, column: str | None = None) -> Spec:
     """An axis of numbers, in the format of a column where one is given, else of the chart."""
     chosen = section.options.format
     if column is not None:
-        chosen = section.columns.get(column, Column()).format or guess_format(column, [0.0])
+        chosen = section.columns.get(column, ColumnFormat()).format or guess_format(column, [0.0])
     axis: Spec = {"tickformat": _TICKS.get(chosen, "")}
     if section.options.range is not None and column is None:
         axis["range"] = list(section.options.range)

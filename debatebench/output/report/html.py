@@ -14,7 +14,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.output.report.page import Column, Format
+from debatebench.output.report.page import ColumnFormat, Format
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.result_formats import json_text, visible
 
@@ -58,7 +58,7 @@ class Cell:
     mark: str | None = None
 
 
-def heading(name: str, column: Column | None = None) -> str:
+def heading(name: str, column: ColumnFormat | None = None) -> str:
     """What stands above a column: its label, or what its name says."""
     if column is not None and column.label is not None:
         return column.label

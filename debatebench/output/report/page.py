@@ -15,7 +15,18 @@ from typing import Literal, cast, get_args
 from debatebench.config.setting import Setting, read_file
 from debatebench.shared.errors import ConfigError
 
-__all__ = ["CHARTS", "FORMATS", "Column", "ForEach", "Format", "Options", "Page", "Scale", "Section", "load_pages"]
+__all__ = [
+    "CHARTS",
+    "FORMATS",
+    "ColumnFormat",
+    "ForEach",
+    "Format",
+    "Options",
+    "Page",
+    "Scale",
+    "Section",
+    "load_pages",
+]
 
 ForEach = Literal["site", "run", "debate"]
 Format = Literal[
@@ -64,7 +75,7 @@ _SECTION_KEYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnFormat:
     """How a column of a query is written: its heading and its format; `None` takes what its name suggests."""
 
     label: str | None = None
@@ -100,7 +111,7 @@ class Section:
     show: str
     text: str = ""
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    columns: Mapping[str, ColumnFormat] = field(default_factory=dict)
     options: Options = Options()
     note: str | None = None
     empty: str = "Nothing to show yet."
@@ -218,13 +229,13 @@ def _section(item: Setting) -> Section:
     )
 
 
-def _column(setting: Setting) -> Column:
+def _column(setting: Setting) -> ColumnFormat:
     """A heading, or a heading and a format, or nothing, which takes both from the column's name."""
     if not isinstance(setting.value, dict):
-        return Column(label=setting.optional_text())
+        return ColumnFormat(label=setting.optional_text())
     setting.allow(("label", "format"))
     chosen = setting.at_key("format")
-    return Column(
+    return ColumnFormat(
         label=setting.at_key("label").optional_text(),
         format=cast(Format, chosen.choice(*FORMATS)) if chosen.is_given else None,
     )

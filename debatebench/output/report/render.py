@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import duckdb
     from jinja2 import Environment
 
-__all__ = ["Run", "Site", "find_runs", "render_pages"]
+__all__ = ["RunPages", "Site", "find_runs", "render_pages"]
 
 _TIMEOUT_S = 600.0
 _SAFE_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -41,7 +41,7 @@ _MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunPages:
     """A run that has pages. `debates` are those with a page of their own: id → motion."""
 
     tag: str
@@ -59,7 +59,7 @@ class Site:
     con: duckdb.DuckDBPyConnection
     jinja: Environment
     pages: Sequence[Page]
-    runs: Sequence[Run]
+    runs: Sequence[RunPages]
     warehouse: str
     now: datetime
 
@@ -68,9 +68,9 @@ class _Place(NamedTuple):
     """Which page of the site it is: the run and the debate that it is about, and the run that was made before."""
 
     page: Page
-    run: Run | None
+    run: RunPages | None
     debate_id: str | None
-    previous: Run | None = None
+    previous: RunPages | None = None
 
 
 class _Result(NamedTuple):
@@ -81,7 +81,7 @@ class _Result(NamedTuple):
     notes: Sequence[str]
 
 
-def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tag: str | None) -> list[Run]:
+def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tag: str | None) -> list[RunPages]:
     """The runs that get pages, newest first. Raises `UsageError` when there is no run `run_tag`."""
     found = run_query(con, _RUNS, {"run_tag": run_tag}, limit=None, timeout_s=_TIMEOUT_S).rows
     if run_tag is not None and not found:
@@ -91,7 +91,7 @@ def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tag: st
     runs = []
     for tag, *facts in found:
         debates = run_query(con, _DEBATES, {"run_tag": tag}, limit=most, timeout_s=_TIMEOUT_S)
-        runs.append(Run(tag, _slug(tag, _SAFE_TAG), dict(debates.rows), *facts))
+        runs.append(RunPages(tag, _slug(tag, _SAFE_TAG), dict(debates.rows), *facts))
     return runs
 
 
@@ -115,7 +115,7 @@ def render_pages(site: Site) -> Iterator[tuple[str, str]]:
                 yield from _debates(site, page, run)
 
 
-def _previous(site: Site, run: Run | None) -> Run | None:
+def _previous(site: Site, run: RunPages | None) -> RunPages | None:
     """The run that was made before another, of those that have something to rate."""
     older = site.runs[site.runs.index(run) + 1 :] if run else []
     return next((each for each in older if each.count_decided), None)
@@ -136,7 +136,7 @@ def _single(site: Site, place: _Place) -> tuple[str, str]:
     return _page(site, place, [_ask(site, section, params, section.limit) for section in place.page.sections])
 
 
-def _debates(site: Site, page: Page, run: Run) -> Iterator[tuple[str, str]]:
+def _debates(site: Site, page: Page, run: RunPages) -> Iterator[tuple[str, str]]:
     """The pages of a run's debates; each query runs once for all of them."""
     params = {"run_tag": run.tag, "debate_ids": list(run.debates)}
     results = [_by_debate(section, _ask(site, section, params, None)) for section in page.sections]
@@ -219,7 +219,7 @@ def _page(site: Site, place: _Place, results: Sequence[_Result]) -> tuple[str, s
     )
 
 
-def _path(page: Page, run: Run | None, debate_id: str | None) -> str:
+def _path(page: Page, run: RunPages | None, debate_id: str | None) -> str:
     slugs = {"run_tag": run.slug if run else "", "debate_id": "" if debate_id is None else _slug(debate_id, _SAFE_ID)}
     return _fill(page.path, slugs)
 

@@ -9,7 +9,7 @@ from typing import Any
 from debatebench.output.report.chart_parts import axes
 from debatebench.output.report.charts import chart
 from debatebench.output.report.html import MISSING, Cell, format_values, guess_format, heading, script_json
-from debatebench.output.report.page import CHARTS, Column, Section
+from debatebench.output.report.page import CHARTS, ColumnFormat, Section
 from debatebench.shared.errors import ConfigError
 
 __all__ = ["Heading", "Link", "SectionView", "Speech", "Table", "view"]
@@ -120,13 +120,13 @@ def _check_columns(section: Section, columns: Sequence[str]) -> None:
 
 
 def _cells(section: Section, name: str, values: Sequence[Any]) -> list[Cell]:
-    chosen = section.columns.get(name, Column()).format or guess_format(name, values)
+    chosen = section.columns.get(name, ColumnFormat()).format or guess_format(name, values)
     return format_values(values, chosen)
 
 
 def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Cell:
     """The cell with its link, when its column is of a format that has one."""
-    chosen = section.columns.get(name, Column()).format or guess_format(name, [row[name]])
+    chosen = section.columns.get(name, ColumnFormat()).format or guess_format(name, [row[name]])
     href = link(chosen, row) if chosen in ("run", "debate") else None
     return cell if href is None else Cell(cell.text, cell.sort, cell.is_number, href, cell.mark)
 

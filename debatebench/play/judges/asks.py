@@ -9,16 +9,16 @@ from debatebench.play.calls import Answer, Ask, CallFailedError, Step, cost_of
 from debatebench.shared.records import Verdict
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.play.judges.base import Seat, Transcript
     from debatebench.play.judges.parsing import ParsedVerdict
     from debatebench.providers.base import Request
 
-__all__ = ["Hearing"]
+__all__ = ["JudgeAsks"]
 
 
 @dataclass(slots=True)
-class Hearing:
+class JudgeAsks:
     """Asks one judge and keeps count. `reasons` says, ask by ask, why there is no vote yet.
 
     `rejected` holds the text of each of those answers; None where the call ended without one.
@@ -85,7 +85,7 @@ class Hearing:
             **self._spent(self.seat.judge),
         )
 
-    def _spent(self, judge: ModelConfig) -> dict[str, Any]:
+    def _spent(self, judge: MemberConfig) -> dict[str, Any]:
         """Tokens, cost and time summed over the asks; a sum with an unknown part is unknown (None), never too small."""
         said = [answer.completion for answer in self.answers]
         costs = [cost_of(completion, judge) for completion in said]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from debatebench.config.transcript_layout import in_order
 
 if TYPE_CHECKING:
-    from debatebench.config.types import ModelConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.play.calls import Ask
     from debatebench.shared.records import Side, Turn, Verdict
 
@@ -40,7 +40,7 @@ class Seat:
     """
 
     position: int
-    judge: ModelConfig
+    judge: MemberConfig
     replaces_judge_id: str | None = None
     first: Side | None = None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.config.prompts import fill, judge_values
 from debatebench.config.transcript_layout import render_transcript
 from debatebench.play.calls import Ask, Step
-from debatebench.play.judges.asks import Hearing
+from debatebench.play.judges.asks import JudgeAsks
 from debatebench.play.judges.injection import planted_scores
 from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
 from debatebench.play.requests import is_cut_off, request_to, seed_of, short_hash
@@ -49,24 +49,24 @@ class DirectJudge:
         dimensions, declares_winner = self.config.dimensions, self._declares_winner
         speeches = render_transcript(transcript.turns)
         nonce = _nonce(transcript, self.seat.judge.id, speeches)
-        hearing = Hearing(self.seat)
+        asked = JudgeAsks(self.seat)
         parsed = None
-        while parsed is None and hearing.asks < _ASKS:
-            step = Step(transcript.debate_id, f"verdict:{self.seat.judge.id}:{hearing.asks}", "verdict")
+        while parsed is None and asked.asks < _ASKS:
+            step = Step(transcript.debate_id, f"verdict:{self.seat.judge.id}:{asked.asks}", "verdict")
             fenced = _fenced(speeches, nonce, is_order_drawn=self.seat.first is not None)
-            answer = await hearing.ask(ask, step, self._request(transcript, fenced, step, hearing))
+            answer = await asked.ask(ask, step, self._request(transcript, fenced, step, asked))
             if answer is None:
                 break
             if is_cut_off(answer.completion):
-                hearing.reject(_CUT_OFF)
+                asked.reject(_CUT_OFF)
                 continue
             try:
                 parsed = parse_verdict(answer.completion.text, dimensions, declares_winner)
             except InvalidVerdictError as invalid:
-                hearing.reject(invalid.reason)
+                asked.reject(invalid.reason)
         is_copied = parsed is not None and parsed.scores in planted_scores(transcript.turns, dimensions)
-        is_nonce_told = any(nonce in answer.completion.text for answer in hearing.answers)
-        return hearing.verdict(transcript, parsed, is_injection_suspected=is_copied or is_nonce_told)
+        is_nonce_told = any(nonce in answer.completion.text for answer in asked.answers)
+        return asked.verdict(transcript, parsed, is_injection_suspected=is_copied or is_nonce_told)
 
     @property
     def _declares_winner(self) -> bool:
@@ -77,7 +77,7 @@ class DirectJudge:
         """The sides in the order in which the judge is shown them and gives their scores."""
         return ("con", "pro") if self.seat.first == "con" else ("pro", "con")
 
-    def _request(self, transcript: Transcript, speeches: str, step: Step, hearing: Hearing) -> Request:
+    def _request(self, transcript: Transcript, speeches: str, step: Step, asked: JudgeAsks) -> Request:
         """What the judge is asked now, given what came of the ask before."""
         judge, dimensions = self.seat.judge, self.config.dimensions
         values = judge_values(
@@ -90,15 +90,13 @@ class DirectJudge:
             sides=self._sides,
         )
         task = fill(self.prompts.judge_user, values)
-        if hearing.reasons:
-            task += (
-                f"\n\nYour last answer could not be used: {hearing.reasons[-1]}. Answer again, with the object only."
-            )
+        if asked.reasons:
+            task += f"\n\nYour last answer could not be used: {asked.reasons[-1]}. Answer again, with the object only."
         return request_to(
             judge,
             (Message("system", fill(self.prompts.judge_system(judge.prompt_style), values)), Message("user", task)),
             temperature=0.0,
-            max_tokens=_cap(judge.token_limit, hearing),
+            max_tokens=_cap(judge.token_limit, asked),
             seed=seed_of(transcript.debate_seed, step.name),
             json_schema=verdict_schema(dimensions, self._declares_winner, self._sides),
             hints={
@@ -107,7 +105,7 @@ class DirectJudge:
                 "category": transcript.category,
                 "dimensions": {n: {"min": d.ends[0], "max": d.ends[1]} for n, d in dimensions.items()},
                 "declares_winner": self._declares_winner,
-                "ask": hearing.asks,
+                "ask": asked.asks,
             },
         )
 
@@ -161,9 +159,9 @@ def _fenced(speeches: str, nonce: str, *, is_order_drawn: bool) -> str:
     )
 
 
-def _cap(token_limit: int | None, hearing: Hearing) -> int | None:
+def _cap(token_limit: int | None, asked: JudgeAsks) -> int | None:
     """The cap on the answer's tokens: the judge's own limit, or a larger one after an answer that was cut off."""
-    if not hearing.reasons or hearing.reasons[-1] != _CUT_OFF:
+    if not asked.reasons or asked.reasons[-1] != _CUT_OFF:
         return token_limit
-    reached = token_limit or hearing.answers[-1].completion.completion_tokens or 0
+    reached = token_limit or asked.answers[-1].completion.completion_tokens or 0
     return max(_CAP_GROWTH * reached, _LEAST_GROWN_CAP)

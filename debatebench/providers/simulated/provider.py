@@ -22,7 +22,7 @@ from debatebench.providers.simulated.speech import DebaterTraits, Floor, write_s
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config.load import ModelConfig, Pricing
+    from debatebench.config.load import MemberConfig, Pricing
 
 __all__ = ["Simulated"]
 
@@ -44,7 +44,7 @@ class Simulated:
         self._pricing = pricing
 
     @classmethod
-    def of(cls, member: ModelConfig) -> Simulated:
+    def of(cls, member: MemberConfig) -> Simulated:
         """The provider of a configured member. Raises `UsageError` for traits that there are not."""
         unknown = sorted(member.parameters.keys() - LOCAL_PARAMETERS - _IGNORED)
         if unknown:

@@ -11,14 +11,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
-from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 
-__all__ = ["GENERIC_TESTS", "GenericTest", "parse_generic_test", "quoted", "sql_literal"]
-
-
-def quoted(identifier: str) -> str:
-    """A column name as SQL text."""
-    return '"' + identifier.replace('"', '""') + '"'
+__all__ = ["GENERIC_TESTS", "GenericTest", "parse_generic_test", "sql_literal"]
 
 
 def sql_literal(value: Any) -> str:
@@ -63,7 +58,7 @@ class Unique(GenericTest):
     needs_column = True
 
     def failing_rows(self, relation: str, column: str | None) -> str:
-        name = quoted(column or "")
+        name = quoted_identifier(column or "")
         return (
             f"select {name}, count(*) as rows_with_it from {relation} where {name} is not null "
             f"group by {name} having count(*) > 1"
@@ -77,7 +72,7 @@ class NotNull(GenericTest):
     needs_column = True
 
     def bad_row(self, column: str | None) -> str:
-        return f"{quoted(column or '')} is null"
+        return f"{quoted_identifier(column or '')} is null"
 
 
 class AcceptedValues(GenericTest):
@@ -90,10 +85,10 @@ class AcceptedValues(GenericTest):
 
     def bad_row(self, column: str | None) -> str:
         listed = ", ".join(sql_literal(value) for value in self.values)
-        return f"{quoted(column or '')} not in ({listed})"
+        return f"{quoted_identifier(column or '')} not in ({listed})"
 
     def failing_rows(self, relation: str, column: str | None) -> str:
-        name = quoted(column or "")
+        name = quoted_identifier(column or "")
         return f"select {name}, count(*) as rows_with_it from {relation} where {self.bad_row(column)} group by {name}"
 
 
@@ -125,8 +120,10 @@ class Relationships(GenericTest):
 
     def failing_rows(self, relation: str, column: str | None) -> str:
         pairs = self.pairs(column)
-        known = " and ".join(f"child.{quoted(here)} is not null" for here, _ in pairs)
-        equal = " and ".join(f"parent.{quoted(there)} = child.{quoted(here)}" for here, there in pairs)
+        known = " and ".join(f"child.{quoted_identifier(here)} is not null" for here, _ in pairs)
+        equal = " and ".join(
+            f"parent.{quoted_identifier(there)} = child.{quoted_identifier(here)}" for here, there in pairs
+        )
         return (
             f"select child.* from {relation} as child where {known} "
             f"and not exists (select 1 from {self.to} as parent where {equal})"
@@ -140,7 +137,7 @@ class ExpressionIsTrue(GenericTest):
     expression: str
 
     def bad_row(self, column: str | None) -> str:
-        subject = f"{quoted(column)} " if column else ""
+        subject = f"{quoted_identifier(column)} " if column else ""
         return f"not ({subject}{self.expression})"
 
 
@@ -160,7 +157,7 @@ class Range(GenericTest):
         return self
 
     def bad_row(self, column: str | None) -> str:
-        name, equal = quoted(column or ""), "" if self.inclusive else "="
+        name, equal = quoted_identifier(column or ""), "" if self.inclusive else "="
         # A text limit is an expression, such as another column's name.
         limits = []
         if self.min is not None:
@@ -205,7 +202,7 @@ class UniqueCombinationOfColumns(GenericTest):
     quote_columns: bool = False
 
     def failing_rows(self, relation: str, column: str | None) -> str:
-        names = ", ".join(quoted(name) for name in self.combination_of_columns)
+        names = ", ".join(quoted_identifier(name) for name in self.combination_of_columns)
         return f"select {names}, count(*) as rows_with_it from {relation} group by {names} having count(*) > 1"
 
 

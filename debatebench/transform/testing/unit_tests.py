@@ -11,11 +11,11 @@ from datetime import time as time_of_day
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.contracts import actual_columns
 from debatebench.transform.graph import did_you_mean, select_models
 from debatebench.transform.testing.data_tests import TestResult
-from debatebench.transform.testing.generic_tests import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -89,7 +89,7 @@ def _create_inputs(
     for name in model.dependencies:
         types = _input_types(name, models)
         con.execute(f"create schema if not exists {name.partition('.')[0]}")
-        columns = ", ".join(f"{quoted(column)} {sql_type}" for column, sql_type in types.items())
+        columns = ", ".join(f"{quoted_identifier(column)} {sql_type}" for column, sql_type in types.items())
         con.execute(f"create table {name} ({columns})")
         rows = _complete(given.get(name, ()), list(types), name)
         con.execute(f"insert into {name} {_typed_rows(types)}", [_to_json(rows)])
@@ -125,7 +125,7 @@ def _complete(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], where: 
 
 def _typed_rows(types: Mapping[str, str]) -> str:
     """A query that makes rows of these types from one parameter, a JSON list of objects."""
-    fields = ", ".join(f"{quoted(column)} {sql_type}" for column, sql_type in types.items())
+    fields = ", ".join(f"{quoted_identifier(column)} {sql_type}" for column, sql_type in types.items())
     return f"select unnest(cast(?::json as struct({fields})[]), max_depth := 2)"
 
 
@@ -146,7 +146,7 @@ def _compare(
     compared = {column: sql_type for column, sql_type in types.items() if not expected or column.lower() in named}
     rows = _complete(expected, list(compared), model.name)
     wanted = con.execute(_typed_rows(compared), [_to_json(rows)]).fetchall()
-    names = ", ".join(quoted(column) for column in compared)
+    names = ", ".join(quoted_identifier(column) for column in compared)
     surplus = con.execute(f"select {names} from (\n{sql}\n)").fetchall()
     missing = []
     for row in wanted:
