@@ -28,7 +28,7 @@ from started_run import start, wait_until_asked
 from tournament import KEY, good_answers, play, write_workspace
 from whole_marts import marts
 
-from debatebench.journal.journal import read_journal
+from debatebench.journal.reading import read_journal
 
 
 def journalled(root: Path) -> tuple[set[str], set[tuple[str, int]]]:

@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from debatebench.journal.journal import Journal
+from debatebench.journal.writing import Journal
 
 TURNS, JUDGES, TOPIC_WORDS = 6, 3, "This house would rather measure than guess"
 EVENTS, WRITERS = 20_000, 64

@@ -15,8 +15,9 @@ from scripted_ask import tiny_plan
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompts import load_prompts
 from debatebench.config.types import MemberConfig
-from debatebench.journal.journal import Journal
-from debatebench.plan.schedule import Plan, PlanOptions, make_plan
+from debatebench.journal.writing import Journal
+from debatebench.plan.plan import Plan, PlanOptions
+from debatebench.plan.schedule import make_plan
 from debatebench.play.calls import DurableCalls, RetryPolicy
 from debatebench.play.debate import play_debate
 from debatebench.play.judges.panel import judge_debate

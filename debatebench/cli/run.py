@@ -16,7 +16,7 @@ from debatebench.cli.run_options import asked_for, refuse_contradictions
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
-    from debatebench.plan.schedule import Plan, PlanPart
+    from debatebench.plan.plan import Plan, PlanPart
     from debatebench.play.runner import RunSettings
     from debatebench.shared.workspace import Workspace
 
@@ -124,7 +124,7 @@ def run(
 ) -> None:
     """Play a tournament, land it in the warehouse and build the SQL models."""
     from debatebench.cli.run_inputs import InputPaths, load_inputs, planned
-    from debatebench.plan.schedule import PlanOptions
+    from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import check_run_tag
 
     workspace = workspace_of(context)
@@ -225,7 +225,7 @@ def _print_plan(workspace: Workspace, plan: Plan, part: PlanPart | None, output:
     import json
 
     from debatebench.cli.run_report import note_costs_so_far
-    from debatebench.plan.schedule import estimate
+    from debatebench.plan.cost_estimate import estimate
     from debatebench.shared.files import write_atomically
 
     path = workspace.plans / f"{plan.run_tag}.json"

@@ -13,7 +13,7 @@ from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
     from debatebench.plan.time_estimate import Latencies
     from debatebench.shared.workspace import Workspace
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
 from debatebench.config.prompts import load_prompts
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
-from debatebench.plan.schedule import PlanOptions, make_plan
+from debatebench.plan.plan import PlanOptions
+from debatebench.plan.schedule import make_plan
 from debatebench.plan.selection import QUICK_TEST_JUDGES, quick_test_draw
 from debatebench.providers import is_simulated
 from debatebench.shared.errors import UsageError
@@ -19,7 +20,7 @@ from debatebench.shared.version import git_commit
 
 if TYPE_CHECKING:
     from debatebench.config.types import Config, MemberConfig, TopicConfig
-    from debatebench.plan.schedule import Plan, PlanPart
+    from debatebench.plan.plan import Plan, PlanPart
     from debatebench.shared.workspace import Workspace
 
 __all__ = ["InputPaths", "Inputs", "load_inputs", "planned"]

@@ -11,7 +11,7 @@ from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
-    from debatebench.plan.schedule import PlanOptions
+    from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import Workspace
 
 __all__ = ["asked_for", "refuse_contradictions"]
@@ -51,7 +51,7 @@ def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanO
     Nobody is asked in a script, for a run that has begun, for a preset, or when an option selects already.
     """
     from debatebench.cli.run_wizard import at_terminal, is_at_terminal, select
-    from debatebench.journal.journal import has_begun
+    from debatebench.journal.reading import has_begun
 
     journal = workspace.journal / f"{run_tag}.jsonl"
     selecting = (options.selected_topics, options.selected_debaters, options.selected_judges)

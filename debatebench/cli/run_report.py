@@ -61,7 +61,7 @@ def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
 
 def note_costs_so_far(journal: Path) -> None:
     """Say what a run that has begun has cost, for comparing it with the plan; nothing where none has."""
-    from debatebench.journal.journal import has_begun, read_journal
+    from debatebench.journal.reading import has_begun, read_journal
     from debatebench.play.resume import Resume
 
     if not journal.exists() or not has_begun(journal):

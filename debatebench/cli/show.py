@@ -79,8 +79,8 @@ def show_leaderboard(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the debaters of a run by rating: the judges' preference in debates, not truth."""
-    from debatebench.landing.land import pick_run_tag
     from debatebench.query.one_debate import check_marts
+    from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query, run_query
 
     with closing(open_for_query(workspace_of(context).database)) as con:
@@ -151,8 +151,8 @@ def summarize(
     ] = None,
 ) -> None:
     """Write a run's eleven summary tables as CSV files."""
-    from debatebench.landing.land import pick_run_tag
     from debatebench.output.summaries import write_summaries
+    from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query
 
     workspace = workspace_of(context)

@@ -134,11 +134,11 @@ def _print_results(results: Sequence[TestResult], output: Format) -> None:
 
 
 def _result_row(result: TestResult) -> tuple[Any, ...]:
-    from debatebench.transform.sql_model import shown
+    from debatebench.shared.files import shown_path
 
     rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
     values = (result.name, result.kind, result.model, result.status, result.failures, result.message)
-    return (*values, shown(result.file), result.seconds, result.query, rows)
+    return (*values, shown_path(result.file), result.seconds, result.query, rows)
 
 
 # --- lineage ---

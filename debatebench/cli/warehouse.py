@@ -130,8 +130,8 @@ def rate(
     ] = None,
 ) -> None:
     """Compute the ratings again and write them as JSON."""
-    from debatebench.landing.land import pick_run_tag
     from debatebench.output.summaries import ratings_json
+    from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query
     from debatebench.shared.files import write_atomically
     from debatebench.warehouse.up_to_date import build_is_current

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from debatebench.journal.journal import Event, events_at, read_journal
+from debatebench.journal.lines import Event
+from debatebench.journal.reading import events_at, read_journal
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.json_bytes import from_json, to_json
 from debatebench.shared.records import TABLES, Record, Row

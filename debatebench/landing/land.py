@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import transaction
-from debatebench.shared.errors import DamagedDataError, UsageError
+from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import TABLES, Record, Row, column_types
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ __all__ = [
     "insert_records",
     "land_records",
     "land_rows",
-    "landed_tags",
     "outdated_tables",
-    "pick_run_tag",
     "remove_run",
 ]
 
@@ -58,26 +56,6 @@ def _raw_tables(con: duckdb.DuckDBPyConnection) -> set[str]:
         "select table_name from duckdb_tables() where schema_name = 'raw' and database_name = current_database()"
     )
     return {name for (name,) in found.fetchall()}
-
-
-def landed_tags(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Every run tag in the warehouse, in order; none in a DuckDB file that nothing was landed in."""
-    if not con.execute("select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'runs'").fetchall():
-        return []
-    return [tag for (tag,) in con.execute("select run_tag from raw.runs order by run_tag").fetchall()]
-
-
-def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
-    """`run_tag` if it was landed; for None, the tag that was landed last. Raises `UsageError` when there is none."""
-    known = landed_tags(con)
-    if not known:
-        raise UsageError("The warehouse holds no run yet: `debatebench run` plays one.")
-    if run_tag is None:
-        last = con.execute("select run_tag from meta.landings order by landed_at desc, run_tag limit 1").fetchall()
-        return str(last[0][0]) if last else known[-1]
-    if run_tag not in known:
-        raise UsageError(f"No run '{run_tag}' in the warehouse. Known: {', '.join(known)}.")
-    return run_tag
 
 
 def remove_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:

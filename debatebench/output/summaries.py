@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.landing.land import landed_tags
+from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import write_atomically
 from debatebench.shared.result_formats import spreadsheet_safe

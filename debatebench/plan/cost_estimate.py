@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, TopicConfig
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
     from debatebench.shared.records import ScheduledDebate
 
 __all__ = ["CHARACTERS_PER_TOKEN", "SPEECH_TOKENS", "CostEstimate", "MemberEstimate", "estimate"]

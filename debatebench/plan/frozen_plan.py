@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from debatebench.journal.journal import events_of, has_begun
-from debatebench.plan.schedule import Plan, begun_plan, plan_part
+from debatebench.journal.reading import events_of, has_begun
+from debatebench.plan.plan import Plan, begun_plan
+from debatebench.plan.schedule import plan_part
 from debatebench.shared.errors import DamagedDataError, UsageError
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from debatebench.config.types import MemberConfig
-    from debatebench.plan.schedule import PlanPart
+    from debatebench.plan.plan import PlanPart
 
 __all__ = ["plan_of_today", "read_begun_plan"]
 

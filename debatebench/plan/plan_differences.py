@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
 
 __all__ = ["plan_differences"]
 
@@ -17,7 +17,10 @@ _COMPARED_AS_PROMPTS = {"system_prompt_pro", "system_prompt_con", "judge_system_
 
 
 def plan_differences(old: Plan, new: Plan) -> list[str]:
-    """One entry per thing that differs, such as `topics (t003 added)`, `seed (1, was 2)` or `judge prompt default`."""
+    """One entry per thing that differs, such as `topics (t003 added)`, `seed (1, was 2)` or `judge prompt default`.
+
+    The versions of the harness are not compared: a newer one may go on with an older one's run.
+    """
     found = [
         *_changed_fields({"run tag": old.run_tag}, {"run tag": new.run_tag}),
         *_changed_fields(_settings(old), _settings(new)),

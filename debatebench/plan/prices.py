@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from debatebench.config.types import MemberConfig, Pricing
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
     from debatebench.providers.served_models import ListedModel
 
 __all__ = ["with_listed_prices", "with_prices_of"]

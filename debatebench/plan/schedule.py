@@ -9,159 +9,19 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
-from typing import Any, Literal, TypeVar
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TypeVar
 
 from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, TopicConfig
-from debatebench.plan.cost_estimate import CostEstimate, estimate
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
-from debatebench.plan.plan_differences import plan_differences
+from debatebench.plan.plan import Plan, PlanOptions, PlanPart, overlap
 from debatebench.shared.errors import UsageError
-from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, ScheduledDebate, Topic
+from debatebench.shared.records import ScheduledDebate
 from debatebench.shared.version import __version__
 
-__all__ = [
-    "CostEstimate",
-    "Plan",
-    "PlanOptions",
-    "PlanPart",
-    "begun_plan",
-    "estimate",
-    "make_plan",
-    "part_records",
-    "plan_part",
-    "replacement_judges",
-    "run_records",
-]
-
-
-class PlanOptions(BaseModel):
-    """What of the command line decides a plan."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    seed: int = 12345
-    debates_per_pair: int = Field(1, ge=1)
-    balanced_sides: bool = True
-    swap_sides: bool = False
-    sample_topics: int | None = Field(None, ge=1)
-    balanced_judges: bool = True
-    judges_from_selection: bool = False
-    allow_judge_overlap: bool = False
-    swap_order: bool = False
-    preset: Literal["quick-test", "prod-run"] | None = None
-    selected_topics: tuple[str, ...] | None = None
-    selected_debaters: tuple[str, ...] | None = None
-    selected_judges: tuple[str, ...] | None = None
-    catalogue_members: tuple[str, ...] = ()
-    """Ids of debaters and judges that stand in no file, because they were picked from a provider's catalogue."""
-    debater_prompt: str | None = None
-    judge_prompt: str | None = None
-
-
-class PlanPart(BaseModel):
-    """What was added to a plan after its run had begun: new debaters and their debates, behind all others."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    debaters: tuple[MemberConfig, ...]
-    debates: tuple[ScheduledDebate, ...]
-    harness_version: str
-    git_commit: str | None = None
-
-
-class Plan(BaseModel):
-    """A run as it was meant when it began: inputs, prompts, options and every debate, in playing order.
-
-    `judges` is the pool; with `judges_from_selection` it is the debaters themselves.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    run_tag: str
-    config: Config
-    topics: tuple[TopicConfig, ...]
-    debaters: tuple[MemberConfig, ...]
-    judges: tuple[MemberConfig, ...]
-    prompts: PromptSet
-    options: PlanOptions
-    debates: tuple[ScheduledDebate, ...]
-    harness_version: str
-    git_commit: str | None = None
-    parts: tuple[tuple[str, ...], ...] = ()
-    """Ids of the debaters that came after the run had begun, part by part. They debate, but are not in the pool."""
-
-    @cached_property
-    def _topics_by_id(self) -> dict[str, TopicConfig]:
-        return {topic.id: topic for topic in self.topics}
-
-    @cached_property
-    def _debaters_by_id(self) -> dict[str, MemberConfig]:
-        return {debater.id: debater for debater in self.debaters}
-
-    @cached_property
-    def _judges_by_id(self) -> dict[str, MemberConfig]:
-        return {judge.id: judge for judge in self.judges}
-
-    def topic(self, topic_id: str) -> TopicConfig:
-        """The topic of that id."""
-        return self._topics_by_id[topic_id]
-
-    def debater(self, model_id: str) -> MemberConfig:
-        """The debater of that id."""
-        return self._debaters_by_id[model_id]
-
-    def judge(self, judge_id: str) -> MemberConfig:
-        """The judge of that id."""
-        return self._judges_by_id[judge_id]
-
-    @property
-    def added_debaters(self) -> tuple[str, ...]:
-        """Ids of the debaters that came after the run had begun, in that order."""
-        return tuple(debater_id for part in self.parts for debater_id in part)
-
-    @cached_property
-    def has_judge_overlap(self) -> bool:
-        """Whether a judge may sit on a debate of its own, because the run allows it."""
-        return not self.options.judges_from_selection and bool(_overlap(self.debaters, self.judges))
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data that `from_json` reads back; dumped with sorted keys, equal plans are equal bytes."""
-        return self.model_dump(mode="json")
-
-    @classmethod
-    def from_json(cls, data: Any) -> Plan:
-        """The plan that `to_json` wrote."""
-        return cls.model_validate(data)
-
-    def with_part(self, part: PlanPart) -> Plan:
-        """This plan and what was added to it."""
-        return self._with(
-            debaters=(*self.debaters, *part.debaters),
-            debates=(*self.debates, *part.debates),
-            parts=(*self.parts, tuple(debater.id for debater in part.debaters)),
-        )
-
-    def with_members(self, debaters: Iterable[MemberConfig], judges: Iterable[MemberConfig]) -> Plan:
-        """The same plan with other entries for its debaters and judges."""
-        return self._with(debaters=tuple(debaters), judges=tuple(judges))
-
-    def _with(self, **fields: Any) -> Plan:
-        # A copy by pydantic would bring along what was looked up in the old plan.
-        return Plan(**{**{name: getattr(self, name) for name in Plan.model_fields}, **fields})
-
-    def differences(self, other: Plan) -> list[str]:
-        """What `other`, planned now, has in another way than this plan: names for people, empty when nothing.
-
-        The versions of the harness are not compared: a newer one may go on with an older one's run.
-        """
-        return plan_differences(self, other)
+__all__ = ["make_plan", "plan_part", "replacement_judges"]
 
 
 def make_plan(
@@ -208,17 +68,6 @@ def make_plan(
     )
 
 
-def begun_plan(header_plan: Any, parts: Iterable[Any]) -> Plan:
-    """The plan of a run that has begun, from the plan of its journal's header and from what was added, in order.
-
-    Raises pydantic's `ValidationError` (a `ValueError`) for data of another version.
-    """
-    plan = Plan.from_json(header_plan)
-    for part in parts:
-        plan = plan.with_part(PlanPart.model_validate(part))
-    return plan
-
-
 def plan_part(plan: Plan, newcomers: Sequence[MemberConfig], git_commit: str | None) -> PlanPart:
     """Every debate of `newcomers` against the debaters of `plan` and each other, to be appended to it.
 
@@ -249,86 +98,11 @@ def replacement_judges(plan: Plan, debate: ScheduledDebate) -> tuple[str, ...]:
     return tuple(free)
 
 
-def run_records(plan: Plan, created_at: datetime, simulated_providers: Collection[str]) -> Iterator[Record]:
-    """The records that say what was planned: run, topics, debaters, judges, dimensions, schedule."""
-    tag, config = plan.run_tag, plan.config
-    members = (*plan.debaters, *plan.judges)
-    yield Run(
-        run_tag=tag,
-        source="run",
-        format="tournament",
-        benchmark_name=config.benchmark_name,
-        benchmark_version=config.benchmark_version,
-        rubric_version=config.rubric_version,
-        harness_version=plan.harness_version,
-        git_commit=plan.git_commit,
-        language=config.language,
-        seed=plan.options.seed,
-        created_at=created_at,
-        is_simulated=any(member.provider in simulated_providers for member in members),
-        allows_judge_overlap=plan.options.allow_judge_overlap,
-        elo_initial_rating=config.elo.initial_rating,
-        elo_k_factor=config.elo.k_factor,
-        min_games_for_display=config.elo.min_games_for_display,
-        config=config.model_dump(mode="json"),
-        options=plan.options.model_dump(mode="json"),
-        prompt_hashes=plan.prompts.hashes(),
-    )
-    for position, topic in enumerate(plan.topics):
-        yield Topic(
-            run_tag=tag,
-            topic_id=topic.id,
-            source_position=position,
-            motion=topic.motion,
-            category=topic.category,
-            info_slide=topic.info_slide,
-        )
-    yield from _debater_records(tag, plan.debaters, simulated_providers)
-    for judge in plan.judges:
-        columns = _member_columns(judge, simulated_providers)
-        yield Judge(run_tag=tag, judge_id=judge.id, prompt_style=judge.prompt_style, **columns)
-    for position, (name, dimension) in enumerate(config.dimensions.items()):
-        yield Dimension(
-            run_tag=tag,
-            dimension=name,
-            source_position=position,
-            min_score=dimension.min,
-            max_score=dimension.max,
-            description=dimension.description,
-        )
-    yield from plan.debates
-
-
-def part_records(plan: Plan, part: PlanPart, simulated_providers: Collection[str]) -> Iterator[Record]:
-    """The records that say what was added to `plan`: debaters and schedule."""
-    yield from _debater_records(plan.run_tag, part.debaters, simulated_providers)
-    yield from part.debates
-
-
-def _debater_records(
-    run_tag: str, debaters: Iterable[MemberConfig], simulated_providers: Collection[str]
-) -> Iterator[Debater]:
-    for debater in debaters:
-        yield Debater(run_tag=run_tag, model_id=debater.id, **_member_columns(debater, simulated_providers))
-
-
-def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) -> dict[str, Any]:
-    """What debaters and judges have in common as records."""
-    return {
-        "provider": member.provider,
-        "model_name": member.model,
-        "is_simulated": member.provider in simulated_providers,
-        "token_limit": member.token_limit,
-        "parameters": member.parameters,
-        "pricing": member.pricing.model_dump(mode="json") if member.pricing else None,
-    }
-
-
 def _check_overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig], options: PlanOptions) -> None:
     """Refuse judges that are debaters, unless the options say what is to become of them."""
     if options.judges_from_selection or options.allow_judge_overlap:
         return
-    for judge, debater in _overlap(debaters, pool):
+    for judge, debater in overlap(debaters, pool):
         if judge.id == debater.id:
             clash = f"'{judge.id}' is both a debater and a judge"
         else:
@@ -337,11 +111,6 @@ def _check_overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig
             f"{clash}: take one out, or use --judges-from-selection (nobody judges its own debates) or "
             "--allow-judge-overlap (the run is marked)."
         )
-
-
-def _overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig]) -> list[tuple[MemberConfig, MemberConfig]]:
-    """(judge, debater) of every judge that is also a debater."""
-    return [(judge, debater) for judge in pool for debater in debaters if judge.is_same_as(debater)]
 
 
 _Entry = TypeVar("_Entry", MemberConfig, TopicConfig)

@@ -11,7 +11,7 @@ from debatebench.providers import is_simulated
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
     from debatebench.shared.records import ScheduledDebate
 
 __all__ = ["Latencies", "TimeEstimate", "estimate_time"]

@@ -15,7 +15,7 @@ from debatebench.shared.records import MOST_MONEY
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
     from debatebench.providers.base import Request
 
 __all__ = ["MAY_HAVE_BEEN_BILLED", "Ledger", "Spending", "check_affordable", "largest_cost", "money", "settle_rows"]

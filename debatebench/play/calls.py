@@ -27,7 +27,7 @@ from debatebench.shared.records import MOST_MONEY, CostSource, to_money
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
-    from debatebench.journal.journal import Journal
+    from debatebench.journal.writing import Journal
     from debatebench.play.pacing import Admission, Pacing
     from debatebench.play.progress import Progress
     from debatebench.play.resume import PastAttempt, Resume

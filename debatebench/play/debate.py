@@ -18,7 +18,7 @@ from debatebench.shared.records import Turn
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Round, TopicConfig
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
     from debatebench.providers.base import Request
     from debatebench.shared.records import ScheduledDebate
 

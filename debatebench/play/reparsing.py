@@ -7,8 +7,9 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.journal.journal import Event, Journal
-from debatebench.plan.schedule import begun_plan
+from debatebench.journal.lines import Event
+from debatebench.journal.writing import Journal
+from debatebench.plan.plan import begun_plan
 from debatebench.play.judges.injection import planted_scores
 from debatebench.play.judges.panel import panel_reason
 from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
@@ -17,7 +18,7 @@ from debatebench.shared.records import Debate, Turn, Verdict
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
     from debatebench.play.judges.parsing import ParsedVerdict
 
 __all__ = ["ChangedVerdict", "reparse_run"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from debatebench.journal.journal import Event
+from debatebench.journal.lines import Event
 from debatebench.play.bans import Bans
 from debatebench.play.budget import Ledger, money, settle_rows
 from debatebench.providers.base import FailureKind

@@ -21,9 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from debatebench.journal.journal import JOURNAL_FORMAT, Journal, read_journal
+from debatebench.journal.lines import JOURNAL_FORMAT
+from debatebench.journal.reading import read_journal
+from debatebench.journal.writing import Journal
+from debatebench.plan.cost_estimate import CostEstimate, estimate
+from debatebench.plan.plan import Plan, PlanPart, begun_plan
+from debatebench.plan.plan_differences import plan_differences
+from debatebench.plan.plan_records import part_records, run_records
 from debatebench.plan.prices import with_listed_prices, with_prices_of
-from debatebench.plan.schedule import CostEstimate, Plan, PlanPart, begun_plan, estimate, part_records, run_records
 from debatebench.play.budget import check_affordable
 from debatebench.play.calls import CallFailedError, DurableCalls, RetryPolicy, RunStoppedError
 from debatebench.play.debate import play_debate
@@ -195,7 +200,7 @@ def _begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, 
             f"{journal.path} holds a plan that this version of debatebench does not understand; "
             "use the version that wrote it, or a newer one."
         ) from error
-    differences = frozen.differences(with_prices_of(plan, frozen))
+    differences = plan_differences(frozen, with_prices_of(plan, frozen))
     if differences:
         raise UsageError(
             f"Run '{plan.run_tag}' was begun with other inputs: {'; '.join(differences)}. "

@@ -133,7 +133,7 @@ def diff_model(
 
 def _look_at(database: Path, project: Project, run_tag: str | None) -> tuple[set[str], bool]:
     """The SQL models that stand in the warehouse as the project defines them, and whether a build would do nothing."""
-    from debatebench.landing.land import pick_run_tag
+    from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_reading
     from debatebench.transform.build_state import definitions, is_current, read_builds, relations
 

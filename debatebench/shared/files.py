@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-__all__ = ["make_folder", "write_atomically"]
+__all__ = ["make_folder", "shown_path", "sync_path", "write_atomically"]
 
 
 def make_folder(folder: Path) -> None:
@@ -16,6 +16,23 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
+
+
+def shown_path(file: Path) -> str:
+    """The file's path as a person would type it from the current folder."""
+    try:
+        return str(file.relative_to(Path.cwd()))
+    except ValueError:
+        return str(file)
+
+
+def sync_path(path: Path) -> None:
+    """Make a file durable, or the names that were created, renamed or deleted in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644, is_durable: bool = True) -> None:

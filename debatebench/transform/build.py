@@ -259,8 +259,8 @@ class _Build:
 
     def _check_contracts(self) -> None:
         """Refuse SQL models whose columns are not those that their YAML promises; the next build makes them anew."""
+        from debatebench.shared.files import shown_path
         from debatebench.transform.contracts import columns_of_all, contract_breaches
-        from debatebench.transform.sql_model import shown
 
         columns = columns_of_all(self.con)
         for row in self.built:
@@ -268,7 +268,7 @@ class _Build:
             is_promised = model.properties.config.contract.enforced
             if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
                 raise SqlModelError(
-                    f"SQL model {model.name} breaks its contract in {shown(model.properties_file)}: "
+                    f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: "
                     f"{'; '.join(breaches)}."
                 )
             self.rows[row.name] = row
@@ -292,10 +292,10 @@ class _Build:
 
 def _failure(model: SqlModel, error: Exception) -> SqlModelError:
     """DuckDB's message in one sentence, with the line of the file where it names one."""
-    from debatebench.transform.sql_model import shown
+    from debatebench.shared.files import shown_path
 
     text = str(error)
     line = re.search(r"^LINE (\d+):", text, re.MULTILINE)
-    where = shown(model.file) + (f":{line[1]}" if line else "")
+    where = shown_path(model.file) + (f":{line[1]}" if line else "")
     message = " ".join(text[: line.start()].split() if line else text.split())
     return SqlModelError(f"SQL model {model.name} ({where}) failed: {message}")

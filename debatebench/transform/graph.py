@@ -10,7 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError, UsageError
-from debatebench.transform.sql_model import Query, shown
+from debatebench.shared.files import shown_path
+from debatebench.transform.sql_model import Query
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def check_references(query: Query, file: Path, models: Mapping[str, SqlModel], s
     for reference in query.references:
         if reference.name not in known:
             raise SqlModelError(
-                f"{shown(file)}:{reference.line}: no SQL model or raw table '{reference.name}'."
+                f"{shown_path(file)}:{reference.line}: no SQL model or raw table '{reference.name}'."
                 f"{did_you_mean(reference.name, known)}"
             )
 
@@ -48,7 +49,7 @@ def check_layers(model: SqlModel) -> None:
     allowed = _LAYERS.get(model.schema)
     for reference in model.query.references:
         schema = reference.name.partition(".")[0]
-        where = f"{shown(model.file)}:{reference.line}"
+        where = f"{shown_path(model.file)}:{reference.line}"
         if allowed is not None and schema not in allowed:
             raise SqlModelError(
                 f"{where}: {model.name} may read {' and '.join(allowed)} only, so it cannot read '{reference.name}'."
@@ -70,7 +71,7 @@ def in_order(models: Mapping[str, SqlModel]) -> dict[str, SqlModel]:
         steps = []
         for reader, read in pairwise(cycle):
             line = next(r.line for r in models[reader].query.references if r.name == read)
-            steps.append(f"{reader} reads {read} ({shown(models[reader].file)}:{line})")
+            steps.append(f"{reader} reads {read} ({shown_path(models[reader].file)}:{line})")
         raise SqlModelError(f"SQL models read each other in a cycle: {', '.join(steps)}.") from None
 
 

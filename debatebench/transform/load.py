@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from debatebench.shared.errors import SqlModelError
+from debatebench.shared.files import shown_path
 from debatebench.shared.records import TABLES
 from debatebench.stats.sql import python_functions
 from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
-from debatebench.transform.project import LocatedUnitTest, SingularTest
-from debatebench.transform.properties import ModelProperties, PropertiesFile, read_properties
-from debatebench.transform.sql_model import Query, Reference, SqlModel, parse_query, read_sql, shown, split_version
+from debatebench.transform.properties import LocatedUnitTest, ModelProperties, PropertiesFile, read_properties
+from debatebench.transform.sql_model import (
+    Query,
+    Reference,
+    SingularTest,
+    SqlModel,
+    parse_query,
+    read_sql,
+    split_version,
+)
 from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
 
 __all__ = ["SOURCES", "load_files", "read_yaml_files"]
@@ -35,7 +43,7 @@ class _Entry:
 
     @property
     def where(self) -> str:
-        return f"{shown(self.file)}:{self.line}"
+        return f"{shown_path(self.file)}:{self.line}"
 
 
 def load_files(
@@ -101,13 +109,13 @@ def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
     """One SQL file with its YAML."""
     parts = PurePosixPath(path).parts
     if len(parts) != 2:
-        raise SqlModelError(f"{shown(file)}: a SQL model lies in one folder, which is its schema: marts/name.sql.")
+        raise SqlModelError(f"{shown_path(file)}: a SQL model lies in one folder, which is its schema: marts/name.sql.")
     schema, table = parts[0], parts[1].removesuffix(".sql")
     if schema in _TAKEN_SCHEMAS:
-        raise SqlModelError(f"{shown(file)}: the schema '{schema}' is not for SQL models; use another folder.")
+        raise SqlModelError(f"{shown_path(file)}: the schema '{schema}' is not for SQL models; use another folder.")
     for part in (schema, table):
         if not _NAME.fullmatch(part):
-            raise SqlModelError(f"{shown(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
+            raise SqlModelError(f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
     name = f"{schema}.{table}"
     base, version = split_version(table)
     entry = entries.get(name)
@@ -115,7 +123,7 @@ def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
     if entry is not None and entry.properties.versions:
         numbers = ", ".join(str(v.v) for v in entry.properties.versions)
         raise SqlModelError(
-            f"{shown(file)}: {name} has the versions {numbers} ({entry.where}), so its unsuffixed name is made "
+            f"{shown_path(file)}: {name} has the versions {numbers} ({entry.where}), so its unsuffixed name is made "
             "by the build; rename the file to one of the versions."
         )
     if entry is None and version is not None:
@@ -124,7 +132,7 @@ def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
             properties, properties_file = entry.properties.of_version(version), entry.file
     if properties is None:
         raise SqlModelError(
-            f"{shown(file)}:1: {name} has no description; add it under `models` in sql/{schema}/_{schema}.yml."
+            f"{shown_path(file)}:1: {name} has no description; add it under `models` in sql/{schema}/_{schema}.yml."
             f"{did_you_mean(name, (other for other in entries if other.startswith(schema + '.')))}"
         )
     is_version = bool(properties.versions)
@@ -195,8 +203,8 @@ def _check_functions(model: SqlModel) -> None:
     called = python_functions(model.query.functions)
     if called and model.materialized == "view":
         raise SqlModelError(
-            f"{shown(model.file)}: {model.name} calls the Python function '{called[0]}', so it cannot be a view; "
-            f"set `config: {{materialized: table}}` in {shown(model.properties_file)}."
+            f"{shown_path(model.file)}: {model.name} calls the Python function '{called[0]}', so it cannot be a view; "
+            f"set `config: {{materialized: table}}` in {shown_path(model.properties_file)}."
         )
 
 
@@ -204,7 +212,7 @@ def _check_incremental(models: Mapping[str, SqlModel]) -> None:
     """Refuse `incremental_by` where rows cannot be told apart by run; `models` come in dependency order."""
     reading_runs = set(SOURCES)
     for model in models.values():
-        where = f"{shown(model.properties_file)}: {model.name} is incremental by run_tag"
+        where = f"{shown_path(model.properties_file)}: {model.name} is incremental by run_tag"
         above = [name for name in model.dependencies if name in reading_runs]
         reading_runs |= {model.name} if above else set()
         if model.properties.config.incremental_by is None:
@@ -224,7 +232,7 @@ def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None
     placed: list[tuple[GenericTest, str | None]] = [(test, None) for test in model.properties.data_tests]
     placed += [(test, column.name) for column in model.properties.columns for test in column.data_tests]
     for test, column in placed:
-        where = f"{shown(model.properties_file)}: {test.kind} of {model.name}{'.' + column if column else ''}"
+        where = f"{shown_path(model.properties_file)}: {test.kind} of {model.name}{'.' + column if column else ''}"
         if test.needs_column is True and column is None:
             raise SqlModelError(f"{where}: stands under a column, not under the SQL model.")
         if test.needs_column is False and column is not None:
@@ -248,7 +256,7 @@ def _unit_tests(
     seen: dict[tuple[str, str], str] = {}
     for path, read in yaml_files.items():
         for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):
-            where = f"{shown(read.file)}:{line}: unit test {test.name}"
+            where = f"{shown_path(read.file)}:{line}: unit test {test.name}"
             name = _dotted(test.model, path)
             if name not in models:
                 raise SqlModelError(f"{where}: no SQL model '{name}'.{did_you_mean(name, models)}")
@@ -261,5 +269,5 @@ def _unit_tests(
                     )
             if (model.name, test.name) in seen:
                 raise SqlModelError(f"{where}: the name is taken at {seen[model.name, test.name]}.")
-            seen[model.name, test.name] = f"{shown(read.file)}:{line}"
+            seen[model.name, test.name] = f"{shown_path(read.file)}:{line}"
             yield LocatedUnitTest(test, model.name, read.file, line)

@@ -10,29 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from debatebench.transform.properties import UnitTest
-    from debatebench.transform.sql_model import Query, SqlModel
+    from debatebench.transform.properties import LocatedUnitTest
+    from debatebench.transform.sql_model import SingularTest, SqlModel
 
-__all__ = ["LocatedUnitTest", "Project", "SingularTest", "load_project"]
-
-
-@dataclass(frozen=True, slots=True)
-class SingularTest:
-    """A query of `tests/*.sql` whose rows are failures."""
-
-    name: str
-    file: Path
-    query: Query
-
-
-@dataclass(frozen=True, slots=True)
-class LocatedUnitTest:
-    """A unit test of the YAML, the SQL model it is about, and where it is written."""
-
-    test: UnitTest
-    model: str
-    file: Path
-    line: int
+__all__ = ["Project", "load_project"]
 
 
 @dataclass(frozen=True, slots=True)

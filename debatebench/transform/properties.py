@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from debatebench.shared.errors import SqlModelError
-from debatebench.transform.sql_model import shown
+from debatebench.shared.files import shown_path
 from debatebench.transform.testing.generic_tests import GenericTest, parse_generic_test
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ _YAML_MAP = "tag:yaml.org,2002:map"
 
 __all__ = [
     "ColumnProperties",
+    "LocatedUnitTest",
     "ModelProperties",
     "ModelVersion",
     "Properties",
@@ -231,6 +232,16 @@ class Properties(_Frozen):
 
 
 @dataclass(frozen=True, slots=True)
+class LocatedUnitTest:
+    """A unit test of the YAML, the SQL model it is about, and where it is written."""
+
+    test: UnitTest
+    model: str
+    file: Path
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class PropertiesFile:
     """A YAML file that was read, with the line of every entry."""
 
@@ -245,9 +256,9 @@ def read_properties(file: Path) -> PropertiesFile:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise SqlModelError(f"{shown(file)}: cannot be read ({error}).") from None
+        raise SqlModelError(f"{shown_path(file)}: cannot be read ({error}).") from None
     if len(content) > _LARGEST_FILE:
-        raise SqlModelError(f"{shown(file)}: is larger than 1 MiB; split it.")
+        raise SqlModelError(f"{shown_path(file)}: is larger than 1 MiB; split it.")
     return _properties(file, content)
 
 
@@ -262,7 +273,7 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         where, line = _locate(node, first["loc"])
         message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
         found = "" if first["type"] in ("missing", "value_error") else f" (found {_short(first['input'])})"
-        raise SqlModelError(f"{shown(file)}:{line}: {where}: {message}{found}.") from None
+        raise SqlModelError(f"{shown_path(file)}:{line}: {where}: {message}{found}.") from None
     return PropertiesFile(
         file=file,
         properties=properties,
@@ -291,13 +302,15 @@ def _load(file: Path, content: bytes) -> tuple[yaml.Node | None, Any]:
         finally:
             loader.dispose()
     except UnicodeDecodeError as error:
-        raise SqlModelError(f"{shown(file)}: cannot be read ({error}).") from None
+        raise SqlModelError(f"{shown_path(file)}: cannot be read ({error}).") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
-        raise SqlModelError(f"{shown(file)}:{line}: this is not YAML: {getattr(error, 'problem', error)}.") from None
+        raise SqlModelError(
+            f"{shown_path(file)}:{line}: this is not YAML: {getattr(error, 'problem', error)}."
+        ) from None
     except RecursionError:
-        raise SqlModelError(f"{shown(file)}: is nested too deeply to be read.") from None
+        raise SqlModelError(f"{shown_path(file)}: is nested too deeply to be read.") from None
 
 
 def _plain(node: yaml.Node, loader: yaml.SafeLoader, file: Path, seen: set[int]) -> Any:
@@ -307,7 +320,7 @@ def _plain(node: yaml.Node, loader: yaml.SafeLoader, file: Path, seen: set[int])
     """
     if id(node) in seen:
         line = node.start_mark.line + 1
-        raise SqlModelError(f"{shown(file)}:{line}: YAML aliases are not allowed here; write the value out.")
+        raise SqlModelError(f"{shown_path(file)}:{line}: YAML aliases are not allowed here; write the value out.")
     seen.add(id(node))
     if node.tag == _YAML_TEXT:
         return node.value
@@ -319,9 +332,11 @@ def _plain(node: yaml.Node, loader: yaml.SafeLoader, file: Path, seen: set[int])
     for key, value in node.value:
         name = _plain(key, loader, file, seen)
         if not isinstance(name, Hashable):
-            raise SqlModelError(f"{shown(file)}:{key.start_mark.line + 1}: a key is a list or mapping; use a name.")
+            raise SqlModelError(
+                f"{shown_path(file)}:{key.start_mark.line + 1}: a key is a list or mapping; use a name."
+            )
         if name in plain:
-            raise SqlModelError(f"{shown(file)}:{key.start_mark.line + 1}: the key '{key.value}' comes twice.")
+            raise SqlModelError(f"{shown_path(file)}:{key.start_mark.line + 1}: the key '{key.value}' comes twice.")
         plain[name] = _plain(value, loader, file, seen)
     return plain
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
+from debatebench.shared.files import shown_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from debatebench.transform.properties import ModelProperties
 
-__all__ = ["PARSED", "Parsed", "Query", "Reference", "SqlModel", "parse_query", "read_sql", "shown"]
+__all__ = ["PARSED", "Parsed", "Query", "Reference", "SingularTest", "SqlModel", "parse_query", "read_sql"]
 
 # sqlglot logs what it takes for a command; the refusal here says it better than a line on stderr.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
@@ -108,12 +109,13 @@ class SqlModel:
         return any(column.name.lower() == name for column in self.properties.columns)
 
 
-def shown(file: Path) -> str:
-    """The file's path as a person would type it from the current folder."""
-    try:
-        return str(file.relative_to(Path.cwd()))
-    except ValueError:
-        return str(file)
+@dataclass(frozen=True, slots=True)
+class SingularTest:
+    """A query of `tests/*.sql` whose rows are failures."""
+
+    name: str
+    file: Path
+    query: Query
 
 
 def split_version(name: str) -> tuple[str, int | None]:
@@ -127,7 +129,7 @@ def read_sql(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SqlModelError(f"{shown(file)}: cannot be read ({error}).") from None
+        raise SqlModelError(f"{shown_path(file)}: cannot be read ({error}).") from None
 
 
 def parse_query(sql: str, file: Path) -> Query:
@@ -168,21 +170,21 @@ def _parse(sql: str, file: Path) -> tuple[exp.Expr, list[Token]]:
         _check_depth(tokens)
         statements = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
     except TokenError as error:
-        raise SqlModelError(f"{shown(file)}: a quote, comment or bracket is not closed ({error}).") from None
+        raise SqlModelError(f"{shown_path(file)}: a quote, comment or bracket is not closed ({error}).") from None
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         raise SqlModelError(
-            f"{shown(file)}:{first.get('line', 1)}: this cannot be read as SQL: {first.get('description', error)} "
+            f"{shown_path(file)}:{first.get('line', 1)}: this cannot be read as SQL: {first.get('description', error)} "
             f"near '{first.get('highlight', '')}'."
         ) from None
     except RecursionError:
-        raise SqlModelError(f"{shown(file)}: is nested too deeply to be read.") from None
+        raise SqlModelError(f"{shown_path(file)}: is nested too deeply to be read.") from None
     statements = [tree for tree in statements if not isinstance(tree, exp.Semicolon)]
     if len(statements) != 1:
-        raise SqlModelError(f"{shown(file)}: holds {len(statements)} statements; a file holds exactly one query.")
+        raise SqlModelError(f"{shown_path(file)}: holds {len(statements)} statements; a file holds exactly one query.")
     tree = statements[0]
     if not isinstance(tree, exp.Query) or sql.lstrip().startswith(";"):
-        raise SqlModelError(f"{shown(file)}: holds a statement that is not a query; write a `select`.")
+        raise SqlModelError(f"{shown_path(file)}: holds a statement that is not a query; write a `select`.")
     return tree, tokens
 
 
@@ -207,7 +209,7 @@ def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
         line = table.this.meta.get("line", 1)
         if table.catalog:
             raise SqlModelError(
-                f"{shown(file)}:{line}: '{table.catalog}.{table.db}.{table.name}' has three parts; "
+                f"{shown_path(file)}:{line}: '{table.catalog}.{table.db}.{table.name}' has three parts; "
                 "write schema.name, because a SQL model reads its own warehouse only."
             )
         if table.db:
@@ -215,7 +217,8 @@ def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
             found[name] = min(line, found.get(name, line))
         elif not _is_visible_cte(table):
             raise SqlModelError(
-                f"{shown(file)}:{line}: '{table.name}' is not a CTE of this query; write schema.name for a SQL model."
+                f"{shown_path(file)}:{line}: '{table.name}' is not a CTE of this query; "
+                "write schema.name for a SQL model."
             )
     for name, line in sorted(found.items(), key=lambda item: (item[1], item[0])):
         yield Reference(name, line)
@@ -229,8 +232,8 @@ def _check_row_function(function: exp.Func, file: Path) -> None:
     if name not in _ROW_FUNCTIONS and not isinstance(function, exp.UDTF):
         line = function.meta.get("line", 1)
         raise SqlModelError(
-            f"{shown(file)}:{line}: '{name}' cannot be read from; a SQL model reads raw tables, other SQL models and "
-            f"{', '.join(sorted(_ROW_FUNCTIONS))}."
+            f"{shown_path(file)}:{line}: '{name}' cannot be read from; a SQL model reads raw tables, "
+            f"other SQL models and {', '.join(sorted(_ROW_FUNCTIONS))}."
         )
 
 

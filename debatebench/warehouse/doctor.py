@@ -8,7 +8,8 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.journal.journal import all_lines, has_begun, is_played_now, write_journal
+from debatebench.journal.reading import all_lines, has_begun, is_played_now
+from debatebench.journal.writing import write_journal
 from debatebench.landing.importers.manifest import check_part, kept_manifest
 from debatebench.landing.journal_records import journal_header, journal_records
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
-from debatebench.shared.files import make_folder
+from debatebench.shared.files import make_folder, sync_path
 
 if TYPE_CHECKING:
     import duckdb
@@ -73,7 +73,7 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
         with _unlogged(copy) as con:
             yield con
             con.execute("checkpoint")
-        _sync(copy)
+        sync_path(copy)
         with _locked(database, wait_s):
             if _state(database) != before:
                 raise BusyError(f"Another program has changed {database} meanwhile; run `debatebench land` again.")
@@ -82,7 +82,7 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
             # A log that is still there belongs to a file that is gone or damaged, and keeps the new one from opening.
             _log_of(database).unlink(missing_ok=True)
             os.replace(copy, database)
-        _sync(database.parent)
+        sync_path(database.parent)
     finally:
         _remove(copy)
 
@@ -222,11 +222,3 @@ def _remove(copy: Path) -> None:
     shutil.rmtree(_spill_of(copy), ignore_errors=True)
     for rows in copy.parent.glob(f"{glob.escape(copy.name)}.rows-*"):
         shutil.rmtree(rows, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -10,8 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.journal.journal import has_begun
-from debatebench.landing.land import create_raw_tables, land_rows, landed_tags, outdated_tables
+from debatebench.journal.reading import has_begun
+from debatebench.landing.land import create_raw_tables, land_rows, outdated_tables
+from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DamagedDataError, UsageError
 from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import private_copy, publishing

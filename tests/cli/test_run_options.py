@@ -35,10 +35,12 @@ from debatebench.cli.run_wizard import Terminal, pick, select
 from debatebench.config.prompts import LibraryPrompt, load_prompts, prompt_library
 from debatebench.config.transcript_layout import in_order
 from debatebench.config.types import MemberConfig, Pricing, TopicConfig
-from debatebench.journal.journal import Journal, events_of, read_journal
+from debatebench.journal.reading import events_of, read_journal
+from debatebench.journal.writing import Journal
 from debatebench.landing.journal_records import journal_records
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
-from debatebench.plan.schedule import Plan, PlanOptions, make_plan, plan_part
+from debatebench.plan.plan import Plan, PlanOptions
+from debatebench.plan.schedule import make_plan, plan_part
 from debatebench.plan.selection import parse_numbers
 from debatebench.plan.time_estimate import Latencies, estimate_time
 from debatebench.play.bans import Bans

@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debatebench.journal.journal import JOURNAL_FORMAT, Journal, has_begun, read_journal
+from debatebench.journal.lines import JOURNAL_FORMAT
+from debatebench.journal.reading import has_begun, read_journal
+from debatebench.journal.writing import Journal
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
 
 JSON_VALUES = st.recursive(
@@ -173,20 +175,20 @@ async def one_waits_while_others_follow(journal: Journal, *, hurries: bool) -> l
 
 
 def test_a_sync_waits_for_the_events_that_are_said_to_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("debatebench.journal.journal._LONG_GATHERING_S", 3600)
+    monkeypatch.setattr("debatebench.journal.writing._LONG_GATHERING_S", 3600)
     with Journal.open(tmp_path / "run.jsonl") as journal:
         assert asyncio.run(one_waits_while_others_follow(journal, hurries=True)) == ["first", "last"]
 
 
 def test_an_end_does_not_wait_for_events_that_were_said_to_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("debatebench.journal.journal._LONG_GATHERING_S", 3600)
+    monkeypatch.setattr("debatebench.journal.writing._LONG_GATHERING_S", 3600)
     with Journal.open(tmp_path / "run.jsonl") as journal:
         assert asyncio.run(one_waits_while_others_follow(journal, hurries=False)) == ["first"]
 
 
 def test_an_event_that_follows_from_others_leaves_with_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "run.jsonl"
-    monkeypatch.setattr("debatebench.journal.journal._GATHERING_S", 3600)
+    monkeypatch.setattr("debatebench.journal.writing._GATHERING_S", 3600)
     with Journal.open(path) as journal:
         journal.append({"text": "answer"})
         journal.append({"text": "what became of it"}, with_next=True)
@@ -215,7 +217,7 @@ def test_a_full_disk_keeps_the_whole_lines_and_refuses_every_later_event(tmp_pat
 import resource, signal
 from pathlib import Path
 from debatebench.shared.errors import DebatebenchError
-from debatebench.journal.journal import Journal
+from debatebench.journal.writing import Journal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
 with Journal.open(Path({str(path)!r})) as journal:
@@ -244,7 +246,7 @@ def test_whoever_waits_for_an_event_that_a_full_disk_refuses_is_told(tmp_path: P
 import asyncio, resource, signal
 from pathlib import Path
 from debatebench.shared.errors import DebatebenchError
-from debatebench.journal.journal import Journal
+from debatebench.journal.writing import Journal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
 async def main(journal):
@@ -268,7 +270,7 @@ def test_every_acknowledged_event_survives_a_kill(tmp_path: Path):
     program = f"""
 import asyncio
 from pathlib import Path
-from debatebench.journal.journal import Journal
+from debatebench.journal.writing import Journal
 async def main():
     journal = Journal.open(Path({str(path)!r}))
     for n in range(10**9):

@@ -11,7 +11,8 @@ import pytest
 from command_line import debatebench
 from paths import DATA
 
-from debatebench.journal.journal import Journal, read_journal
+from debatebench.journal.reading import read_journal
+from debatebench.journal.writing import Journal
 from debatebench.landing.journal_records import journal_records, journal_rows
 from debatebench.play.resume import Resume
 from debatebench.shared.errors import DamagedDataError

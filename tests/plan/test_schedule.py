@@ -30,8 +30,12 @@ from debatebench.config.load import (
     load_topics,
 )
 from debatebench.config.prompts import PromptSet, load_prompts
+from debatebench.plan.cost_estimate import estimate
 from debatebench.plan.panels import PanelBalance, random_panel
-from debatebench.plan.schedule import Plan, PlanOptions, estimate, make_plan, replacement_judges, run_records
+from debatebench.plan.plan import Plan, PlanOptions
+from debatebench.plan.plan_differences import plan_differences
+from debatebench.plan.plan_records import run_records
+from debatebench.plan.schedule import make_plan, replacement_judges
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Debater, Dimension, Judge, Run, ScheduledDebate, Topic
 from debatebench.shared.workspace import Workspace, packaged
@@ -213,7 +217,7 @@ def test_a_plan_survives_sorted_json_with_the_order_of_its_dimensions() -> None:
     again = Plan.from_json(json.loads(json.dumps(plan.to_json(), sort_keys=True)))
     assert again == plan
     assert list(again.config.dimensions) == ["zeal", "logic"]
-    assert plan.differences(again) == []
+    assert plan_differences(plan, again) == []
 
 
 # Panels
@@ -441,7 +445,7 @@ def changed(plan: Plan, **update: object) -> Plan:
     ],
 )
 def test_a_plan_names_exactly_what_differs(change: Callable[[], Plan], expected: list[str] | None) -> None:
-    found = plan_of().differences(change())
+    found = plan_differences(plan_of(), change())
     if expected is None:
         assert len(found) == 1
         assert found[0].startswith("schedule (")
@@ -456,11 +460,11 @@ def test_a_prompt_of_the_config_is_named_once_and_as_a_prompt(tmp_path: Path) ->
         config = CONFIG.model_copy(update={"judge_system_prompt": prompt})
         prompts = load_prompts(workspace, config, members("j", 5))
         plans.append(make_plan("r", config, topics(1), members("d", 2), members("j", 5), prompts, PlanOptions(), None))
-    assert plans[0].differences(plans[1]) == ["judge prompt default"]
+    assert plan_differences(plans[0], plans[1]) == ["judge prompt default"]
 
 
 def test_many_changes_are_counted_not_listed() -> None:
-    assert plan_of(topic_count=1).differences(plan_of(topic_count=20)) == [
+    assert plan_differences(plan_of(topic_count=1), plan_of(topic_count=20)) == [
         "topics (t001 added; t002 added; t003 added; t004 added; t005 added and 14 more)"
     ]
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
 
 from debatebench.config.load import MemberConfig, Pricing
-from debatebench.journal.journal import read_journal
+from debatebench.journal.reading import read_journal
 from debatebench.play.budget import Ledger, Spending, largest_cost
 from debatebench.play.progress import Pace, Progress, write_progress
 from debatebench.providers.base import Message, Request

@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 
 from debatebench.config.load import MemberConfig, Pricing
 from debatebench.config.types import DimensionConfig
-from debatebench.journal.journal import read_journal
+from debatebench.journal.reading import read_journal
 from debatebench.play.calls import (
     Answer,
     CallFailedError,

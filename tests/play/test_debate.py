@@ -12,7 +12,7 @@ from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_pl
 
 from debatebench.config.transcript_layout import read_transcript
 from debatebench.config.types import MemberConfig, Pricing, Round
-from debatebench.plan.schedule import Plan
+from debatebench.plan.plan import Plan
 from debatebench.play.calls import CallFailedError, Step
 from debatebench.play.debate import clean_speech, play_debate
 from debatebench.providers.base import FailureKind

@@ -51,9 +51,10 @@ from tournament import KEY, good_answers, is_judge, play, verdict_text, write_wo
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompts import load_prompts
-from debatebench.journal.journal import read_journal
+from debatebench.journal.reading import read_journal
 from debatebench.landing.journal_records import journal_records
-from debatebench.plan.schedule import PlanOptions, make_plan
+from debatebench.plan.plan import PlanOptions
+from debatebench.plan.schedule import make_plan
 from debatebench.play.budget import Spending
 from debatebench.play.calls import Answer, CallFailedError, RetryPolicy, RunStoppedError
 from debatebench.play.progress import Progress
@@ -587,8 +588,8 @@ def die_at_sync(number: int, *, before: bool) -> str:
         f"def die():\n    count[0] += 1\n    count[0] == {number} and os.kill(os.getpid(), signal.SIGKILL)\n"
         f"def hooked(fd):\n    {order}\n"
         "os.fdatasync = hooked\n"
-        "from debatebench.journal import journal\n"
-        "journal._GATHERING_S = journal._LONG_GATHERING_S = 0"
+        "from debatebench.journal import writing\n"
+        "writing._GATHERING_S = writing._LONG_GATHERING_S = 0"
     )
 
 

@@ -15,7 +15,8 @@ from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_pl
 
 from debatebench.config.transcript_layout import read_transcript
 from debatebench.config.types import DimensionConfig, Pricing
-from debatebench.plan.schedule import Plan, replacement_judges
+from debatebench.plan.plan import Plan
+from debatebench.plan.schedule import replacement_judges
 from debatebench.play.calls import RunStoppedError, Step
 from debatebench.play.judges import make_judge
 from debatebench.play.judges.base import Seat

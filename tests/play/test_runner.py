@@ -26,8 +26,11 @@ from whole_marts import Marts, marts
 from debatebench import providers
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompts import load_prompts
-from debatebench.journal.journal import JOURNAL_FORMAT, Journal, read_journal
-from debatebench.plan.schedule import PlanOptions, make_plan
+from debatebench.journal.lines import JOURNAL_FORMAT
+from debatebench.journal.reading import read_journal
+from debatebench.journal.writing import Journal
+from debatebench.plan.plan import PlanOptions
+from debatebench.plan.schedule import make_plan
 from debatebench.play.runner import RunSettings, play_run
 from debatebench.providers.base import Reply, Request
 from debatebench.providers.simulated.provider import Simulated

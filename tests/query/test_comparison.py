@@ -24,7 +24,9 @@ from debatebench.config.load import load_config, load_debaters, load_judges, loa
 from debatebench.config.prompts import PromptSet, load_prompts
 from debatebench.config.types import Config, MemberConfig, Pricing, Round, TopicConfig
 from debatebench.output.report.site import build_site
-from debatebench.plan.schedule import Plan, PlanOptions, make_plan, run_records
+from debatebench.plan.plan import Plan, PlanOptions
+from debatebench.plan.plan_records import run_records
+from debatebench.plan.schedule import make_plan
 from debatebench.query.comparison import Comparison, Subject, compare, find_subject
 from debatebench.query.gate import GateLimits, check_gate
 from debatebench.query.safe_query import open_for_reading, run_query

@@ -12,7 +12,8 @@ import uvloop
 from fake_provider import FakeProvider
 
 from debatebench.config.load import MemberConfig, Pricing
-from debatebench.journal.journal import Journal, read_journal
+from debatebench.journal.reading import read_journal
+from debatebench.journal.writing import Journal
 from debatebench.play.calls import Answer, DurableCalls, RetryPolicy, Step
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress

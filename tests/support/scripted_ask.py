@@ -10,7 +10,8 @@ from typing import Any
 
 from debatebench.config.prompts import DEBATER_PLACEHOLDERS, JUDGE_PLACEHOLDERS, PromptSet
 from debatebench.config.types import Config, DimensionConfig, MemberConfig, Round, TopicConfig
-from debatebench.plan.schedule import Plan, PlanOptions, make_plan
+from debatebench.plan.plan import Plan, PlanOptions
+from debatebench.plan.schedule import make_plan
 from debatebench.play.calls import Answer, CallFailedError, Step, call_id_of
 from debatebench.providers.base import Completion, FailureKind, Request
 

@@ -15,7 +15,7 @@ from imported import ORIGINAL
 from started_run import start, wait_until_asked
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
 
-from debatebench.journal.journal import all_lines, read_journal
+from debatebench.journal.reading import all_lines, read_journal
 from debatebench.landing.importers.store import add_import
 from debatebench.play.reparsing import reparse_run
 from debatebench.shared.workspace import Workspace

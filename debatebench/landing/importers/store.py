@@ -30,7 +30,7 @@ from debatebench.landing.importers.manifest import (
     read_import_manifest,
 )
 from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
-from debatebench.shared.files import write_atomically
+from debatebench.shared.files import sync_path, write_atomically
 from debatebench.shared.records import Annotation, Debate, Debater, Dimension, Judge, Record, Run, Topic
 from debatebench.shared.workspace import check_run_tag
 
@@ -252,26 +252,18 @@ def _keep(
     incoming = folder / _INCOMING
     files = [incoming / copy.name for copy in copies]
     for inner in (*files, *sorted(f for f in incoming.rglob("*") if f.is_dir()), incoming):
-        _sync(inner)
+        sync_path(inner)
     # A number may be taken by a part that a crash kept out of the manifest.
     taken = [int(entry.name) for entry in folder.iterdir() if re.fullmatch(r"\d{4,}", entry.name)]
     name = f"{max(taken, default=0) + 1:04d}"
     os.rename(incoming, folder / name)
-    _sync(folder)
+    sync_path(folder)
     part = Part(name=name, root=root, files=copies, replaces=replaces, plain_rules=plain_rules)
     new = manifest.model_copy(update={"parts": (*manifest.parts, part)})
     write_atomically(folder / MANIFEST, new.content())
-    _sync(folder)
-    _sync(folder.parent)
+    sync_path(folder)
+    sync_path(folder.parent)
     return folder / name
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _clear(folder: Path) -> None:

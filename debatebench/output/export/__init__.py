@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from debatebench.output.export.folder import replacing
-from debatebench.output.export.manifest import ExportManifest, make_manifest, write_manifest
-from debatebench.output.export.snapshot import Contents, Snapshot, open_snapshot
+from debatebench.output.export.manifest import Contents, ExportManifest, make_manifest, write_manifest
+from debatebench.output.export.snapshot import Snapshot, open_snapshot
 from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:

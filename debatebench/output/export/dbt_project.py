@@ -11,8 +11,8 @@ from debatebench.output.export.dbt_names import DbtNames, dbt_names
 from debatebench.output.export.dbt_properties import properties_files, sources_file, yaml_text
 from debatebench.output.export.dbt_sql import dbt_sql
 from debatebench.output.export.duckdb_file import DATABASE, attached, copy_raw_tables, table_rows, write_built_copy
-from debatebench.output.export.manifest import LeftOut
-from debatebench.output.export.snapshot import Contents, Snapshot
+from debatebench.output.export.manifest import Contents, LeftOut
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.duckdb_sql import quoted_text
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from debatebench.transform.testing.generic_tests import (
 
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
-    from debatebench.transform.project import LocatedUnitTest
+    from debatebench.transform.properties import LocatedUnitTest
     from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["FixtureRow", "data_tests", "unit_test"]

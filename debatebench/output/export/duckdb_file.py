@@ -7,7 +7,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from debatebench.landing.land import create_raw_tables
-from debatebench.output.export.snapshot import Contents, Snapshot
+from debatebench.output.export.manifest import Contents
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.shared.records import TABLES
 from debatebench.warehouse.publish import STORAGE_VERSION

@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from debatebench.output.export.manifest import LeftOut
+from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.original_record import original_record
-from debatebench.output.export.snapshot import Contents, Snapshot
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,10 +14,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
-    from debatebench.output.export.snapshot import Contents, Snapshot
+    from debatebench.output.export.snapshot import Snapshot
 
 __all__ = [
     "MANIFEST",
+    "Contents",
     "ExportManifest",
     "LeftOut",
     "file_sha256",
@@ -89,6 +92,16 @@ class ExportManifest(_Frozen):
     left_out: tuple[LeftOut, ...] = ()
     disposable: tuple[str, ...] = ()
     files: tuple[ExportedFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a format wrote: rows by file, or by table of a file; what it left out; what tools add to the folder."""
+
+    rows: Mapping[str, int | Mapping[str, int]]
+    left_out: tuple[LeftOut, ...] = ()
+    disposable: tuple[str, ...] = ()
+    """Paths in the export that a tool writes when it is used, and that a later export may replace."""
 
 
 def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Contents) -> ExportManifest:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from debatebench.output.export.manifest import LeftOut
-from debatebench.output.export.snapshot import Contents, Snapshot
+from debatebench.output.export.manifest import Contents, LeftOut
+from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import TABLES
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.landing.land import landed_tags
+from debatebench.query.run_tags import landed_tags
 from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.output.export.manifest import LeftOut
     from debatebench.shared.workspace import Workspace
     from debatebench.transform.project import Project
 
-__all__ = ["Contents", "Snapshot", "open_snapshot"]
+__all__ = ["Snapshot", "open_snapshot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +38,6 @@ class Snapshot:
     """Whether every run was chosen."""
     select: tuple[str, ...]
     now: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What a format wrote: rows by file, or by table of a file; what it left out; what tools add to the folder."""
-
-    rows: Mapping[str, int | Mapping[str, int]]
-    left_out: tuple[LeftOut, ...] = ()
-    disposable: tuple[str, ...] = ()
-    """Paths in the export that a tool writes when it is used, and that a later export may replace."""
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from debatebench.play.judges import make_judge
 from debatebench.play.judges.base import Seat, Transcript
 
 if TYPE_CHECKING:
-    from debatebench.plan.schedule import Plan
+    from debatebench.plan.plan import Plan
     from debatebench.play.calls import Ask
     from debatebench.shared.records import ScheduledDebate, Side, Turn, Verdict
 

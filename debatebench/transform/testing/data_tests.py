@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.shared.files import shown_path
 from debatebench.shared.result_formats import visible
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
-from debatebench.transform.sql_model import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import duckdb
 
-    from debatebench.transform.project import Project, SingularTest
-    from debatebench.transform.sql_model import SqlModel
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SingularTest, SqlModel
     from debatebench.transform.testing.generic_tests import GenericTest
 
 __all__ = ["TestResult", "run_data_tests", "unbuilt_models"]
@@ -50,7 +50,7 @@ class TestResult:
 
     def __str__(self) -> str:
         """The name and, when the test did not pass, everything that helps to see why."""
-        lines = [f"{self.status.upper()} {self.name} ({shown(self.file)})"]
+        lines = [f"{self.status.upper()} {self.name} ({shown_path(self.file)})"]
         if self.status != "pass":
             lines += [f"  {line}" for line in visible(self.message, keep_lines=True).splitlines()]
             lines += [f"  {self.query}"] if self.query else []

@@ -20,7 +20,8 @@ from debatebench.transform.testing.data_tests import TestResult
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.transform.project import LocatedUnitTest, Project
+    from debatebench.transform.project import Project
+    from debatebench.transform.properties import LocatedUnitTest
     from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["run_unit_tests"]

@@ -1,0 +1,88 @@
+"""One line of a journal: `seq crc32 json\\n`, each chained to the line before.
+
+The CRC covers the sequence number and the JSON and starts from the CRC of the line before, so that a line that is
+changed, lost, repeated or moved is noticed. JSON is ASCII, so hostile text cannot break a line.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from debatebench.shared.json_bytes import from_json, is_json, to_json
+
+__all__ = ["JOURNAL_FORMAT", "Event", "Tail", "data_of", "encode_line", "start_of", "text_in", "text_of_next"]
+
+JOURNAL_FORMAT = 1
+"""What a header says of the events after it; a change that an older version would misread gets the next number."""
+
+# Eight digits and a blank.
+_LENGTH_OF_CRC = 9
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A journalled event: its sequence number, its place in the file, and its text, which is a JSON object."""
+
+    seq: int
+    offset: int
+    length: int
+    text: bytes
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the text says, read at each look; `data["type"]`, which stands first, names the kind."""
+        return data_of(self.text)
+
+    def is_of(self, kind: str) -> bool:
+        """Whether the event is of this kind; the text is not read for that."""
+        return self.text.startswith(start_of(kind))
+
+
+@dataclass(slots=True)
+class Tail:
+    """How far a journal is sound: the bytes, the events and the CRC of the last sound line."""
+
+    offset: int = 0
+    seq: int = 0
+    crc: int = 0
+
+
+def encode_line(seq: int, crc_before: int, data: dict[str, Any]) -> tuple[bytes, int]:
+    """One line and its CRC."""
+    text = to_json(data)
+    number = b"%d " % seq
+    crc = zlib.crc32(text, zlib.crc32(number, crc_before))
+    return b"%b%08x %b\n" % (number, crc, text), crc
+
+
+def text_of_next(line: bytes, tail: Tail) -> bytes | None:
+    """The JSON object of a sound line that follows `tail`, or None; `tail` moves past it."""
+    number = b"%d " % (tail.seq + 1)
+    text = line[len(number) + _LENGTH_OF_CRC : -1]
+    crc = zlib.crc32(text, zlib.crc32(number, tail.crc))
+    is_sound = line.startswith(b"%b%08x {" % (number, crc)) and line.endswith(b"\n") and is_json(text)
+    if not is_sound:
+        return None
+    tail.seq, tail.crc, tail.offset = tail.seq + 1, crc, tail.offset + len(line)
+    return text
+
+
+def text_in(line: bytes) -> bytes:
+    """The JSON object of a line that is known to be sound."""
+    return line.split(b" ", 2)[2]
+
+
+@cache
+def start_of(kind: str) -> bytes:
+    """How the text of an event of this kind begins."""
+    return b'{"type":"%b"' % kind.encode("ascii")
+
+
+def data_of(text: bytes) -> dict[str, Any]:
+    """The data of a text that is known to be a JSON object."""
+    data: dict[str, Any] = from_json(text)
+    return data

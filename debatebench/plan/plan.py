@@ -1,0 +1,147 @@
+"""A plan as plain data: a run as it was meant when it began, and what was added to it since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from debatebench.config.prompts import PromptSet
+from debatebench.config.types import Config, MemberConfig, TopicConfig
+from debatebench.shared.records import ScheduledDebate
+
+__all__ = ["Plan", "PlanOptions", "PlanPart", "begun_plan", "overlap"]
+
+
+class PlanOptions(BaseModel):
+    """What of the command line decides a plan."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seed: int = 12345
+    debates_per_pair: int = Field(1, ge=1)
+    balanced_sides: bool = True
+    swap_sides: bool = False
+    sample_topics: int | None = Field(None, ge=1)
+    balanced_judges: bool = True
+    judges_from_selection: bool = False
+    allow_judge_overlap: bool = False
+    swap_order: bool = False
+    preset: Literal["quick-test", "prod-run"] | None = None
+    selected_topics: tuple[str, ...] | None = None
+    selected_debaters: tuple[str, ...] | None = None
+    selected_judges: tuple[str, ...] | None = None
+    catalogue_members: tuple[str, ...] = ()
+    """Ids of debaters and judges that stand in no file, because they were picked from a provider's catalogue."""
+    debater_prompt: str | None = None
+    judge_prompt: str | None = None
+
+
+class PlanPart(BaseModel):
+    """What was added to a plan after its run had begun: new debaters and their debates, behind all others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    debaters: tuple[MemberConfig, ...]
+    debates: tuple[ScheduledDebate, ...]
+    harness_version: str
+    git_commit: str | None = None
+
+
+class Plan(BaseModel):
+    """A run as it was meant when it began: inputs, prompts, options and every debate, in playing order.
+
+    `judges` is the pool; with `judges_from_selection` it is the debaters themselves.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    run_tag: str
+    config: Config
+    topics: tuple[TopicConfig, ...]
+    debaters: tuple[MemberConfig, ...]
+    judges: tuple[MemberConfig, ...]
+    prompts: PromptSet
+    options: PlanOptions
+    debates: tuple[ScheduledDebate, ...]
+    harness_version: str
+    git_commit: str | None = None
+    parts: tuple[tuple[str, ...], ...] = ()
+    """Ids of the debaters that came after the run had begun, part by part. They debate, but are not in the pool."""
+
+    @cached_property
+    def _topics_by_id(self) -> dict[str, TopicConfig]:
+        return {topic.id: topic for topic in self.topics}
+
+    @cached_property
+    def _debaters_by_id(self) -> dict[str, MemberConfig]:
+        return {debater.id: debater for debater in self.debaters}
+
+    @cached_property
+    def _judges_by_id(self) -> dict[str, MemberConfig]:
+        return {judge.id: judge for judge in self.judges}
+
+    def topic(self, topic_id: str) -> TopicConfig:
+        """The topic of that id."""
+        return self._topics_by_id[topic_id]
+
+    def debater(self, model_id: str) -> MemberConfig:
+        """The debater of that id."""
+        return self._debaters_by_id[model_id]
+
+    def judge(self, judge_id: str) -> MemberConfig:
+        """The judge of that id."""
+        return self._judges_by_id[judge_id]
+
+    @property
+    def added_debaters(self) -> tuple[str, ...]:
+        """Ids of the debaters that came after the run had begun, in that order."""
+        return tuple(debater_id for part in self.parts for debater_id in part)
+
+    @cached_property
+    def has_judge_overlap(self) -> bool:
+        """Whether a judge may sit on a debate of its own, because the run allows it."""
+        return not self.options.judges_from_selection and bool(overlap(self.debaters, self.judges))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `from_json` reads back; dumped with sorted keys, equal plans are equal bytes."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_json(cls, data: Any) -> Plan:
+        """The plan that `to_json` wrote."""
+        return cls.model_validate(data)
+
+    def with_part(self, part: PlanPart) -> Plan:
+        """This plan and what was added to it."""
+        return self._with(
+            debaters=(*self.debaters, *part.debaters),
+            debates=(*self.debates, *part.debates),
+            parts=(*self.parts, tuple(debater.id for debater in part.debaters)),
+        )
+
+    def with_members(self, debaters: Iterable[MemberConfig], judges: Iterable[MemberConfig]) -> Plan:
+        """The same plan with other entries for its debaters and judges."""
+        return self._with(debaters=tuple(debaters), judges=tuple(judges))
+
+    def _with(self, **fields: Any) -> Plan:
+        # A copy by pydantic would bring along what was looked up in the old plan.
+        return Plan(**{**{name: getattr(self, name) for name in Plan.model_fields}, **fields})
+
+
+def begun_plan(header_plan: Any, parts: Iterable[Any]) -> Plan:
+    """The plan of a run that has begun, from the plan of its journal's header and from what was added, in order.
+
+    Raises pydantic's `ValidationError` (a `ValueError`) for data of another version.
+    """
+    plan = Plan.from_json(header_plan)
+    for part in parts:
+        plan = plan.with_part(PlanPart.model_validate(part))
+    return plan
+
+
+def overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig]) -> list[tuple[MemberConfig, MemberConfig]]:
+    """(judge, debater) of every judge that is also a debater."""
+    return [(judge, debater) for judge in pool for debater in debaters if judge.is_same_as(debater)]

@@ -1,0 +1,88 @@
+"""A plan → the records that say what was planned: run, topics, debaters, judges, dimensions, schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from debatebench.config.types import MemberConfig
+from debatebench.plan.plan import Plan, PlanPart
+from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, Topic
+
+__all__ = ["part_records", "run_records"]
+
+
+def run_records(plan: Plan, created_at: datetime, simulated_providers: Collection[str]) -> Iterator[Record]:
+    """The records that say what was planned: run, topics, debaters, judges, dimensions, schedule."""
+    tag, config = plan.run_tag, plan.config
+    members = (*plan.debaters, *plan.judges)
+    yield Run(
+        run_tag=tag,
+        source="run",
+        format="tournament",
+        benchmark_name=config.benchmark_name,
+        benchmark_version=config.benchmark_version,
+        rubric_version=config.rubric_version,
+        harness_version=plan.harness_version,
+        git_commit=plan.git_commit,
+        language=config.language,
+        seed=plan.options.seed,
+        created_at=created_at,
+        is_simulated=any(member.provider in simulated_providers for member in members),
+        allows_judge_overlap=plan.options.allow_judge_overlap,
+        elo_initial_rating=config.elo.initial_rating,
+        elo_k_factor=config.elo.k_factor,
+        min_games_for_display=config.elo.min_games_for_display,
+        config=config.model_dump(mode="json"),
+        options=plan.options.model_dump(mode="json"),
+        prompt_hashes=plan.prompts.hashes(),
+    )
+    for position, topic in enumerate(plan.topics):
+        yield Topic(
+            run_tag=tag,
+            topic_id=topic.id,
+            source_position=position,
+            motion=topic.motion,
+            category=topic.category,
+            info_slide=topic.info_slide,
+        )
+    yield from _debater_records(tag, plan.debaters, simulated_providers)
+    for judge in plan.judges:
+        columns = _member_columns(judge, simulated_providers)
+        yield Judge(run_tag=tag, judge_id=judge.id, prompt_style=judge.prompt_style, **columns)
+    for position, (name, dimension) in enumerate(config.dimensions.items()):
+        yield Dimension(
+            run_tag=tag,
+            dimension=name,
+            source_position=position,
+            min_score=dimension.min,
+            max_score=dimension.max,
+            description=dimension.description,
+        )
+    yield from plan.debates
+
+
+def part_records(plan: Plan, part: PlanPart, simulated_providers: Collection[str]) -> Iterator[Record]:
+    """The records that say what was added to `plan`: debaters and schedule."""
+    yield from _debater_records(plan.run_tag, part.debaters, simulated_providers)
+    yield from part.debates
+
+
+def _debater_records(
+    run_tag: str, debaters: Iterable[MemberConfig], simulated_providers: Collection[str]
+) -> Iterator[Debater]:
+    for debater in debaters:
+        yield Debater(run_tag=run_tag, model_id=debater.id, **_member_columns(debater, simulated_providers))
+
+
+def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) -> dict[str, Any]:
+    """What debaters and judges have in common as records."""
+    return {
+        "provider": member.provider,
+        "model_name": member.model,
+        "is_simulated": member.provider in simulated_providers,
+        "token_limit": member.token_limit,
+        "parameters": member.parameters,
+        "pricing": member.pricing.model_dump(mode="json") if member.pricing else None,
+    }
