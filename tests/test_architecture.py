@@ -1,154 +1,124 @@
-"""Imports go one way: the command line may import everything, playing and analysis only what they share."""
+"""The house: rooms on floors, data falling from top to bottom, and playing and analysis in rooms that never meet."""
 
 from __future__ import annotations
 
 import ast
+import re
+from functools import cache
+from pathlib import Path
 
 import pytest
 from paths import REPOSITORY
 
 PACKAGE = REPOSITORY / "debatebench"
 
-SHARED = {
-    "config",
-    "config_files",
-    "config_types",
-    "errors",
-    "files",
-    "journal",
-    "json_bytes",
-    "records",
-    "versions",
-    "workspace",
+# Every room and the rooms that it may import, the lowest floor first. A name that is not here was not agreed on.
+ROOMS: dict[str, set[str]] = {
+    "shared": set(),
+    "stats": {"shared"},
+    "config": {"shared"},
+    "journal": {"shared"},
+    "transform": {"shared", "stats"},
+    "query": {"shared", "stats", "transform"},
+    "landing": {"shared", "config", "journal", "query"},
+    "warehouse": {"shared", "config", "journal", "transform", "query", "landing"},
+    "output": {"shared", "stats", "config", "transform", "query", "landing", "warehouse"},
+    "providers": {"shared", "config"},
+    "plan": {"shared", "config", "journal", "providers"},
+    "play": {"shared", "config", "journal", "providers", "plan"},
 }
-PLAY = {
-    "asking",
-    "bans",
-    "begun",
-    "budget",
-    "calls",
-    "debate",
-    "estimate",
-    "judges",
-    "pacing",
-    "panels",
-    "plan_differences",
-    "prices",
-    "probe",
-    "progress",
-    "prompts",
-    "providers",
-    "reparsing",
-    "resume",
-    "runner",
-    "schedule",
-    "selection",
-    "thinking",
-    "time_estimate",
-    "transcript_layout",
-}
-ANALYSIS = {
-    "api",
-    "catalogue",
-    "comparison",
-    "completion",
-    "doctor",
-    "duckdb_errors",
-    "duckdb_sql",
-    "export",
-    "failed_judges",
-    "freshness",
-    "game_reading",
-    "gate",
-    "importers",
-    "inspection",
-    "journal_landing",
-    "landing",
-    "parquet",
-    "publish",
-    "query",
-    "report",
-    "sql_prompt",
-    "sql_session",
-    "stats",
-    "summaries",
-    "tables",
-    "transform",
-    "udfs",
-    "warehouse",
+ROOMS["cli"] = {*ROOMS, "api"}
+
+# The modules that lie in no room, and what they may import.
+LOOSE: dict[str, set[str]] = {
+    "__init__": {"shared", "api"},
+    "__main__": {"cli"},
+    "api": {"shared", "stats", "transform", "query", "warehouse"},
 }
 
-# Which parts may import which, beside themselves. A line that is not here is an import that nobody agreed to.
-ALLOWED = {
-    "shared": {"shared"},
-    "play": {"shared", "play"},
-    "analysis": {"shared", "analysis"},
-    "cli": {"shared", "play", "analysis", "cli"},
-}
 
-# Within a side there is an order as well: what is lower never imports what is higher.
-PLAY_ORDER = [
-    {"bans", "panels", "prompts", "providers", "selection", "thinking", "transcript_layout"},
-    {
-        "asking",
-        "begun",
-        "budget",
-        "estimate",
-        "pacing",
-        "plan_differences",
-        "prices",
-        "progress",
-        "resume",
-        "schedule",
-        "time_estimate",
-    },
-    {"calls"},
-    {"debate", "judges"},
-    {"probe", "reparsing"},
-    {"runner"},
-]
+@cache
+def modules() -> dict[str, Path]:
+    """Dotted name below the package → file; a folder goes by its own name."""
+    return {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in PACKAGE.rglob("*.py")
+    }
 
 
-def parts() -> list[str]:
-    names = [p.stem if p.suffix == ".py" else p.name for p in PACKAGE.iterdir()]
-    return sorted(n for n in names if n not in {"__init__", "__main__", "py.typed", "__pycache__", "packaged"})
+@cache
+def imports_of(module: str) -> frozenset[str]:
+    """The modules of the package that a module imports, also inside functions and for annotations."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} has a relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    names = {name.removeprefix("debatebench.") for name in found if name.startswith("debatebench.")}
+    return frozenset({name if name in modules() else name.rpartition(".")[0] for name in names} - {module})
 
 
-def side_of(part: str) -> str:
-    for side, members in (("shared", SHARED), ("play", PLAY), ("analysis", ANALYSIS), ("cli", {"cli"})):
-        if part in members:
-            return side
-    return "unknown"
+def packages() -> list[Path]:
+    return sorted(path.parent for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE)
 
 
-def imports_of(part: str) -> set[str]:
-    """The parts that a part imports, also inside functions and for annotations."""
-    files = [PACKAGE / f"{part}.py"] if (PACKAGE / f"{part}.py").exists() else list((PACKAGE / part).rglob("*.py"))
-    found = set()
-    for file in files:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            modules = []
-            if isinstance(node, ast.ImportFrom) and node.module:
-                inside = node.module == "debatebench"
-                modules = [f"debatebench.{alias.name}" if inside else node.module for alias in node.names]
-            elif isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            found |= {m.split(".")[1] for m in modules if m.startswith("debatebench.")}
-    return found - {part, "__version__"}
+def test_every_module_lies_in_a_room():
+    assert {name.partition(".")[0] for name in modules()} == {*ROOMS, *LOOSE}
+    assert len(ROOMS) <= 14
+    assert len(LOOSE) <= 6
 
 
-def test_every_part_has_a_side():
-    assert [part for part in parts() if side_of(part) == "unknown"] == []
-
-
-@pytest.mark.parametrize("part", parts())
-def test_a_part_imports_only_what_its_side_may(part: str):
-    allowed = ALLOWED[side_of(part)]
-    assert {name for name in imports_of(part) if side_of(name) not in allowed} == set()
-
-
-def test_playing_has_no_import_that_goes_back_up():
-    height = {part: n for n, level in enumerate(PLAY_ORDER) for part in level}
-    assert set(height) == PLAY
-    upward = {(part, name) for part in PLAY for name in imports_of(part) & PLAY if height[name] > height[part]}
+@pytest.mark.parametrize("room", [*ROOMS, *LOOSE])
+def test_a_room_imports_only_rooms_below_it(room: str):
+    allowed = {room, *(ROOMS.get(room) or LOOSE.get(room) or set())}
+    upward = {
+        (module, name)
+        for module in modules()
+        if module.partition(".")[0] == room
+        for name in imports_of(module)
+        if name.partition(".")[0] not in allowed
+    }
     assert upward == set()
+
+
+def test_playing_and_analysis_never_meet():
+    analysis, play = {"stats", "transform", "query", "landing", "warehouse", "output"}, {"providers", "plan", "play"}
+    assert [room for room in play if ROOMS[room] & analysis] == []
+    assert [room for room in analysis if ROOMS[room] & play] == []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    done: set[str] = set()
+
+    def visit(module: str, above: tuple[str, ...]) -> None:
+        assert module not in above, " -> ".join((*above[above.index(module) :], module))
+        if module not in done:
+            for name in sorted(imports_of(module) - {""}):
+                visit(name, (*above, module))
+            done.add(module)
+
+    for module in sorted(modules()):
+        visit(module, ())
+
+
+@pytest.mark.parametrize("package", packages(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_room_says_what_each_of_its_files_is_for(package: Path):
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    listed = re.findall(r"^([a-z_]+(?:\.py|/)) +\S", docstring, re.MULTILINE)
+    files = {path.name for path in package.glob("*.py")} - {"__init__.py"}
+    folders = {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+    assert sorted(listed) == sorted(files | folders)
+
+
+def test_the_tree_in_the_readme_has_a_line_for_each_room():
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    tree = readme[readme.index("\ndebatebench/ ") :].partition("```")[0]
+    listed = re.findall(r"^  ([a-z_]+)(?:/|\.py) +\S", tree, re.MULTILINE)
+    assert listed == [*ROOMS, "api"]
+
+
+def test_the_tests_mirror_the_rooms():
+    folders = {path.parent.name for path in (REPOSITORY / "tests").glob("*/test_*.py")}
+    assert folders - {"sql"} == set(ROOMS)

@@ -1,4 +1,27 @@
-"""The command line: parse, call, print. `main` is the entry point."""
+"""The command line: parse, call, print. `main` is the entry point.
+
+app.py               the typer application, and what becomes of errors
+common.py            workspace, clock, output format, notes
+compare.py           compare, gate
+doctor.py            doctor
+export.py            export
+init.py              init
+progress_display.py  the live table of a run, or plain lines
+query.py             query, sql
+report.py            report
+run.py               run
+run_checks.py        run: probes and estimates before a run
+run_inputs.py        run: options and files → a plan
+run_options.py       run: which options exclude each other
+run_report.py        run: how it ended
+run_wizard.py        run: choosing at a terminal
+show.py              show-leaderboard, summarize, inspect-debate
+sql_completion.py    what can come next in a SQL statement
+sql_models.py        test, lineage, diff-models, docs
+sql_prompt.py        where the lines of a SQL session come from
+sql_session.py       statements and dot commands on one warehouse
+warehouse.py         import, land, build, rate
+"""
 
 from __future__ import annotations
 

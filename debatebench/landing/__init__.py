@@ -1,0 +1,7 @@
+"""Records → `raw.*`, from a journal or from imported files.
+
+failed_judges.py    the answers of judges that gave no valid verdict, as a file
+journal_records.py  the journal of a run → its records and rows
+land.py             rows → `raw.*`: one transaction per run, repeatable, checked by counts
+importers/          foreign formats → records; kept imports
+"""

@@ -1,0 +1,7 @@
+"""What leaves the warehouse: reports, exports, documentation, summaries.
+
+summaries.py  the original harness's eleven CSV files and its ratings JSON
+docs/         the documentation of the SQL models as one HTML page
+export/       chosen runs as Parquet, JSONL, a DuckDB file or a dbt project
+report/       the static site, rendered from queries
+"""

@@ -1,0 +1,13 @@
+"""Configuration → a frozen plan: every debate with sides, seed and panel, and what it will take.
+
+cost_estimate.py     the calls, tokens and cost of a plan
+frozen_plan.py       the plan of a run that has begun, from its journal and today's inputs
+panels.py            which judges sit on which debate, drawn or evened out
+plan.py              a plan as plain data
+plan_differences.py  what differs between two plans, in words
+plan_records.py      a plan → records
+prices.py            configured prices, else those of the provider's catalogue when the run begins
+schedule.py          topics × pairs × repetitions → debates
+selection.py         which topics, debaters and judges take part
+time_estimate.py     how long a plan will take, from what the same members took before
+"""

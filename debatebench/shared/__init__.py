@@ -1,0 +1,11 @@
+"""What every room may use: errors, records, the workspace, files, text formats. It imports no other room.
+
+duckdb_sql.py      a transaction, a text literal and a quoted name for DuckDB statements
+errors.py          errors that a user can cause or meet, each with its exit code
+files.py           atomic writes, synced files and folders, paths as a person would type them
+json_bytes.py      JSON in ASCII, written and read fast
+records.py         frozen records: one class per landed table, the only schema of `raw.*`
+result_formats.py  rows as a table for people, JSON, CSV or Markdown
+version.py         the version of debatebench, and the commit of a checkout
+workspace.py       where configs/, sql/, reports/ and warehouse/ are; a workspace's files overlay the packaged ones
+"""

@@ -2,6 +2,19 @@
 
 An export is a folder with a `manifest.json`. It is written beside its place and put there when it is whole. A new
 format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
+
+dbt_names.py        what every table and view is called in a dbt project
+dbt_project.py      a dbt project that builds the same tables
+dbt_properties.py   our YAML → dbt's YAML
+dbt_sql.py          a SQL model → a dbt model
+dbt_tests.py        our tests → dbt's tests
+duckdb_file.py      a DuckDB file that needs no debatebench
+folder.py           replace the folder of an export, and nothing else
+jsonl.py            the original harness's JSONL
+manifest.py         the files of an export with rows and hashes
+original_record.py  the rows of one debate → one original record
+parquet.py          one folder per table, in it one per run
+snapshot.py         one state of the warehouse, the chosen runs
 """
 
 from __future__ import annotations

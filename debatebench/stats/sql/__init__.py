@@ -5,6 +5,12 @@ argument. A null argument gives null. Only tables may call these functions: a vi
 process. This package imports neither numpy nor scipy before a function is called.
 
 Lists travel as JSON text, into which DuckDB turns them unasked: as Python objects they take four times as long.
+
+agreement.py      agreement of judges
+bradley_terry.py  Bradley-Terry ratings
+ratings.py        Elo ratings
+significance.py   intervals, tests, power
+sql_function.py   a Python function with its SQL signature
 """
 
 from __future__ import annotations
