@@ -21,8 +21,9 @@ _FOLDER_NOTES = {
     "sql": """\
 # SQL models of this workspace
 
-A file here is laid over the packaged one of the same path: `sql/marts/leaderboard.sql` replaces the leaderboard, and
-`sql/marts/my_question.sql` adds `marts.my_question`. Put its YAML beside it. `debatebench build` reads both.
+A file here replaces the packaged one of the same schema and name: `sql/marts/leaderboard.sql` replaces the leaderboard,
+and `sql/marts/my_question.sql` adds `marts.my_question`. The first folder is the schema; its subfolders do not count.
+Put the YAML beside the SQL. `debatebench build` reads both.
 """,
     "reports": """\
 # Reports of this workspace
@@ -115,15 +116,26 @@ class Workspace:
     def files(self, kind: Kind, pattern: str) -> dict[str, Path]:
         """Relative path (with `/`) → file of all layers that match the glob `pattern`, sorted by path.
 
-        The rendered site inside `reports/` is output and belongs to no layer.
+        A later file replaces the earlier one of the same path; in `sql/`, of the same first folder and file name. The
+        rendered site inside `reports/` is output and belongs to no layer.
         """
-        found = {
-            path.relative_to(layer).as_posix(): path
-            for layer in self.layers(kind)
-            for path in layer.glob(pattern)
-            if path.is_file() and not (kind == "reports" and path.relative_to(layer).parts[0] in ("site", "docs"))
-        }
+        found: dict[str, Path] = {}
+        for layer in self.layers(kind):
+            own = {
+                path.relative_to(layer).as_posix(): path
+                for path in layer.glob(pattern)
+                if path.is_file() and not (kind == "reports" and path.relative_to(layer).parts[0] in ("site", "docs"))
+            }
+            if kind == "sql":
+                replaced = {_without_subfolders(path) for path in own}
+                found = {path: file for path, file in found.items() if _without_subfolders(path) not in replaced}
+            found |= own
         return dict(sorted(found.items()))
+
+
+def _without_subfolders(path: str) -> tuple[str, str]:
+    """The schema's folder and the file's name: `marts/judges/judge_bias.sql` → (`marts`, `judge_bias.sql`)."""
+    return path.partition("/")[0], path.rpartition("/")[2]
 
 
 def packaged(kind: Kind) -> Path:

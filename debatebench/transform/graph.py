@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError, UsageError
@@ -99,9 +100,9 @@ def downstream(models: Mapping[str, SqlModel], names: Iterable[str]) -> set[str]
 def select_models(models: Mapping[str, SqlModel], selectors: Sequence[str]) -> list[str]:
     """The SQL models that any of `selectors` means, each after what it reads.
 
-    A selector is `name`, `schema.name` (both may hold `*`), `tag:x` or `path:sql/marts`; `+` before it adds everything
-    that those read, `+` after it everything that reads those. The base name of a versioned model means all versions.
-    Raises `UsageError` for a selector that means nothing.
+    A selector is `name`, `schema.name` (both may hold `*`), `tag:x` or `path:sql/marts/judges` (a folder or file); `+`
+    before it adds everything that those read, `+` after it everything that reads those. The base name of a versioned
+    model means all versions. Raises `UsageError` for a selector that means nothing.
     """
     chosen: set[str] = set()
     for selector in (part for text in selectors for part in text.split()):
@@ -136,5 +137,6 @@ def _closest(core: str, models: Mapping[str, SqlModel]) -> str:
         tags = sorted({tag for model in models.values() for tag in model.properties.config.tags})
         return f" Known tags: {', '.join(tags) or 'none'}."
     if separator and kind == "path":
-        return f" Known folders: {', '.join(sorted({'sql/' + model.schema for model in models.values()}))}."
+        folders = {str(folder) for model in models.values() for folder in PurePosixPath("sql", model.path).parents}
+        return f" Known folders: {', '.join(sorted(folders - {'.', 'sql'}))}."
     return did_you_mean(core, [*models, *(name.partition(".")[2] for name in models)])

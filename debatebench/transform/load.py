@@ -53,14 +53,17 @@ def load_files(
     yaml_files = read_yaml_files(files)
     entries = _entries(yaml_files)
     models: dict[str, SqlModel] = {}
-    singular: list[SingularTest] = []
+    singular: dict[str, SingularTest] = {}
     for path, file in sorted(files.items()):
         if not path.endswith(".sql"):
             continue
         if path.startswith("tests/"):
-            singular.append(SingularTest(PurePosixPath(path).stem, file, parse_query(read_sql(file), file)))
+            test = SingularTest(PurePosixPath(path).stem, file, parse_query(read_sql(file), file))
+            _check_new(f"the test '{test.name}'", file, singular.get(test.name))
+            singular[test.name] = test
         else:
             model = _model(path, file, entries)
+            _check_new(model.name, file, models.get(model.name))
             models[model.name] = model
     _check_described_files(entries, models, files)
     models |= {alias.name: alias for alias in _aliases(entries, models)}
@@ -71,11 +74,11 @@ def load_files(
             check_layers(model)
             _check_functions(model)
         _check_test_targets(model, models)
-    for test in singular:
+    for test in singular.values():
         check_references(test.query, test.file, models, SOURCES)
     ordered = in_order(models)
     _check_incremental(ordered)
-    return ordered, tuple(singular), tuple(_unit_tests(yaml_files, models))
+    return ordered, tuple(singular.values()), tuple(_unit_tests(yaml_files, models))
 
 
 def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, PropertiesFile]:
@@ -88,7 +91,7 @@ def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, Properties
 
 
 def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _Entry]:
-    """Dotted name → entry; the schema of an undotted name is the folder that the YAML lies in."""
+    """Dotted name → entry; the schema of an undotted name is the first folder that the YAML lies in."""
     entries: dict[str, _Entry] = {}
     for path, read in yaml_files.items():
         for properties, line in zip(read.properties.models, read.model_lines, strict=True):
@@ -108,9 +111,9 @@ def _dotted(name: str, yaml_path: PurePosixPath) -> str:
 def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
     """One SQL file with its YAML."""
     parts = PurePosixPath(path).parts
-    if len(parts) != 2:
-        raise SqlModelError(f"{shown_path(file)}: a SQL model lies in one folder, which is its schema: marts/name.sql.")
-    schema, table = parts[0], parts[1].removesuffix(".sql")
+    if len(parts) < 2:
+        raise SqlModelError(f"{shown_path(file)}: a SQL model lies in a folder, which is its schema: marts/name.sql.")
+    schema, table = parts[0], parts[-1].removesuffix(".sql")
     if schema in _TAKEN_SCHEMAS:
         raise SqlModelError(f"{shown_path(file)}: the schema '{schema}' is not for SQL models; use another folder.")
     for part in (schema, table):
@@ -148,6 +151,12 @@ def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
     )
 
 
+def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -> None:
+    """Refuse a second file of the same name; subfolders do not count for names."""
+    if earlier is not None:
+        raise SqlModelError(f"{shown(file)}: {name} is in {shown(earlier.file)} too; rename or remove one of them.")
+
+
 def _check_described_files(
     entries: Mapping[str, _Entry], models: Mapping[str, SqlModel], files: Mapping[str, Path]
 ) -> None:
@@ -176,7 +185,7 @@ def _aliases(entries: Mapping[str, _Entry], models: Mapping[str, SqlModel]) -> I
         yield SqlModel(
             name=name,
             file=entry.file,
-            path=f"{name.replace('.', '/')}.sql",
+            path=str(PurePosixPath(latest.path).with_name(f"{latest.base_name}.sql")),
             query=_alias_query(latest.name, entry.line),
             properties=described.model_copy(
                 update={

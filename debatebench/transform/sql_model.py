@@ -91,7 +91,7 @@ class SqlModel:
 
     @property
     def schema(self) -> str:
-        """The schema that the model lives in; the folder of its file."""
+        """The schema that the model lives in; the first folder of its path."""
         return self.name.partition(".")[0]
 
     @property

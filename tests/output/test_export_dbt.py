@@ -231,6 +231,26 @@ def test_one_name_in_two_schemas_becomes_two_names_with_aliases(small: Project):
     ]
 
 
+def test_subfolders_stay_and_the_first_folder_is_the_schema(tmp_path: Path):
+    project = write_project(
+        tmp_path,
+        {
+            "staging/stg_turns.sql": SMALL["staging/stg_turns.sql"],
+            "staging/stg_turns.yml": SMALL["staging/stg_turns.yml"],
+            "marts/speeches/talk_v1.sql": "select run_tag from staging.stg_turns",
+            "marts/speeches/talk.yml": "models: [{name: talk, description: Talks., versions: [{v: 1}]}]",
+        },
+    )
+    names = dbt_names(project.models)
+    assert set(_model_files(project, names)) == {
+        "staging/stg_turns.sql",
+        "marts/speeches/talk_v1.sql",
+        "marts/speeches/talk_latest.sql",
+    }
+    assert set(properties_files(project, names)) == {"staging/stg_turns.yml", "marts/speeches/talk.yml"}
+    assert yaml.safe_load(_project_file(project, names))["models"]["debatebench"]["marts"] == {"+schema": "marts"}
+
+
 def test_unit_tests_name_their_version_and_all_inputs_with_complete_rows(small: Project):
     text = properties_files(small, dbt_names(small.models))["marts/speech.yml"]
     (unit,) = yaml.safe_load(text)["unit_tests"]

@@ -25,6 +25,11 @@ CONFIGS = [
 ]
 
 
+def write(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("select 1", encoding="utf-8")
+
+
 def test_an_empty_folder_uses_the_packaged_files(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     assert workspace.config_file("topics.json") == packaged("configs") / "topics.json"
@@ -48,12 +53,38 @@ def test_a_file_of_the_workspace_wins_over_the_packaged_one_and_the_others_stay(
 
 def test_patterns_reach_into_folders_and_name_files_only(tmp_path: Path) -> None:
     for name in ("marts/a.sql", "marts/a.yml", "marts/deep/b.sql"):
-        path = tmp_path / "sql" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("select 1")
+        write(tmp_path / "sql" / name)
     (tmp_path / "sql" / "folder.sql").mkdir()
     own = {n: p for n, p in Workspace(tmp_path).files("sql", "**/*.sql").items() if p.is_relative_to(tmp_path)}
     assert list(own) == ["marts/a.sql", "marts/deep/b.sql"]
+
+
+def test_an_own_sql_file_replaces_the_packaged_one_of_its_schema_and_name_in_any_subfolder(tmp_path: Path) -> None:
+    base = tmp_path / "packaged"
+    ours = tmp_path / "ours"
+    for path in ("marts/judges/bias.sql", "marts/judges/bias.yml", "marts/runs.sql", "ratings/bias.sql", "notes.md"):
+        write(base / path)
+    for path in ("marts/bias.sql", "marts/mine/bias.yml", "marts/deep/runs.sql", "marts/deep/more.sql"):
+        write(ours / "sql" / path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("debatebench.workspace.packaged", lambda kind: base)
+        files = Workspace(ours).files("sql", "**/*")
+    assert files == {
+        "marts/bias.sql": ours / "sql/marts/bias.sql",
+        "marts/deep/more.sql": ours / "sql/marts/deep/more.sql",
+        "marts/deep/runs.sql": ours / "sql/marts/deep/runs.sql",
+        "marts/mine/bias.yml": ours / "sql/marts/mine/bias.yml",
+        "notes.md": base / "notes.md",
+        "ratings/bias.sql": base / "ratings/bias.sql",
+    }
+    assert list(files) == sorted(files)
+
+
+def test_two_own_sql_files_of_one_name_both_stay_for_the_error_to_name_them(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        write(tmp_path / "sql/marts" / folder / "leaderboard.sql")
+    files = Workspace(tmp_path).files("sql", "**/leaderboard.sql")
+    assert list(files) == ["marts/one/leaderboard.sql", "marts/two/leaderboard.sql"]
 
 
 def test_the_checkout_itself_is_one_layer() -> None:

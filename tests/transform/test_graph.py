@@ -16,12 +16,16 @@ FILES = STAGING | {
     "marts/winners_v1.sql": "select * from staging.stg_debates",
     "marts/winners_v2.sql": "select * from staging.stg_debates",
     "marts/board.sql": "select * from marts.winners",
+    "marts/people/gold.sql": "select * from staging.stg_debates",
+    "marts/people/deep/votes_v1.sql": "select * from staging.stg_debates",
     "ratings/elo.sql": "select * from marts.winners_v2",
     "marts/m.yml": """
         models:
           - {name: costs, description: C, config: {tags: [cost]}}
           - {name: winners, description: W, latest_version: 2, versions: [{v: 1}, {v: 2}]}
           - {name: board, description: B, config: {tags: board}}
+          - {name: gold, description: G}
+          - {name: votes, description: V, versions: [{v: 1}]}
         """,
     "ratings/r.yml": "models: [{name: elo, description: E}]",
 }
@@ -43,6 +47,8 @@ def models(tmp_path: Path) -> dict[str, SqlModel]:
         (["path:sql/ratings"], {"ratings.elo"}),
         (["path:ratings/"], {"ratings.elo"}),
         (["path:sql/marts/costs.sql"], {"marts.costs"}),
+        (["path:sql/marts/people"], {"marts.gold", "marts.votes", "marts.votes_v1"}),
+        (["path:marts/people/deep/"], {"marts.votes", "marts.votes_v1"}),
         (["winners"], {"marts.winners", "marts.winners_v1", "marts.winners_v2"}),
         (["winners_v1"], {"marts.winners_v1"}),
         (["winners_v1+"], {"marts.winners_v1"}),
@@ -72,7 +78,10 @@ def test_a_selection_is_in_dependency_order(models: dict[str, SqlModel]) -> None
         ("winer", "Nothing is selected by 'winer'. Did you mean"),
         ("+staging.costs", r"Did you mean 'marts\.costs'"),
         ("tag:money", "Known tags: board, cost"),
-        ("path:sql/mart", "Known folders: sql/marts, sql/ratings, sql/staging"),
+        (
+            "path:sql/marts/peo",
+            "Known folders: sql/marts, sql/marts/people, sql/marts/people/deep, sql/ratings, sql/staging",
+        ),
     ],
 )
 def test_a_selector_that_means_nothing_is_refused(models: dict[str, SqlModel], selector: str, message: str) -> None:

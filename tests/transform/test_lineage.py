@@ -46,7 +46,7 @@ def ends(node: LineageNode) -> set[str]:
 
 
 def trace(folder: Path, sql: str, column: str = "x", **files: str) -> LineageNode:
-    project = write_project(folder, {**FILES, "marts/m.sql": sql, **files})
+    project = write_project(folder / "sql", {**FILES, "marts/m.sql": sql, **files})
     return column_lineage(project, f"marts.m.{column}")
 
 
@@ -273,7 +273,7 @@ def test_two_sql_models_of_one_table_name_do_not_mix(tmp_path: Path):
         "extra/m.yml": "models: [{name: m, description: Another.}]",
     }
     assert ends(trace(tmp_path, f"select asks as x from {V}", **files)) == {"raw.verdicts.asks"}
-    project = write_project(tmp_path, {})
+    project = write_project(tmp_path / "sql", {})
     assert ends(column_lineage(project, "extra.m.x")) == {"raw.debates.status"}
     with pytest.raises(UsageError, match=r"'m' can be extra\.m and marts\.m"):
         column_lineage(project, "m")
@@ -292,7 +292,7 @@ def test_what_cannot_be_taken_apart_says_so_and_stops_nothing_else(tmp_path: Pat
     }
     node = trace(tmp_path, f"select columns('as.*') from {V}", **files)
     assert node.problem == "COLUMNS(…) hides which columns come out; name them in a SELECT"
-    project = write_project(tmp_path, {})
+    project = write_project(tmp_path / "sql", {})
     above = column_lineage(project, "marts.above.x")
     assert [each.problem for each in above.upstream] == [node.problem]
     assert f"(not traced: {node.problem})" in lineage_text(above)
@@ -309,7 +309,7 @@ def test_a_chain_of_hundreds_of_sql_models_is_followed(tmp_path: Path):
     files = {f"marts/c{n}.sql": f"select x + 1 as x from marts.c{n - 1}" for n in range(1, count)}
     files["marts/c0.sql"] = f"select asks as x from {V}"
     files["marts/c.yml"] = "models:\n" + "".join(f"  - {{name: c{n}, description: C.}}\n" for n in range(count))
-    project = write_project(tmp_path, {**FILES, "marts/m.sql": f"select asks as x from {V}", **files})
+    project = write_project(tmp_path / "sql", {**FILES, "marts/m.sql": f"select asks as x from {V}", **files})
     node = column_lineage(project, f"marts.c{count - 1}.x")
     assert ends(node) == {"raw.verdicts.asks"}
     assert len(list(node.nodes())) == count + 2
@@ -352,7 +352,7 @@ def test_expressions_are_shown_as_they_are_written_on_one_line(tmp_path: Path):
     assert (total.name, total.expression) == ("totals.total", "sum(case when is_valid then asks end)")
     assert total.line == 12
     assert (count.expression, count.line) == ("count(*)", 15)
-    other = column_lineage(write_project(tmp_path, {}), "marts.m.y")
+    other = column_lineage(write_project(tmp_path / "sql", {}), "marts.m.y")
     assert other.expression == "totals.judge_id is distinct from note"
     assert {each.name for each in other.upstream} == {"staging.stg_verdicts.judge_id", "totals.note"}
 

@@ -207,8 +207,8 @@ def test_a_model_described_twice_is_refused_with_both_places(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("lonely.sql", "lies in one folder"),
-        ("marts/deep/a.sql", "lies in one folder"),
+        ("lonely.sql", "lies in a folder, which is its schema"),
+        ("raw/deep/a.sql", "the schema 'raw' is not for SQL models"),
         ("raw/a.sql", "the schema 'raw' is not for SQL models"),
         ("meta/a.sql", "the schema 'meta' is not for SQL models"),
         ("marts/Big-Name.sql", "'Big-Name' is not a name"),
@@ -216,6 +216,38 @@ def test_a_model_described_twice_is_refused_with_both_places(tmp_path: Path) -> 
 )
 def test_a_file_in_the_wrong_place_is_refused(tmp_path: Path, path: str, message: str) -> None:
     refused(tmp_path, {path: "select 1 as x"}, message)
+
+
+def test_the_first_folder_is_the_schema_and_deeper_folders_are_for_order_only(tmp_path: Path) -> None:
+    files = {
+        "marts/judges/a_v1.sql": "select 1 as x",
+        "marts/judges/Odd and deep/a_v2.sql": "select * from staging.stg_debates",
+        "marts/any/m.yml": "models: [{name: a, description: A., latest_version: 2, versions: [{v: 1}, {v: 2}]}]",
+        "tests/judges/nothing.sql": "select * from marts.a where false",
+    }
+    project = write_project(tmp_path, STAGING | files)
+    models = project.models
+    assert set(models) == {"staging.stg_debates", "marts.a_v1", "marts.a_v2", "marts.a"}
+    assert {model.schema for model in models.values()} == {"staging", "marts"}
+    assert models["marts.a_v1"].path == "marts/judges/a_v1.sql"
+    assert models["marts.a"].path == "marts/judges/Odd and deep/a.sql", "the view lies beside the latest version"
+    assert [test.name for test in project.singular_tests] == ["nothing"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "name"),
+    [
+        ("marts/a.sql", "marts/deep/a.sql", "marts.a"),
+        ("marts/one/a.sql", "marts/two/a.sql", "marts.a"),
+        ("tests/t.sql", "tests/deep/t.sql", "the test 't'"),
+    ],
+)
+def test_two_files_of_one_name_are_refused(tmp_path: Path, first: str, second: str, name: str) -> None:
+    files = MART | {"marts/a.sql": "select 1 as x", first: "select 1 as x", second: "select 2 as x"}
+    if first != "marts/a.sql" and first.startswith("marts"):
+        del files["marts/a.sql"]
+    earlier, later = sorted((first, second))
+    refused(tmp_path, files, f"{later}: {name} is in .*{earlier} too; rename or remove one of them")
 
 
 def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:

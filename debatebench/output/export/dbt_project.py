@@ -67,7 +67,7 @@ def _model_files(project: Project, names: DbtNames) -> dict[str, str]:
         own = names.models[name]
         file = f"{own}_v{model.version}" if model.version is not None else own
         sql = f"-- The latest version.\n{model.query.sql}" if model.alias_of is not None else model.query.sql
-        texts[str(PurePosixPath(model.schema, f"{file}.sql"))] = dbt_sql(sql, names)
+        texts[str(PurePosixPath(model.path).with_name(f"{file}.sql"))] = dbt_sql(sql, names)
     return texts
 
 

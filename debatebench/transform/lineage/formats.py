@@ -27,7 +27,8 @@ def place(file: Path | None, line: int | None) -> str:
     try:
         path = str(file.relative_to(Path.cwd()))
     except ValueError:
-        path = f"sql/{file.parent.name}/{file.name}"
+        path = file.as_posix()
+        path = path[path.rfind("/sql/") + 1 :]
     return visible(path if line is None else f"{path}:{line}")
 
 
