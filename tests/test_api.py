@@ -244,7 +244,7 @@ def test_every_model_can_be_queried_with_the_columns_it_states(wh: db.Warehouse)
 def test_models_of_a_workspace_are_described_by_its_own_files(copied: Path):
     own = copied.parent.parent / "sql" / "marts"
     own.mkdir(parents=True)
-    packaged = REPOSITORY / "sql" / "marts" / "leaderboard.yml"
+    packaged = REPOSITORY / "sql" / "marts" / "debaters" / "leaderboard.yml"
     (own / "leaderboard.yml").write_text(
         packaged.read_text().replace("Debaters ranked by Bradley–Terry", "Ours. Ranked", 1)
     )

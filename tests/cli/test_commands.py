@@ -223,7 +223,7 @@ def test_the_packaged_configuration_serves_where_a_workspace_has_none(tmp_path: 
 def test_a_workspace_overlays_single_sql_models(mine: Path):
     model = mine / "sql" / "marts" / "winner_counts.sql"
     model.parent.mkdir(parents=True, exist_ok=True)
-    packaged = REPOSITORY / "sql" / "marts" / "winner_counts.sql"
+    packaged = REPOSITORY / "sql" / "marts" / "original" / "winner_counts.sql"
     model.write_text(packaged.read_text().replace("select * from final", "select * from final where winner = 'pro'"))
     assert debatebench(mine, "build").code == 0
     rows = json.loads(debatebench(mine, "query", "from marts.winner_counts", "--format", "json").out)

@@ -245,7 +245,7 @@ def test_a_workspace_overlays_what_lineage_reads(mine: Path):
 
 
 def test_lineage_warns_of_deprecated_versions_on_the_way(mine: Path):
-    packaged = (REPOSITORY / "sql" / "marts" / "panel_winners.yml").read_text(encoding="utf-8")
+    packaged = (REPOSITORY / "sql" / "marts" / "debates" / "panel_winners.yml").read_text(encoding="utf-8")
     add(mine, "marts/panel_winners.yml", packaged.replace("- v: 2\n", "- v: 2\n        deprecation_date: 2020-01-01\n"))
     warning = "Warning: marts.panel_winners_v2 is deprecated since 2020-01-01."
     assert debatebench_here(mine, "lineage", "marts.leaderboard.rating").err.strip() == warning

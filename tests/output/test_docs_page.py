@@ -105,7 +105,7 @@ def test_a_section_says_grain_edges_tests_and_sql(page: Page):
     text = page.section("marts.head_to_head")
     assert "Reads marts.debate_results" in text
     assert "unique_combination_of_columns: run_tag, model_id, opponent_id" in text
-    assert "File sql/marts/head_to_head.sql" in text
+    assert "File sql/marts/debaters/head_to_head.sql" in text
     assert "select * from final" in text
     assert "Read by" in text
     assert "unit test" in page.section("marts.panel_winners_v2")

@@ -202,7 +202,7 @@ def with_a_third(tmp_path: Path) -> Project:
     """The packaged SQL models, and a prerelease in which any vote for pro wins."""
     folder = tmp_path / "ws" / "sql" / "marts"
     folder.mkdir(parents=True)
-    own = packaged("sql") / "marts"
+    own = packaged("sql") / "marts" / "debates"
     yaml = (own / "panel_winners.yml").read_text(encoding="utf-8")
     (folder / "panel_winners.yml").write_text(
         yaml.replace("      - v: 2\n", "      - v: 3\n        description: Any vote for pro wins.\n      - v: 2\n"),

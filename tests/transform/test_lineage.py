@@ -411,7 +411,7 @@ def test_json_lists_each_node_once_with_the_ids_above_it(packaged: Project):
     assert {up for each in nodes for up in each["upstream"]} == set(range(1, len(nodes)))
     assert {each["name"] for each in nodes if not each["upstream"]} == ends(node)
     assert not any(each["is_cut"] for each in nodes)
-    assert nodes[0]["file"].endswith("sql/marts/leaderboard.sql")
+    assert nodes[0]["file"].endswith("sql/marts/debaters/leaderboard.sql")
 
 
 def test_mermaid_has_an_arrow_for_every_step_and_harmless_labels(tmp_path: Path):
