@@ -1,24 +1,6 @@
 -- One row per subject of comparisons and debate: what makes it the same debate as one of another run.
 with
 
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-topics as (
-
-    select * from staging.stg_topics
-
-),
-
 debates_of_runs as (
 
     select
@@ -37,9 +19,9 @@ debates_of_runs as (
             ) - 1
         ) as repetition
 
-    from debates
+    from staging.stg_debates as debates
 
-    left join topics
+    left join staging.stg_topics as topics
         on debates.run_tag = topics.run_tag
         and debates.topic_id = topics.topic_id
 
@@ -64,10 +46,7 @@ final as (
         debates_of_runs.*
 
     from debates_of_runs
-
-    inner join runs
-        on debates_of_runs.run_tag = runs.run_tag
-
+    inner join staging.stg_runs as runs on debates_of_runs.run_tag = runs.run_tag
     where runs.benchmark_version is not null
 
 )

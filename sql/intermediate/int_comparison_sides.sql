@@ -1,50 +1,24 @@
 -- One row per pair of subjects, side of the comparison and run on that side.
-with
+select
+    pairs.baseline_kind, pairs.baseline, pairs.candidate_kind, pairs.candidate,
+    'baseline' as side,
+    members.run_tag
 
-pairs as (
+from intermediate.int_comparison_pairs as pairs
 
-    select * from intermediate.int_comparison_pairs
+inner join intermediate.int_comparison_members as members
+    on pairs.baseline_kind = members.kind
+    and pairs.baseline = members.subject
 
-),
+union all
 
-members as (
+select
+    pairs.baseline_kind, pairs.baseline, pairs.candidate_kind, pairs.candidate,
+    'candidate' as side,
+    members.run_tag
 
-    select * from intermediate.int_comparison_members
+from intermediate.int_comparison_pairs as pairs
 
-),
-
-final as (
-
-    select
-        pairs.baseline_kind,
-        pairs.baseline,
-        pairs.candidate_kind,
-        pairs.candidate,
-        'baseline' as side,
-        members.run_tag
-
-    from pairs
-
-    inner join members
-        on pairs.baseline_kind = members.kind
-        and pairs.baseline = members.subject
-
-    union all
-
-    select
-        pairs.baseline_kind,
-        pairs.baseline,
-        pairs.candidate_kind,
-        pairs.candidate,
-        'candidate' as side,
-        members.run_tag
-
-    from pairs
-
-    inner join members
-        on pairs.candidate_kind = members.kind
-        and pairs.candidate = members.subject
-
-)
-
-select * from final
+inner join intermediate.int_comparison_members as members
+    on pairs.candidate_kind = members.kind
+    and pairs.candidate = members.subject

@@ -1,25 +1,9 @@
 -- One row per debate with a turn: how long both sides spoke, and who spoke first.
-with
+select
+    run_tag, debate_id,
+    cast(coalesce(sum(case when side = 'pro' then length(content) end), 0) as bigint) as pro_characters,
+    cast(coalesce(sum(case when side = 'con' then length(content) end), 0) as bigint) as con_characters,
+    arg_min(side, turn_index) as opening_side
 
-turns as (
-
-    select * from staging.stg_turns
-
-),
-
-final as (
-
-    select
-        run_tag,
-        debate_id,
-        cast(coalesce(sum(case when side = 'pro' then length(content) end), 0) as bigint) as pro_characters,
-        cast(coalesce(sum(case when side = 'con' then length(content) end), 0) as bigint) as con_characters,
-        arg_min(side, turn_index) as opening_side
-
-    from turns
-
-    group by run_tag, debate_id
-
-)
-
-select * from final
+from staging.stg_turns
+group by run_tag, debate_id

@@ -1,41 +1,18 @@
 -- One row per complete debate with a scored verdict: what each side got on average.
-with
+select
+    debates.run_tag, debates.debate_id, debates.pro_model_id, debates.con_model_id,
+    cast(sum(verdict_totals.pro_total) as double) / sum(verdict_totals.count_dimensions) as mean_pro,
+    cast(sum(verdict_totals.con_total) as double) / sum(verdict_totals.count_dimensions) as mean_con
 
-verdict_totals as (
+from staging.stg_debates as debates
 
-    select * from intermediate.int_verdict_totals
+inner join intermediate.int_verdict_totals as verdict_totals
+    on debates.run_tag = verdict_totals.run_tag
+    and debates.debate_id = verdict_totals.debate_id
 
-),
+where
+    debates.status = 'complete'
+    and verdict_totals.is_valid
+    and verdict_totals.count_dimensions > 0
 
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-final as (
-
-    select
-        debates.run_tag,
-        debates.debate_id,
-        debates.pro_model_id,
-        debates.con_model_id,
-        cast(sum(verdict_totals.pro_total) as double) / sum(verdict_totals.count_dimensions) as mean_pro,
-        cast(sum(verdict_totals.con_total) as double) / sum(verdict_totals.count_dimensions) as mean_con
-
-    from debates
-
-    inner join verdict_totals
-        on debates.run_tag = verdict_totals.run_tag
-        and debates.debate_id = verdict_totals.debate_id
-
-    where
-        debates.status = 'complete'
-        and verdict_totals.is_valid
-        and verdict_totals.count_dimensions > 0
-
-    group by debates.run_tag, debates.debate_id, debates.pro_model_id, debates.con_model_id
-
-)
-
-select * from final
+group by debates.run_tag, debates.debate_id, debates.pro_model_id, debates.con_model_id

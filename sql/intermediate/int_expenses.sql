@@ -1,29 +1,10 @@
 -- One row per turn, per verdict, and per attempt whose answer became neither: everything that used tokens or money.
 with
 
-turns as (
-
-    select * from staging.stg_turns
-
-),
-
-verdicts as (
-
-    select * from staging.stg_verdicts
-
-),
-
-calls as (
-
-    select * from staging.stg_calls
-
-),
-
 turn_expenses as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         'turn' as purpose,
         cast(turn_index as varchar) as item,
         model_id,
@@ -36,15 +17,14 @@ turn_expenses as (
         cast(null as decimal(18, 10)) as possible_cost_usd,
         cost_usd is null as is_unpriced
 
-    from turns
+    from staging.stg_turns
 
 ),
 
 verdict_expenses as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         'verdict' as purpose,
         judge_id as item,
         cast(null as varchar) as model_id,
@@ -57,7 +37,7 @@ verdict_expenses as (
         cast(null as decimal(18, 10)) as possible_cost_usd,
         cost_usd is null as is_unpriced
 
-    from verdicts
+    from staging.stg_verdicts
 
 ),
 
@@ -66,22 +46,21 @@ verdict_expenses as (
 unused_calls as (
 
     select *
-
-    from calls
+    from staging.stg_calls as calls
 
     where
         status <> 'answered'
         or not (
             exists (
                 select 1
-                from turns
+                from staging.stg_turns as turns
                 where
                     turns.run_tag = calls.run_tag
                     and turns.call_id = calls.call_id
             )
             or exists (
                 select 1
-                from verdicts
+                from staging.stg_verdicts as verdicts
                 where
                     verdicts.run_tag = calls.run_tag
                     and verdicts.debate_id = calls.debate_id
@@ -94,8 +73,7 @@ unused_calls as (
 unused_expenses as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         'unused' as purpose,
         concat(call_id, ':', attempt) as item,
         model_id,
@@ -120,13 +98,9 @@ unused_expenses as (
 final as (
 
     select * from turn_expenses
-
     union all
-
     select * from verdict_expenses
-
     union all
-
     select * from unused_expenses
 
 )

@@ -1,18 +1,6 @@
 -- One row per judge and debater of one family: the same maker, or the same line of models.
 with
 
-judges as (
-
-    select * from staging.stg_judges
-
-),
-
-debaters as (
-
-    select * from staging.stg_debaters
-
-),
-
 configured as (
 
     select
@@ -23,7 +11,7 @@ configured as (
         lower(provider) as provider,
         is_simulated
 
-    from judges
+    from staging.stg_judges
 
     union all
 
@@ -35,7 +23,7 @@ configured as (
         lower(provider) as provider,
         is_simulated
 
-    from debaters
+    from staging.stg_debaters
 
 ),
 
@@ -43,9 +31,7 @@ configured as (
 families as materialized (
 
     select
-        run_tag,
-        role,
-        id,
+        run_tag, role, id,
         case
             when name like '%/%' then split_part(name, '/', 1)
             when provider not in ('openrouter', 'http', 'simulated') then provider
@@ -53,7 +39,6 @@ families as materialized (
         nullif(regexp_extract(name, '(^|/)([a-z]{3,})[^/]*$', 2), '') as line
 
     from configured
-
     where not is_simulated
 
 ),

@@ -46,9 +46,7 @@ expanded as (
 final as (
 
     select * from few
-
     union all
-
     select * from expanded
 
 )

@@ -1,25 +1,12 @@
 -- One row per side for every debater with a turn in a complete debate, with null means for a side never played.
 with
 
-turns as (
-
-    select * from staging.stg_turns
-
-),
-
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
 counted_turns as (
 
     select turns.*
+    from staging.stg_turns as turns
 
-    from turns
-
-    inner join debates
+    inner join staging.stg_debates as debates
         on turns.run_tag = debates.run_tag
         and turns.debate_id = debates.debate_id
 
@@ -30,22 +17,15 @@ counted_turns as (
 sides as (
 
     select 'pro' as side
-
     union all
-
     select 'con' as side
 
 ),
 
 debater_sides as (
 
-    select distinct
-        counted_turns.run_tag,
-        counted_turns.model_id,
-        sides.side
-
+    select distinct counted_turns.run_tag, counted_turns.model_id, sides.side
     from counted_turns
-
     cross join sides
 
 ),
@@ -53,9 +33,7 @@ debater_sides as (
 means as (
 
     select
-        run_tag,
-        model_id,
-        side,
+        run_tag, model_id, side,
         avg(duration_ms) as mean_ms,
         avg(prompt_tokens) as mean_prompt_tokens,
         avg(completion_tokens) as mean_completion_tokens,
@@ -65,7 +43,6 @@ means as (
         count(cost_usd) as count_priced
 
     from counted_turns
-
     group by run_tag, model_id, side
 
 ),

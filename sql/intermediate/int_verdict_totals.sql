@@ -1,26 +1,8 @@
 -- One row per verdict, with its exact totals over the dimensions.
-with
+select
+    run_tag, debate_id, judge_id, panel_position, is_valid,
+    list_sum(list_transform(scores, lambda score: score.pro)) as pro_total,
+    list_sum(list_transform(scores, lambda score: score.con)) as con_total,
+    len(scores) as count_dimensions
 
-verdicts as (
-
-    select * from staging.stg_verdicts
-
-),
-
-final as (
-
-    select
-        run_tag,
-        debate_id,
-        judge_id,
-        panel_position,
-        is_valid,
-        list_sum(list_transform(scores, lambda score: score.pro)) as pro_total,
-        list_sum(list_transform(scores, lambda score: score.con)) as con_total,
-        len(scores) as count_dimensions
-
-    from verdicts
-
-)
-
-select * from final
+from staging.stg_verdicts

@@ -1,18 +1,6 @@
 -- One row per debater of a run with a rated debate: its rating, and what of it is settled.
 with
 
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 sides as (
 
     select
@@ -21,7 +9,7 @@ sides as (
         pro_code as code,
         pro_wins + ties + con_wins as games
 
-    from matchups
+    from ratings.matchups
 
     union all
 
@@ -31,20 +19,18 @@ sides as (
         con_code as code,
         pro_wins + ties + con_wins as games
 
-    from matchups
+    from ratings.matchups
 
 ),
 
 debaters as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         any_value(code) as code,
         cast(sum(games) as bigint) as games
 
     from sides
-
     group by run_tag, model_id
 
 ),
@@ -66,11 +52,8 @@ fits as materialized (
             0
         ) as standings
 
-    from matchups
-
-    inner join runs
-        on matchups.run_tag = runs.run_tag
-
+    from ratings.matchups
+    inner join staging.stg_runs as runs on matchups.run_tag = runs.run_tag
     group by matchups.run_tag
 
 ),
@@ -78,8 +61,7 @@ fits as materialized (
 final as (
 
     select
-        debaters.run_tag,
-        debaters.model_id,
+        debaters.run_tag, debaters.model_id,
         fits.standings.rating[debaters.code] as rating,
         fits.standings.ci_low[debaters.code] as ci_low,
         fits.standings.ci_high[debaters.code] as ci_high,
@@ -93,9 +75,7 @@ final as (
         fits.standings.component[debaters.code] as component
 
     from debaters
-
-    inner join fits
-        on debaters.run_tag = fits.run_tag
+    inner join fits on debaters.run_tag = fits.run_tag
 
 )
 

@@ -1,38 +1,15 @@
 -- One row per benchmark version and debater with a rated debate in one of its runs: Bradley–Terry over all of them.
 with
 
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 -- The run that was made last says around which rating all others lie.
 rated_runs as (
 
-    select
-        run_tag,
-        benchmark_version,
-        elo_initial_rating,
-        created_at
-
-    from runs
+    select run_tag, benchmark_version, elo_initial_rating, created_at
+    from staging.stg_runs as runs
 
     where
         benchmark_version is not null
-        and run_tag in (select bradley_terry.run_tag from bradley_terry)
+        and run_tag in (select bradley_terry.run_tag from ratings.bradley_terry)
 
 ),
 
@@ -66,11 +43,8 @@ single_ratings as (
         bradley_terry.component,
         numbered_runs.count_runs
 
-    from bradley_terry
-
-    inner join numbered_runs
-        on bradley_terry.run_tag = numbered_runs.run_tag
-
+    from ratings.bradley_terry
+    inner join numbered_runs on bradley_terry.run_tag = numbered_runs.run_tag
     where numbered_runs.count_runs = 1
 
 ),
@@ -79,21 +53,14 @@ single_ratings as (
 pooled_matchups as materialized (
 
     select
-        numbered_runs.benchmark_version,
-        matchups.topic_id,
-        matchups.pro_model_id,
-        matchups.con_model_id,
+        numbered_runs.benchmark_version, matchups.topic_id, matchups.pro_model_id, matchups.con_model_id,
         cast(sum(matchups.pro_wins) as integer) as pro_wins,
         cast(sum(matchups.ties) as integer) as ties,
         cast(sum(matchups.con_wins) as integer) as con_wins
 
-    from matchups
-
-    inner join numbered_runs
-        on matchups.run_tag = numbered_runs.run_tag
-
+    from ratings.matchups
+    inner join numbered_runs on matchups.run_tag = numbered_runs.run_tag
     where numbered_runs.count_runs > 1
-
     group by numbered_runs.benchmark_version, matchups.topic_id, matchups.pro_model_id, matchups.con_model_id
 
 ),
@@ -121,13 +88,11 @@ sides as (
 debaters as (
 
     select
-        benchmark_version,
-        model_id,
+        benchmark_version, model_id,
         cast(row_number() over (partition by benchmark_version order by model_id) as integer) as code,
         cast(sum(games) as bigint) as games
 
     from sides
-
     group by benchmark_version, model_id
 
 ),
@@ -181,10 +146,7 @@ fits as materialized (
         ) as standings
 
     from coded_matchups
-
-    inner join last_runs
-        on coded_matchups.benchmark_version = last_runs.benchmark_version
-
+    inner join last_runs on coded_matchups.benchmark_version = last_runs.benchmark_version
     group by last_runs.benchmark_version
 
 ),
@@ -192,8 +154,7 @@ fits as materialized (
 pooled_ratings as (
 
     select
-        debaters.benchmark_version,
-        debaters.model_id,
+        debaters.benchmark_version, debaters.model_id,
         fits.standings.rating[debaters.code] as rating,
         fits.standings.ci_low[debaters.code] as ci_low,
         fits.standings.ci_high[debaters.code] as ci_high,
@@ -208,18 +169,14 @@ pooled_ratings as (
         fits.count_runs
 
     from debaters
-
-    inner join fits
-        on debaters.benchmark_version = fits.benchmark_version
+    inner join fits on debaters.benchmark_version = fits.benchmark_version
 
 ),
 
 final as (
 
     select * from single_ratings
-
     union all
-
     select * from pooled_ratings
 
 )

@@ -1,29 +1,13 @@
 -- One row per debater of a run: the rating that it would have at equal length on no side.
-with
+select
+    run_tag, model_id,
+    value as rating,
+    ci_low,
+    ci_high,
+    row_number() over (partition by run_tag order by value desc, model_id) as rank,
+    count_games,
+    interval_method,
+    is_separated
 
-terms as (
-
-    select * from ratings.bradley_terry_terms
-
-),
-
-final as (
-
-    select
-        run_tag,
-        model_id,
-        value as rating,
-        ci_low,
-        ci_high,
-        row_number() over (partition by run_tag order by value desc, model_id) as rank,
-        count_games,
-        interval_method,
-        is_separated
-
-    from terms
-
-    where term = 'debater'
-
-)
-
-select * from final
+from ratings.bradley_terry_terms
+where term = 'debater'

@@ -1,29 +1,14 @@
 -- One row per run and effect: what speaking as pro, and speaking longer, is worth.
-with
+select
+    run_tag,
+    term as effect,
+    value,
+    ci_low,
+    ci_high,
+    length_sd,
+    count_games,
+    interval_method,
+    is_separated
 
-terms as (
-
-    select * from ratings.bradley_terry_terms
-
-),
-
-final as (
-
-    select
-        run_tag,
-        term as effect,
-        value,
-        ci_low,
-        ci_high,
-        length_sd,
-        count_games,
-        interval_method,
-        is_separated
-
-    from terms
-
-    where term <> 'debater'
-
-)
-
-select * from final
+from ratings.bradley_terry_terms
+where term <> 'debater'

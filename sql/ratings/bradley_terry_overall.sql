@@ -1,37 +1,14 @@
 -- One row per debater with a rated debate in any run: Bradley–Terry over all of them.
 with
 
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 -- The run that was made last says around which rating all others lie.
 rated_runs as (
 
-    select
-        run_tag,
-        benchmark_version,
-        elo_initial_rating,
-        created_at
-
-    from runs
+    select run_tag, benchmark_version, elo_initial_rating, created_at
+    from staging.stg_runs as runs
 
     where
-        run_tag in (select bradley_terry.run_tag from bradley_terry)
+        run_tag in (select bradley_terry.run_tag from ratings.bradley_terry)
 
 ),
 
@@ -64,11 +41,8 @@ single_ratings as (
         bradley_terry.component,
         numbered_runs.count_runs
 
-    from bradley_terry
-
-    inner join numbered_runs
-        on bradley_terry.run_tag = numbered_runs.run_tag
-
+    from ratings.bradley_terry
+    inner join numbered_runs on bradley_terry.run_tag = numbered_runs.run_tag
     where numbered_runs.count_runs = 1
 
 ),
@@ -77,20 +51,14 @@ single_ratings as (
 pooled_matchups as materialized (
 
     select
-        matchups.topic_id,
-        matchups.pro_model_id,
-        matchups.con_model_id,
+        matchups.topic_id, matchups.pro_model_id, matchups.con_model_id,
         cast(sum(matchups.pro_wins) as integer) as pro_wins,
         cast(sum(matchups.ties) as integer) as ties,
         cast(sum(matchups.con_wins) as integer) as con_wins
 
-    from matchups
-
-    inner join numbered_runs
-        on matchups.run_tag = numbered_runs.run_tag
-
+    from ratings.matchups
+    inner join numbered_runs on matchups.run_tag = numbered_runs.run_tag
     where numbered_runs.count_runs > 1
-
     group by matchups.topic_id, matchups.pro_model_id, matchups.con_model_id
 
 ),
@@ -121,7 +89,6 @@ debaters as (
         cast(sum(games) as bigint) as games
 
     from sides
-
     group by model_id
 
 ),
@@ -137,12 +104,8 @@ coded_matchups as (
         con_codes.code as con_code
 
     from pooled_matchups
-
-    inner join debaters as pro_codes
-        on pooled_matchups.pro_model_id = pro_codes.model_id
-
-    inner join debaters as con_codes
-        on pooled_matchups.con_model_id = con_codes.model_id
+    inner join debaters as pro_codes on pooled_matchups.pro_model_id = pro_codes.model_id
+    inner join debaters as con_codes on pooled_matchups.con_model_id = con_codes.model_id
 
 ),
 
@@ -169,9 +132,7 @@ fits as materialized (
         ) as standings
 
     from coded_matchups
-
     cross join last_runs
-
     having count(*) > 0
 
 ),
@@ -194,7 +155,6 @@ pooled_ratings as (
         fits.count_runs
 
     from debaters
-
     cross join fits
 
 ),
@@ -202,9 +162,7 @@ pooled_ratings as (
 final as (
 
     select * from single_ratings
-
     union all
-
     select * from pooled_ratings
 
 )

@@ -1,24 +1,6 @@
 -- One row per run and term of the Bradley–Terry model with controls: each debater, the pro side, and length.
 with
 
-games as (
-
-    select * from marts.games
-
-),
-
-turns as (
-
-    select * from staging.stg_turns
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 debaters as (
 
     select
@@ -26,7 +8,7 @@ debaters as (
         pro_model_id as model_id,
         pro_code as code
 
-    from games
+    from marts.games
 
     union
 
@@ -35,7 +17,7 @@ debaters as (
         con_model_id as model_id,
         con_code as code
 
-    from games
+    from marts.games
 
 ),
 
@@ -46,7 +28,6 @@ sizes as (
         count(*) as count_debaters
 
     from debaters
-
     group by run_tag
 
 ),
@@ -57,8 +38,7 @@ game_counts as (
         run_tag,
         count(*) as count_games
 
-    from games
-
+    from marts.games
     group by run_tag
 
 ),
@@ -68,14 +48,9 @@ game_counts as (
 sampled_games as materialized (
 
     select games.*
-
-    from games
-
-    inner join sizes
-        on games.run_tag = sizes.run_tag
-
-    inner join game_counts
-        on games.run_tag = game_counts.run_tag
+    from marts.games
+    inner join sizes on games.run_tag = sizes.run_tag
+    inner join game_counts on games.run_tag = game_counts.run_tag
 
     where
         game_counts.count_games <= 500 * sizes.count_debaters
@@ -89,14 +64,13 @@ sampled_games as materialized (
 lengths as (
 
     select
-        sampled_games.run_tag,
-        sampled_games.debate_id,
+        sampled_games.run_tag, sampled_games.debate_id,
         coalesce(sum(case when turns.side = 'pro' then length(turns.content) end), 0) as pro_characters,
         coalesce(sum(case when turns.side = 'con' then length(turns.content) end), 0) as con_characters
 
     from sampled_games
 
-    inner join turns
+    inner join staging.stg_turns as turns
         on sampled_games.run_tag = turns.run_tag
         and sampled_games.debate_id = turns.debate_id
 
@@ -132,7 +106,6 @@ measured_runs as (
         count(length_difference) as count_measured
 
     from measured_games
-
     group by run_tag
 
 ),
@@ -149,10 +122,7 @@ usable_games as (
         coalesce(measured_games.length_difference, 0) as length_difference
 
     from measured_games
-
-    inner join measured_runs
-        on measured_games.run_tag = measured_runs.run_tag
-
+    inner join measured_runs on measured_games.run_tag = measured_runs.run_tag
     where measured_games.length_difference is not null or measured_runs.count_measured = 0
 
 ),
@@ -172,10 +142,7 @@ fits as materialized (
         count(*) as count_games
 
     from usable_games
-
-    inner join runs
-        on usable_games.run_tag = runs.run_tag
-
+    inner join staging.stg_runs as runs on usable_games.run_tag = runs.run_tag
     group by usable_games.run_tag
 
 ),
@@ -192,9 +159,7 @@ debater_terms as (
         fits.count_games
 
     from fits
-
-    inner join debaters
-        on fits.run_tag = debaters.run_tag
+    inner join debaters on fits.run_tag = debaters.run_tag
 
 ),
 
@@ -231,13 +196,9 @@ length_terms as (
 terms as (
 
     select * from debater_terms
-
     union all
-
     select * from side_terms
-
     union all
-
     select * from length_terms
 
 ),
@@ -245,10 +206,7 @@ terms as (
 final as (
 
     select
-        run_tag,
-        term,
-        number,
-        model_id,
+        run_tag, term, number, model_id,
         estimate.value as value,
         estimate.ci_low as ci_low,
         estimate.ci_high as ci_high,
@@ -258,7 +216,6 @@ final as (
         fit.is_separated as is_separated
 
     from terms
-
     where term <> 'debater' or estimate is not null
 
 )

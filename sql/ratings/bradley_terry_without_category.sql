@@ -1,39 +1,15 @@
 -- One row per run, category left out and debater that has a rated debate in another one.
 with
 
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
-topics as (
-
-    select * from staging.stg_topics
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
 categorised as (
 
     select
         matchups.*,
         topics.category
 
-    from matchups
+    from ratings.matchups
 
-    left join topics
+    left join staging.stg_topics as topics
         on matchups.run_tag = topics.run_tag
         and matchups.topic_id = topics.topic_id
 
@@ -41,13 +17,7 @@ categorised as (
 
 categories as (
 
-    select distinct
-        run_tag,
-        category
-
-    from categorised
-
-    where category is not null
+    select distinct run_tag, category from categorised where category is not null
 
 ),
 
@@ -77,8 +47,7 @@ kept as materialized (
 fits as materialized (
 
     select
-        kept.run_tag,
-        kept.category,
+        kept.run_tag, kept.category,
         bradley_terry_ratings(
             list(kept.pro_code),
             list(kept.con_code),
@@ -89,10 +58,7 @@ fits as materialized (
         ) as fit
 
     from kept
-
-    inner join runs
-        on kept.run_tag = runs.run_tag
-
+    inner join staging.stg_runs as runs on kept.run_tag = runs.run_tag
     group by kept.run_tag, kept.category
 
 ),
@@ -100,8 +66,7 @@ fits as materialized (
 sides as (
 
     select
-        run_tag,
-        category,
+        run_tag, category,
         pro_model_id as model_id,
         pro_code as code,
         pro_wins + ties + con_wins as games
@@ -111,8 +76,7 @@ sides as (
     union all
 
     select
-        run_tag,
-        category,
+        run_tag, category,
         con_model_id as model_id,
         con_code as code,
         pro_wins + ties + con_wins as games
@@ -124,14 +88,11 @@ sides as (
 debaters as (
 
     select
-        run_tag,
-        category,
-        model_id,
+        run_tag, category, model_id,
         any_value(code) as code,
         cast(sum(games) as bigint) as games
 
     from sides
-
     group by run_tag, category, model_id
 
 ),
@@ -139,10 +100,7 @@ debaters as (
 rated as (
 
     select
-        debaters.run_tag,
-        debaters.category,
-        debaters.model_id,
-        debaters.games,
+        debaters.run_tag, debaters.category, debaters.model_id, debaters.games,
         fits.fit.rating[debaters.code] as rating,
         list_max(fits.fit.component) > 1 as is_separated
 
@@ -167,19 +125,14 @@ ranked as (
 final as (
 
     select
-        ranked.run_tag,
-        ranked.category,
-        ranked.model_id,
-        ranked.rating,
-        ranked.rank,
-        ranked.games,
+        ranked.run_tag, ranked.category, ranked.model_id, ranked.rating, ranked.rank, ranked.games,
         round(ranked.rating - bradley_terry.rating, 9) as rating_change,
         bradley_terry.rank - ranked.rank as places_gained,
         ranked.is_separated
 
     from ranked
 
-    inner join bradley_terry
+    inner join ratings.bradley_terry
         on ranked.run_tag = bradley_terry.run_tag
         and ranked.model_id = bradley_terry.model_id
 

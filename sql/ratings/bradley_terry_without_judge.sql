@@ -1,56 +1,16 @@
 -- One row per run, judge left out and debater that still has a rated debate.
 with
 
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
-games as (
-
-    select * from marts.games
-
-),
-
-panel_winners as (
-
-    select * from marts.panel_winners
-
-),
-
-judge_verdicts as (
-
-    select * from marts.judge_verdicts
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
 rated_debates as (
 
     select
-        games.run_tag,
-        games.debate_id,
-        games.pro_code,
-        games.con_code,
-        games.pro_score,
+        games.run_tag, games.debate_id, games.pro_code, games.con_code, games.pro_score,
         panel_winners.count_pro - panel_winners.count_con as pro_lead,
         panel_winners.count_verdicts
 
-    from games
+    from marts.games
 
-    inner join panel_winners
+    inner join marts.panel_winners
         on games.run_tag = panel_winners.run_tag
         and games.debate_id = panel_winners.debate_id
 
@@ -63,10 +23,7 @@ rated_debates as (
 reheard as (
 
     select
-        judge_verdicts.run_tag,
-        judge_verdicts.judge_id,
-        rated_debates.pro_code,
-        rated_debates.con_code,
+        judge_verdicts.run_tag, judge_verdicts.judge_id, rated_debates.pro_code, rated_debates.con_code,
         rated_debates.pro_score as score_before,
         case
             when rated_debates.count_verdicts > 1 then 0.5 + 0.5 * sign(
@@ -75,7 +32,7 @@ reheard as (
             )
         end as score_after
 
-    from judge_verdicts
+    from marts.judge_verdicts
 
     inner join rated_debates
         on judge_verdicts.run_tag = rated_debates.run_tag
@@ -88,48 +45,34 @@ reheard as (
 changes as (
 
     select
-        run_tag,
-        judge_id,
-        pro_code,
-        con_code,
+        run_tag, judge_id, pro_code, con_code,
         count(case when score_after = 1 then 1 end) - count(case when score_before = 1 then 1 end) as pro_wins,
         count(case when score_after = 0.5 then 1 end) - count(case when score_before = 0.5 then 1 end) as ties,
         count(case when score_after = 0 then 1 end) - count(case when score_before = 0 then 1 end) as con_wins
 
     from reheard
-
     where score_after is distinct from score_before
-
     group by run_tag, judge_id, pro_code, con_code
 
 ),
 
 judges as (
 
-    select distinct
-        run_tag,
-        judge_id
-
-    from judge_verdicts
-
-    where is_valid
+    select distinct run_tag, judge_id from marts.judge_verdicts where is_valid
 
 ),
 
 pair_counts as (
 
     select
-        run_tag,
-        pro_code,
-        con_code,
+        run_tag, pro_code, con_code,
         any_value(pro_model_id) as pro_model_id,
         any_value(con_model_id) as con_model_id,
         sum(pro_wins) as pro_wins,
         sum(ties) as ties,
         sum(con_wins) as con_wins
 
-    from matchups
-
+    from ratings.matchups
     group by run_tag, pro_code, con_code
 
 ),
@@ -148,9 +91,7 @@ adjusted as (
         cast(pair_counts.con_wins + coalesce(changes.con_wins, 0) as integer) as con_wins
 
     from judges
-
-    inner join pair_counts
-        on judges.run_tag = pair_counts.run_tag
+    inner join pair_counts on judges.run_tag = pair_counts.run_tag
 
     left join changes
         on judges.run_tag = changes.run_tag
@@ -169,8 +110,7 @@ kept as materialized (
 fits as materialized (
 
     select
-        kept.run_tag,
-        kept.judge_id,
+        kept.run_tag, kept.judge_id,
         bradley_terry_ratings(
             list(kept.pro_code),
             list(kept.con_code),
@@ -181,10 +121,7 @@ fits as materialized (
         ) as fit
 
     from kept
-
-    inner join runs
-        on kept.run_tag = runs.run_tag
-
+    inner join staging.stg_runs as runs on kept.run_tag = runs.run_tag
     group by kept.run_tag, kept.judge_id
 
 ),
@@ -192,8 +129,7 @@ fits as materialized (
 sides as (
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         pro_model_id as model_id,
         pro_code as code,
         pro_wins + ties + con_wins as games
@@ -203,8 +139,7 @@ sides as (
     union all
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         con_model_id as model_id,
         con_code as code,
         pro_wins + ties + con_wins as games
@@ -216,14 +151,11 @@ sides as (
 debaters as (
 
     select
-        run_tag,
-        judge_id,
-        model_id,
+        run_tag, judge_id, model_id,
         any_value(code) as code,
         cast(sum(games) as bigint) as games
 
     from sides
-
     group by run_tag, judge_id, model_id
 
 ),
@@ -231,10 +163,7 @@ debaters as (
 rated as (
 
     select
-        debaters.run_tag,
-        debaters.judge_id,
-        debaters.model_id,
-        debaters.games,
+        debaters.run_tag, debaters.judge_id, debaters.model_id, debaters.games,
         fits.fit.rating[debaters.code] as rating,
         list_max(fits.fit.component) > 1 as is_separated
 
@@ -259,19 +188,14 @@ ranked as (
 final as (
 
     select
-        ranked.run_tag,
-        ranked.judge_id,
-        ranked.model_id,
-        ranked.rating,
-        ranked.rank,
-        ranked.games,
+        ranked.run_tag, ranked.judge_id, ranked.model_id, ranked.rating, ranked.rank, ranked.games,
         round(ranked.rating - bradley_terry.rating, 9) as rating_change,
         bradley_terry.rank - ranked.rank as places_gained,
         ranked.is_separated
 
     from ranked
 
-    inner join bradley_terry
+    inner join ratings.bradley_terry
         on ranked.run_tag = bradley_terry.run_tag
         and ranked.model_id = bradley_terry.model_id
 

@@ -1,30 +1,15 @@
 -- One row per debater of a run with a rated debate: its rating where ties have a chance of their own.
 with
 
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 pair_counts as (
 
     select
-        run_tag,
-        pro_code,
-        con_code,
+        run_tag, pro_code, con_code,
         cast(sum(pro_wins) as integer) as pro_wins,
         cast(sum(ties) as integer) as ties,
         cast(sum(con_wins) as integer) as con_wins
 
-    from matchups
-
+    from ratings.matchups
     group by run_tag, pro_code, con_code
 
 ),
@@ -36,7 +21,7 @@ debaters as (
         pro_model_id as model_id,
         pro_code as code
 
-    from matchups
+    from ratings.matchups
 
     union
 
@@ -45,7 +30,7 @@ debaters as (
         con_model_id as model_id,
         con_code as code
 
-    from matchups
+    from ratings.matchups
 
 ),
 
@@ -63,10 +48,7 @@ fits as materialized (
         ) as fit
 
     from pair_counts
-
-    inner join runs
-        on pair_counts.run_tag = runs.run_tag
-
+    inner join staging.stg_runs as runs on pair_counts.run_tag = runs.run_tag
     group by pair_counts.run_tag
 
 ),
@@ -74,8 +56,7 @@ fits as materialized (
 final as (
 
     select
-        debaters.run_tag,
-        debaters.model_id,
+        debaters.run_tag, debaters.model_id,
         fits.fit.rating[debaters.code] as rating,
         row_number() over (
             partition by debaters.run_tag
@@ -86,9 +67,7 @@ final as (
         fits.fit.is_separated as is_separated
 
     from debaters
-
-    inner join fits
-        on debaters.run_tag = fits.run_tag
+    inner join fits on debaters.run_tag = fits.run_tag
 
 )
 

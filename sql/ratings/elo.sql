@@ -1,24 +1,6 @@
 -- One row per debater with a rated debate: the rating after the last one, and how far it hangs on the order of debates.
 with
 
-games as (
-
-    select * from marts.games
-
-),
-
-elo_games as (
-
-    select * from ratings.elo_games
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 -- Counted per side first: there are many games and few debaters.
 sides as (
 
@@ -31,8 +13,7 @@ sides as (
         count(case when pro_score = 0 then 1 end) as losses,
         count(case when pro_score = 0.5 then 1 end) as ties
 
-    from games
-
+    from marts.games
     group by run_tag, pro_model_id
 
     union all
@@ -46,8 +27,7 @@ sides as (
         count(case when pro_score = 1 then 1 end) as losses,
         count(case when pro_score = 0.5 then 1 end) as ties
 
-    from games
-
+    from marts.games
     group by run_tag, con_model_id
 
 ),
@@ -55,8 +35,7 @@ sides as (
 totals as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         max(last_game) as last_game,
         arg_max(side, last_game) as last_side,
         cast(sum(wins + losses + ties) as bigint) as games,
@@ -65,7 +44,6 @@ totals as (
         cast(sum(ties) as bigint) as ties
 
     from sides
-
     group by run_tag, model_id
 
 ),
@@ -73,8 +51,7 @@ totals as (
 results as (
 
     select
-        totals.run_tag,
-        totals.model_id,
+        totals.run_tag, totals.model_id,
         case totals.last_side when 'pro' then elo_games.pro_after else elo_games.con_after end as rating,
         totals.games,
         totals.wins,
@@ -83,7 +60,7 @@ results as (
 
     from totals
 
-    inner join elo_games
+    inner join ratings.elo_games
         on totals.run_tag = elo_games.run_tag
         and totals.last_game = elo_games.game_number
 
@@ -92,13 +69,7 @@ results as (
 coded_debaters as (
 
     select
-        run_tag,
-        model_id,
-        games,
-        rating,
-        wins,
-        losses,
-        ties,
+        run_tag, model_id, games, rating, wins, losses, ties,
         row_number() over (partition by run_tag order by model_id) as code
 
     from results
@@ -115,7 +86,6 @@ sizes as (
         greatest(2000, 200 * count(*)) as most_games
 
     from results
-
     group by run_tag
 
 ),
@@ -124,11 +94,8 @@ sizes as (
 sampled_games as (
 
     select games.*
-
-    from games
-
-    inner join sizes
-        on games.run_tag = sizes.run_tag
+    from marts.games
+    inner join sizes on games.run_tag = sizes.run_tag
 
     where
         sizes.count_games <= sizes.most_games
@@ -147,7 +114,6 @@ game_lists as (
         count(*) as count_games
 
     from sampled_games
-
     group by run_tag
 
 ),
@@ -155,8 +121,7 @@ game_lists as (
 orders as materialized (
 
     select
-        game_lists.run_tag,
-        game_lists.count_games,
+        game_lists.run_tag, game_lists.count_games,
         elo_over_orders(
             game_lists.game_numbers,
             game_lists.pro_codes,
@@ -169,9 +134,7 @@ orders as materialized (
         ) as spread
 
     from game_lists
-
-    inner join runs
-        on game_lists.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs on game_lists.run_tag = runs.run_tag
 
 ),
 
@@ -193,9 +156,7 @@ final as (
         orders.count_games as count_games_per_order
 
     from coded_debaters
-
-    inner join orders
-        on coded_debaters.run_tag = orders.run_tag
+    inner join orders on coded_debaters.run_tag = orders.run_tag
 
 )
 

@@ -1,39 +1,15 @@
 -- One row per benchmark version and debater with a rated debate in one of its runs: Elo over all of them.
 with
 
-games as (
-
-    select * from marts.games
-
-),
-
-elo as (
-
-    select * from ratings.elo
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 -- Runs follow one another in the order in which they were made. The last one says how to rate.
 rated_runs as (
 
-    select
-        run_tag,
-        benchmark_version,
-        elo_initial_rating,
-        elo_k_factor,
-        created_at
-
-    from runs
+    select run_tag, benchmark_version, elo_initial_rating, elo_k_factor, created_at
+    from staging.stg_runs as runs
 
     where
         benchmark_version is not null
-        and run_tag in (select elo.run_tag from elo)
+        and run_tag in (select elo.run_tag from ratings.elo)
 
 ),
 
@@ -57,16 +33,9 @@ last_runs as (
 -- Where there is one run only, its ratings are known.
 single_ratings as (
 
-    select
-        last_runs.benchmark_version,
-        elo.model_id,
-        elo.rating
-
+    select last_runs.benchmark_version, elo.model_id, elo.rating
     from last_runs
-
-    inner join elo
-        on last_runs.run_tag = elo.run_tag
-
+    inner join ratings.elo on last_runs.run_tag = elo.run_tag
     where last_runs.count_runs = 1
 
 ),
@@ -83,11 +52,8 @@ pooled_games as materialized (
         games.con_model_id,
         games.pro_score
 
-    from games
-
-    inner join numbered_runs
-        on games.run_tag = numbered_runs.run_tag
-
+    from marts.games
+    inner join numbered_runs on games.run_tag = numbered_runs.run_tag
     where numbered_runs.count_runs > 1
 
 ),
@@ -113,8 +79,7 @@ pooled_debaters as (
 codes as (
 
     select
-        benchmark_version,
-        model_id,
+        benchmark_version, model_id,
         cast(row_number() over (partition by benchmark_version order by model_id) as integer) as code
 
     from pooled_debaters
@@ -158,32 +123,25 @@ passes as materialized (
         ) as ratings
 
     from game_lists
-
-    inner join last_runs
-        on game_lists.benchmark_version = last_runs.benchmark_version
+    inner join last_runs on game_lists.benchmark_version = last_runs.benchmark_version
 
 ),
 
 pooled_ratings as (
 
     select
-        codes.benchmark_version,
-        codes.model_id,
+        codes.benchmark_version, codes.model_id,
         passes.ratings[codes.code] as rating
 
     from codes
-
-    inner join passes
-        on codes.benchmark_version = passes.benchmark_version
+    inner join passes on codes.benchmark_version = passes.benchmark_version
 
 ),
 
 all_ratings as (
 
     select * from single_ratings
-
     union all
-
     select * from pooled_ratings
 
 ),
@@ -191,19 +149,15 @@ all_ratings as (
 results as (
 
     select
-        numbered_runs.benchmark_version,
-        elo.model_id,
+        numbered_runs.benchmark_version, elo.model_id,
         count(*) as count_runs,
         sum(elo.games) as games,
         sum(elo.wins) as wins,
         sum(elo.losses) as losses,
         sum(elo.ties) as ties
 
-    from elo
-
-    inner join numbered_runs
-        on elo.run_tag = numbered_runs.run_tag
-
+    from ratings.elo
+    inner join numbered_runs on elo.run_tag = numbered_runs.run_tag
     group by numbered_runs.benchmark_version, elo.model_id
 
 ),
@@ -211,10 +165,7 @@ results as (
 final as (
 
     select
-        results.benchmark_version,
-        results.model_id,
-        all_ratings.rating,
-        results.count_runs,
+        results.benchmark_version, results.model_id, all_ratings.rating, results.count_runs,
         cast(results.games as bigint) as games,
         cast(results.wins as bigint) as wins,
         cast(results.losses as bigint) as losses,

@@ -1,18 +1,6 @@
 -- One row per game of `marts.games`: the ratings of both sides before and after.
 with
 
-games as (
-
-    select * from marts.games
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 game_lists as (
 
     select
@@ -22,8 +10,7 @@ game_lists as (
         list(con_code) as con_codes,
         list(pro_score) as pro_scores
 
-    from games
-
+    from marts.games
     group by run_tag
 
 ),
@@ -45,9 +32,7 @@ paths as materialized (
         ) as path
 
     from game_lists
-
-    inner join runs
-        on game_lists.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs on game_lists.run_tag = runs.run_tag
 
 ),
 
@@ -68,10 +53,7 @@ steps as (
 final as (
 
     select
-        run_tag,
-        game_number,
-        pro_before,
-        con_before,
+        run_tag, game_number, pro_before, con_before,
         pro_before + pro_gain as pro_after,
         con_before - pro_gain as con_after
 

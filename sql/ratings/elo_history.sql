@@ -1,18 +1,6 @@
 -- One row per rated debate and debater, in the order of the games.
 with
 
-elo_games as (
-
-    select * from ratings.elo_games
-
-),
-
-games as (
-
-    select * from marts.games
-
-),
-
 rated_games as (
 
     select
@@ -22,9 +10,9 @@ rated_games as (
         elo_games.pro_after,
         elo_games.con_after
 
-    from games
+    from marts.games
 
-    inner join elo_games
+    inner join ratings.elo_games
         on games.run_tag = elo_games.run_tag
         and games.game_number = elo_games.game_number
 
@@ -33,9 +21,7 @@ rated_games as (
 pro_ratings as (
 
     select
-        run_tag,
-        game_number,
-        debate_id,
+        run_tag, game_number, debate_id,
         pro_model_id as model_id,
         con_model_id as opponent_id,
         'pro' as side,
@@ -50,9 +36,7 @@ pro_ratings as (
 con_ratings as (
 
     select
-        run_tag,
-        game_number,
-        debate_id,
+        run_tag, game_number, debate_id,
         con_model_id as model_id,
         pro_model_id as opponent_id,
         'con' as side,
@@ -67,9 +51,7 @@ con_ratings as (
 final as (
 
     select * from pro_ratings
-
     union all
-
     select * from con_ratings
 
 )

@@ -1,24 +1,6 @@
 -- One row per debater with a rated debate: Elo over all runs.
 with
 
-games as (
-
-    select * from marts.games
-
-),
-
-elo as (
-
-    select * from ratings.elo
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 -- Runs follow one another in the order in which they were made. The last one says how to rate.
 rated_runs as (
 
@@ -29,10 +11,10 @@ rated_runs as (
         elo_k_factor,
         created_at
 
-    from runs
+    from staging.stg_runs as runs
 
     where
-        run_tag in (select elo.run_tag from elo)
+        run_tag in (select elo.run_tag from ratings.elo)
 
 ),
 
@@ -56,16 +38,9 @@ last_runs as (
 -- Where there is one run only, its ratings are known.
 single_ratings as (
 
-    select
-        last_runs.everything,
-        elo.model_id,
-        elo.rating
-
+    select last_runs.everything, elo.model_id, elo.rating
     from last_runs
-
-    inner join elo
-        on last_runs.run_tag = elo.run_tag
-
+    inner join ratings.elo on last_runs.run_tag = elo.run_tag
     where last_runs.count_runs = 1
 
 ),
@@ -82,11 +57,8 @@ pooled_games as materialized (
         games.con_model_id,
         games.pro_score
 
-    from games
-
-    inner join numbered_runs
-        on games.run_tag = numbered_runs.run_tag
-
+    from marts.games
+    inner join numbered_runs on games.run_tag = numbered_runs.run_tag
     where numbered_runs.count_runs > 1
 
 ),
@@ -112,8 +84,7 @@ pooled_debaters as (
 codes as (
 
     select
-        everything,
-        model_id,
+        everything, model_id,
         cast(row_number() over (partition by everything order by model_id) as integer) as code
 
     from pooled_debaters
@@ -157,32 +128,25 @@ passes as materialized (
         ) as ratings
 
     from game_lists
-
-    inner join last_runs
-        on game_lists.everything = last_runs.everything
+    inner join last_runs on game_lists.everything = last_runs.everything
 
 ),
 
 pooled_ratings as (
 
     select
-        codes.everything,
-        codes.model_id,
+        codes.everything, codes.model_id,
         passes.ratings[codes.code] as rating
 
     from codes
-
-    inner join passes
-        on codes.everything = passes.everything
+    inner join passes on codes.everything = passes.everything
 
 ),
 
 all_ratings as (
 
     select * from single_ratings
-
     union all
-
     select * from pooled_ratings
 
 ),
@@ -190,19 +154,15 @@ all_ratings as (
 results as (
 
     select
-        numbered_runs.everything,
-        elo.model_id,
+        numbered_runs.everything, elo.model_id,
         count(*) as count_runs,
         sum(elo.games) as games,
         sum(elo.wins) as wins,
         sum(elo.losses) as losses,
         sum(elo.ties) as ties
 
-    from elo
-
-    inner join numbered_runs
-        on elo.run_tag = numbered_runs.run_tag
-
+    from ratings.elo
+    inner join numbered_runs on elo.run_tag = numbered_runs.run_tag
     group by numbered_runs.everything, elo.model_id
 
 ),
@@ -210,9 +170,7 @@ results as (
 final as (
 
     select
-        results.model_id,
-        all_ratings.rating,
-        results.count_runs,
+        results.model_id, all_ratings.rating, results.count_runs,
         cast(results.games as bigint) as games,
         cast(results.wins as bigint) as wins,
         cast(results.losses as bigint) as losses,

@@ -1,27 +1,17 @@
 -- One row per run, topic and ordered pair of debaters with a rated debate.
 with
 
-games as (
-
-    select * from marts.games
-
-),
-
 counted as (
 
     select
-        run_tag,
-        topic_id,
-        pro_code,
-        con_code,
+        run_tag, topic_id, pro_code, con_code,
         any_value(pro_model_id) as pro_model_id,
         any_value(con_model_id) as con_model_id,
         count(case when pro_score = 1 then 1 end) as pro_wins,
         count(case when pro_score = 0.5 then 1 end) as ties,
         count(case when pro_score = 0 then 1 end) as con_wins
 
-    from games
-
+    from marts.games
     group by run_tag, topic_id, pro_code, con_code
 
 ),
@@ -29,10 +19,7 @@ counted as (
 final as (
 
     select
-        run_tag,
-        topic_id,
-        pro_model_id,
-        con_model_id,
+        run_tag, topic_id, pro_model_id, con_model_id,
         -- Rating functions know topics, as they do debaters, by numbers from 1.
         cast(dense_rank() over (partition by run_tag order by topic_id) as integer) as topic_code,
         pro_code,

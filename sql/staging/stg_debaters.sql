@@ -1,27 +1,7 @@
 -- One row per debater of a run.
-with
+select
+    run_tag, model_id, provider, model_name, is_simulated, token_limit, parameters,
+    try_cast(pricing ->> '$.prompt' as decimal(18, 12)) as prompt_price_usd,
+    try_cast(pricing ->> '$.completion' as decimal(18, 12)) as completion_price_usd
 
-source as (
-
-    select * from raw.debaters
-
-),
-
-final as (
-
-    select
-        run_tag,
-        model_id,
-        provider,
-        model_name,
-        is_simulated,
-        token_limit,
-        parameters,
-        try_cast(pricing ->> '$.prompt' as decimal(18, 12)) as prompt_price_usd,
-        try_cast(pricing ->> '$.completion' as decimal(18, 12)) as completion_price_usd
-
-    from source
-
-)
-
-select * from final
+from raw.debaters

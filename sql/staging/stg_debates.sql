@@ -1,39 +1,25 @@
 -- One row per debate that took place.
-with
+select
+    run_tag,
+    debate_id,
+    source_position,
+    schedule_position,
+    topic_id,
+    format,
+    pro_model_id,
+    con_model_id,
+    repetition,
+    debate_seed,
+    status,
+    status_reason,
+    refused_by,
+    created_at,
+    judges_expected,
+    judges_actual,
+    panel_latency_ms,
+    recorded_winner,
+    dimension_order,
+    is_control,
+    metadata
 
-source as (
-
-    select * from raw.debates
-
-),
-
-final as (
-
-    select
-        run_tag,
-        debate_id,
-        source_position,
-        schedule_position,
-        topic_id,
-        format,
-        pro_model_id,
-        con_model_id,
-        repetition,
-        debate_seed,
-        status,
-        status_reason,
-        refused_by,
-        created_at,
-        judges_expected,
-        judges_actual,
-        panel_latency_ms,
-        recorded_winner,
-        dimension_order,
-        is_control,
-        metadata
-
-    from source
-
-)
-
-select * from final
+from raw.debates

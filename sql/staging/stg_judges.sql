@@ -1,28 +1,7 @@
 -- One row per judge of a run's pool.
-with
+select
+    run_tag, judge_id, provider, model_name, is_simulated, prompt_style, token_limit, parameters,
+    try_cast(pricing ->> '$.prompt' as decimal(18, 12)) as prompt_price_usd,
+    try_cast(pricing ->> '$.completion' as decimal(18, 12)) as completion_price_usd
 
-source as (
-
-    select * from raw.judges
-
-),
-
-final as (
-
-    select
-        run_tag,
-        judge_id,
-        provider,
-        model_name,
-        is_simulated,
-        prompt_style,
-        token_limit,
-        parameters,
-        try_cast(pricing ->> '$.prompt' as decimal(18, 12)) as prompt_price_usd,
-        try_cast(pricing ->> '$.completion' as decimal(18, 12)) as completion_price_usd
-
-    from source
-
-)
-
-select * from final
+from raw.judges

@@ -1,37 +1,23 @@
 -- One row per run: a tournament that was played, or a tag that was imported.
-with
+select
+    run_tag,
+    source,
+    format,
+    benchmark_name,
+    benchmark_version,
+    rubric_version,
+    harness_version,
+    git_commit,
+    language,
+    seed,
+    created_at,
+    is_simulated,
+    allows_judge_overlap,
+    elo_initial_rating,
+    elo_k_factor,
+    min_games_for_display,
+    config,
+    options,
+    prompt_hashes
 
-source as (
-
-    select * from raw.runs
-
-),
-
-final as (
-
-    select
-        run_tag,
-        source,
-        format,
-        benchmark_name,
-        benchmark_version,
-        rubric_version,
-        harness_version,
-        git_commit,
-        language,
-        seed,
-        created_at,
-        is_simulated,
-        allows_judge_overlap,
-        elo_initial_rating,
-        elo_k_factor,
-        min_games_for_display,
-        config,
-        options,
-        prompt_hashes
-
-    from source
-
-)
-
-select * from final
+from raw.runs

@@ -1,28 +1,14 @@
 -- One row per debate that a run planned.
-with
+select
+    run_tag,
+    debate_id,
+    schedule_position,
+    topic_id,
+    pro_model_id,
+    con_model_id,
+    repetition,
+    debate_seed,
+    panel,
+    con_first
 
-source as (
-
-    select * from raw.schedule
-
-),
-
-final as (
-
-    select
-        run_tag,
-        debate_id,
-        schedule_position,
-        topic_id,
-        pro_model_id,
-        con_model_id,
-        repetition,
-        debate_seed,
-        panel,
-        con_first
-
-    from source
-
-)
-
-select * from final
+from raw.schedule

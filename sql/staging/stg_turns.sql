@@ -1,42 +1,28 @@
 -- One row per turn.
-with
+select
+    run_tag,
+    debate_id,
+    turn_index,
+    position,
+    side,
+    model_id,
+    stage,
+    content,
+    reasoning,
+    created_at,
+    duration_ms,
+    prompt_tokens,
+    completion_tokens,
+    coalesce(total_tokens, prompt_tokens + completion_tokens) as total_tokens,
+    -- An amount in another currency is not a known number of dollars.
+    case when coalesce(upper(currency), 'USD') = 'USD' then cost end as cost_usd,
+    cost_source,
+    currency,
+    finish_reason,
+    is_truncated,
+    serving_provider,
+    generation_id,
+    call_id,
+    metadata
 
-source as (
-
-    select * from raw.turns
-
-),
-
-final as (
-
-    select
-        run_tag,
-        debate_id,
-        turn_index,
-        position,
-        side,
-        model_id,
-        stage,
-        content,
-        reasoning,
-        created_at,
-        duration_ms,
-        prompt_tokens,
-        completion_tokens,
-        coalesce(total_tokens, prompt_tokens + completion_tokens) as total_tokens,
-        -- An amount in another currency is not a known number of dollars.
-        case when coalesce(upper(currency), 'USD') = 'USD' then cost end as cost_usd,
-        cost_source,
-        currency,
-        finish_reason,
-        is_truncated,
-        serving_provider,
-        generation_id,
-        call_id,
-        metadata
-
-    from source
-
-)
-
-select * from final
+from raw.turns

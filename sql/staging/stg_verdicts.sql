@@ -1,43 +1,29 @@
 -- One row per judge and debate.
-with
+select
+    run_tag,
+    debate_id,
+    judge_id,
+    panel_position,
+    presented_first,
+    is_valid,
+    invalid_reason,
+    declared_winner,
+    scores,
+    raw_response,
+    created_at,
+    latency_ms,
+    prompt_tokens,
+    completion_tokens,
+    coalesce(total_tokens, prompt_tokens + completion_tokens) as total_tokens,
+    -- An amount in another currency is not a known number of dollars.
+    case when coalesce(upper(currency), 'USD') = 'USD' then cost end as cost_usd,
+    cost_source,
+    currency,
+    asks,
+    replaces_judge_id,
+    is_repaired,
+    is_injection_suspected,
+    call_id,
+    metadata
 
-source as (
-
-    select * from raw.verdicts
-
-),
-
-final as (
-
-    select
-        run_tag,
-        debate_id,
-        judge_id,
-        panel_position,
-        presented_first,
-        is_valid,
-        invalid_reason,
-        declared_winner,
-        scores,
-        raw_response,
-        created_at,
-        latency_ms,
-        prompt_tokens,
-        completion_tokens,
-        coalesce(total_tokens, prompt_tokens + completion_tokens) as total_tokens,
-        -- An amount in another currency is not a known number of dollars.
-        case when coalesce(upper(currency), 'USD') = 'USD' then cost end as cost_usd,
-        cost_source,
-        currency,
-        asks,
-        replaces_judge_id,
-        is_repaired,
-        is_injection_suspected,
-        call_id,
-        metadata
-
-    from source
-
-)
-
-select * from final
+from raw.verdicts

@@ -1,41 +1,11 @@
 -- Runs whose total is not what their debaters and judges cost, unused attempts included.
 with
 
-runs as (
-
-    select * from marts.runs
-
-),
-
-debater_costs as (
-
-    select * from marts.debater_costs
-
-),
-
-judge_costs as (
-
-    select * from marts.judge_costs
-
-),
-
 shares as (
 
-    select
-        run_tag,
-        cost_usd,
-        unused_cost_usd
-
-    from debater_costs
-
+    select run_tag, cost_usd, unused_cost_usd from marts.debater_costs
     union all
-
-    select
-        run_tag,
-        cost_usd,
-        unused_cost_usd
-
-    from judge_costs
+    select run_tag, cost_usd, unused_cost_usd from marts.judge_costs
 
 ),
 
@@ -46,23 +16,15 @@ totals as (
         coalesce(sum(cost_usd), 0) + coalesce(sum(unused_cost_usd), 0) as cost_usd
 
     from shares
-
     group by run_tag
 
 ),
 
 final as (
 
-    select
-        runs.run_tag,
-        runs.total_cost_usd,
-        totals.cost_usd
-
-    from runs
-
-    left join totals
-        on runs.run_tag = totals.run_tag
-
+    select runs.run_tag, runs.total_cost_usd, totals.cost_usd
+    from marts.runs
+    left join totals on runs.run_tag = totals.run_tag
     where coalesce(runs.total_cost_usd, 0) <> coalesce(totals.cost_usd, 0)
 
 )

@@ -1,28 +1,14 @@
 -- Rated debates without exactly one row per side in the rating history, and rows of the history without a rated debate.
 with
 
-games as (
-
-    select * from marts.games
-
-),
-
-elo_history as (
-
-    select * from ratings.elo_history
-
-),
-
 rated as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         count(case when side = 'pro' then 1 end) as count_pro,
         count(case when side = 'con' then 1 end) as count_con
 
-    from elo_history
-
+    from ratings.elo_history
     group by run_tag, debate_id
 
 ),
@@ -35,7 +21,7 @@ final as (
         rated.count_pro,
         rated.count_con
 
-    from games
+    from marts.games
 
     full outer join rated
         on games.run_tag = rated.run_tag

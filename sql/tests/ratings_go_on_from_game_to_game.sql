@@ -1,40 +1,21 @@
 -- Games that a debater did not begin with the rating of the game before, or the first with the initial rating.
 with
 
-elo_history as (
-
-    select * from ratings.elo_history
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
 steps as (
 
     select
-        run_tag,
-        model_id,
-        game_number,
-        rating_before,
+        run_tag, model_id, game_number, rating_before,
         lag(rating_after) over (partition by run_tag, model_id order by game_number) as last_rating
 
-    from elo_history
+    from ratings.elo_history
 
 ),
 
 final as (
 
     select steps.*
-
     from steps
-
-    inner join runs
-        on steps.run_tag = runs.run_tag
-
+    inner join staging.stg_runs as runs on steps.run_tag = runs.run_tag
     where steps.rating_before <> coalesce(steps.last_rating, runs.elo_initial_rating)
 
 )

@@ -1,23 +1,8 @@
 -- Verdicts whose winner under version 2 contradicts the means that people see.
-with
+select *
+from marts.judge_verdicts_v2
 
-judge_verdicts as (
-
-    select * from marts.judge_verdicts_v2
-
-),
-
-final as (
-
-    select *
-
-    from judge_verdicts
-
-    where
-        (winner = 'pro' and pro_mean < con_mean)
-        or (winner = 'con' and pro_mean > con_mean)
-        or (winner = 'tie' and pro_mean <> con_mean)
-
-)
-
-select * from final
+where
+    (winner = 'pro' and pro_mean < con_mean)
+    or (winner = 'con' and pro_mean > con_mean)
+    or (winner = 'tie' and pro_mean <> con_mean)

@@ -5,6 +5,7 @@ Whether real dbt builds it to equal results is tested by `make test-dbt`.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,8 @@ def test_only_the_names_change_in_the_text_of_every_model_and_test():
         # A table of constants reads nothing.
         reads = name not in PROJECT.models or PROJECT.models[name].dependencies
         assert bool(text.count("{{ ref(") + text.count("{{ source(")) == bool(reads), name
-        assert as_dbt_renders(text) == sql + "\n", name
+        # A table whose name qualifies columns keeps that name as its alias, whatever dbt calls the relation.
+        assert re.sub(r"\b((?:from|join) \w+\.(\w+)) as \2\b", r"\1", as_dbt_renders(text)) == sql + "\n", name
 
 
 def test_comments_and_layout_stay():

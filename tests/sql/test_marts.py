@@ -224,7 +224,16 @@ def test_every_model_states_its_grain_and_casts_nothing_in_capitals(project: Pro
             code = "\n".join(line.split("--")[0] for line in rest.splitlines())
             code = re.sub(r"'[^']*'", "''", code)
             assert code == code.lower(), model.path
-            assert code.rstrip().endswith("select * from final"), model.path
+            has_ctes = code.lstrip().startswith("with")
+            assert code.rstrip().endswith("select * from final") == has_ctes, model.path
+
+
+def test_no_cte_only_renames_a_table(project: Project):
+    renaming = re.compile(r"\w+\s+as\s+\(\s*select\s+\*\s+from\s+\w+\.\w+\s*\)")
+    queries = [(model.path, model.query.sql) for model in project.models.values()]
+    queries += [(test.name, test.query.sql) for test in project.singular_tests]
+    assert [path for path, sql in queries if renaming.search(sql)] == []
+    assert renaming.search("with a as (\n\n    select * from marts.games\n\n)\nselect * from a")
 
 
 def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):

@@ -1,25 +1,15 @@
 -- One row per pair of subjects: whether they are like for like, and what to distrust where they are not.
 with
 
-run_comparability as (
-
-    select * from marts.run_comparability
-
-),
-
 counts as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
+        baseline_kind, baseline, candidate_kind, candidate,
         count(case when state = 'different' and affects = 'everything' then 1 end) as count_spoiling,
         count(case when state = 'unknown' and affects = 'everything' then 1 end) as count_doubtful,
         list_sort(list({'position': position, 'item': item, 'state': state, 'effect': effect})) as items
 
-    from run_comparability
-
+    from marts.run_comparability
     group by baseline_kind, baseline, candidate_kind, candidate
 
 ),
@@ -42,10 +32,7 @@ named as (
 final as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
+        baseline_kind, baseline, candidate_kind, candidate,
         case
             when count_spoiling > 0 then 'not_like_for_like'
             when count_doubtful > 0 then 'unknown'

@@ -1,30 +1,6 @@
 -- One row per pair of subjects, debater or judge, and measure: both values and their difference with a 95 % interval.
 with
 
-sides as (
-
-    select * from intermediate.int_comparison_sides
-
-),
-
-measured_cells as (
-
-    select * from marts.measured_cells
-
-),
-
-topics as (
-
-    select * from staging.stg_topics
-
-),
-
-t_quantiles as (
-
-    select * from intermediate.int_t_quantiles
-
-),
-
 -- A topic that says something else is another topic, whatever its id.
 cells as (
 
@@ -46,12 +22,10 @@ cells as (
         sum(case when sides.side = 'baseline' then measured_cells.total end) as baseline_total,
         sum(case when sides.side = 'candidate' then measured_cells.total end) as candidate_total
 
-    from sides
+    from intermediate.int_comparison_sides as sides
+    inner join marts.measured_cells on sides.run_tag = measured_cells.run_tag
 
-    inner join measured_cells
-        on sides.run_tag = measured_cells.run_tag
-
-    left join topics
+    left join staging.stg_topics as topics
         on measured_cells.run_tag = topics.run_tag
         and measured_cells.topic_id = topics.topic_id
 
@@ -75,14 +49,7 @@ cells as (
 topics_of_pairs as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        role,
-        member_id,
-        measure,
-        dimension,
+        baseline_kind, baseline, candidate_kind, candidate, role, member_id, measure, dimension,
         cast(sum(baseline_debates) as bigint) as baseline_debates,
         cast(sum(candidate_debates) as bigint) as candidate_debates,
         sum(baseline_total) as baseline_total,
@@ -118,14 +85,7 @@ topics_of_pairs as (
 means as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        role,
-        member_id,
-        measure,
-        dimension,
+        baseline_kind, baseline, candidate_kind, candidate, role, member_id, measure, dimension,
         count(baseline_total) as baseline_topics,
         count(candidate_total) as candidate_topics,
         count(case when count_pairs > 0 then 1 end) as paired_topics,
@@ -150,7 +110,6 @@ means as (
         ) as topics
 
     from topics_of_pairs
-
     group by baseline_kind, baseline, candidate_kind, candidate, role, member_id, measure, dimension
 
 ),
@@ -269,7 +228,7 @@ final as (
     from chosen
 
     -- Without any spread over fewer than six topics there is no interval: not even a sign test could tell.
-    left join t_quantiles
+    left join intermediate.int_t_quantiles as t_quantiles
         on least(chosen.count_topics - 1, 1000) = t_quantiles.df
         and chosen.difference is not null
         and (chosen.error > 0 or chosen.count_topics > 5)

@@ -1,81 +1,43 @@
 -- One row per pair of subjects and debate that both held: same topic, same sides, same repetition.
-with
+select
+    pairs.baseline_kind,
+    pairs.baseline,
+    pairs.candidate_kind,
+    pairs.candidate,
+    baseline_debates.topic_id,
+    baseline_debates.motion,
+    baseline_debates.pro_model_id,
+    baseline_debates.con_model_id,
+    baseline_debates.repetition,
+    baseline_debates.run_tag as baseline_run_tag,
+    baseline_debates.debate_id as baseline_debate_id,
+    baseline_winners.winner as baseline_winner,
+    candidate_debates.run_tag as candidate_run_tag,
+    candidate_debates.debate_id as candidate_debate_id,
+    candidate_winners.winner as candidate_winner,
+    case when 'no_decision' not in (baseline_winners.winner, candidate_winners.winner) then
+        baseline_winners.winner <> candidate_winners.winner
+    end as is_flipped
 
-pairs as (
+from intermediate.int_comparison_pairs as pairs
 
-    select * from intermediate.int_comparison_pairs
+inner join intermediate.int_comparison_debates as baseline_debates
+    on pairs.baseline_kind = baseline_debates.kind
+    and pairs.baseline = baseline_debates.subject
 
-),
+inner join intermediate.int_comparison_debates as candidate_debates
+    on pairs.candidate_kind = candidate_debates.kind
+    and pairs.candidate = candidate_debates.subject
+    and baseline_debates.topic_id = candidate_debates.topic_id
+    and baseline_debates.motion = candidate_debates.motion
+    and baseline_debates.pro_model_id = candidate_debates.pro_model_id
+    and baseline_debates.con_model_id = candidate_debates.con_model_id
+    and baseline_debates.repetition = candidate_debates.repetition
 
-baseline_debates as (
+inner join marts.panel_winners as baseline_winners
+    on baseline_debates.run_tag = baseline_winners.run_tag
+    and baseline_debates.debate_id = baseline_winners.debate_id
 
-    select * from intermediate.int_comparison_debates
-
-),
-
-candidate_debates as (
-
-    select * from intermediate.int_comparison_debates
-
-),
-
-baseline_winners as (
-
-    select * from marts.panel_winners
-
-),
-
-candidate_winners as (
-
-    select * from marts.panel_winners
-
-),
-
-final as (
-
-    select
-        pairs.baseline_kind,
-        pairs.baseline,
-        pairs.candidate_kind,
-        pairs.candidate,
-        baseline_debates.topic_id,
-        baseline_debates.motion,
-        baseline_debates.pro_model_id,
-        baseline_debates.con_model_id,
-        baseline_debates.repetition,
-        baseline_debates.run_tag as baseline_run_tag,
-        baseline_debates.debate_id as baseline_debate_id,
-        baseline_winners.winner as baseline_winner,
-        candidate_debates.run_tag as candidate_run_tag,
-        candidate_debates.debate_id as candidate_debate_id,
-        candidate_winners.winner as candidate_winner,
-        case when 'no_decision' not in (baseline_winners.winner, candidate_winners.winner) then
-            baseline_winners.winner <> candidate_winners.winner
-        end as is_flipped
-
-    from pairs
-
-    inner join baseline_debates
-        on pairs.baseline_kind = baseline_debates.kind
-        and pairs.baseline = baseline_debates.subject
-
-    inner join candidate_debates
-        on pairs.candidate_kind = candidate_debates.kind
-        and pairs.candidate = candidate_debates.subject
-        and baseline_debates.topic_id = candidate_debates.topic_id
-        and baseline_debates.motion = candidate_debates.motion
-        and baseline_debates.pro_model_id = candidate_debates.pro_model_id
-        and baseline_debates.con_model_id = candidate_debates.con_model_id
-        and baseline_debates.repetition = candidate_debates.repetition
-
-    inner join baseline_winners
-        on baseline_debates.run_tag = baseline_winners.run_tag
-        and baseline_debates.debate_id = baseline_winners.debate_id
-
-    inner join candidate_winners
-        on candidate_debates.run_tag = candidate_winners.run_tag
-        and candidate_debates.debate_id = candidate_winners.debate_id
-
-)
-
-select * from final
+inner join marts.panel_winners as candidate_winners
+    on candidate_debates.run_tag = candidate_winners.run_tag
+    and candidate_debates.debate_id = candidate_winners.debate_id

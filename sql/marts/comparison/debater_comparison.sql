@@ -1,30 +1,6 @@
 -- One row per pair of subjects, debater and measure: rating, rank, win rate, scores, cost per debate.
 with
 
-pairs as (
-
-    select * from intermediate.int_comparison_pairs
-
-),
-
-baseline_ratings as (
-
-    select * from marts.comparison_ratings
-
-),
-
-candidate_ratings as (
-
-    select * from marts.comparison_ratings
-
-),
-
-differences as (
-
-    select * from marts.comparison_differences
-
-),
-
 rated_sides as (
 
     select
@@ -37,9 +13,9 @@ rated_sides as (
         baseline_ratings.rank,
         baseline_ratings.games
 
-    from pairs
+    from intermediate.int_comparison_pairs as pairs
 
-    inner join baseline_ratings
+    inner join marts.comparison_ratings as baseline_ratings
         on pairs.baseline_kind = baseline_ratings.kind
         and pairs.baseline = baseline_ratings.subject
 
@@ -55,9 +31,9 @@ rated_sides as (
         candidate_ratings.rank,
         candidate_ratings.games
 
-    from pairs
+    from intermediate.int_comparison_pairs as pairs
 
-    inner join candidate_ratings
+    inner join marts.comparison_ratings as candidate_ratings
         on pairs.candidate_kind = candidate_ratings.kind
         and pairs.candidate = candidate_ratings.subject
 
@@ -66,11 +42,7 @@ rated_sides as (
 ratings as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        model_id,
+        baseline_kind, baseline, candidate_kind, candidate, model_id,
         max(case when side = 'baseline' then rating end) as baseline_rating,
         max(case when side = 'baseline' then ci_low end) as baseline_low,
         max(case when side = 'baseline' then ci_high end) as baseline_high,
@@ -83,7 +55,6 @@ ratings as (
         max(case when side = 'candidate' then games end) as candidate_games
 
     from rated_sides
-
     group by baseline_kind, baseline, candidate_kind, candidate, model_id
 
 ),
@@ -92,11 +63,7 @@ ratings as (
 rating_rows as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        model_id,
+        baseline_kind, baseline, candidate_kind, candidate, model_id,
         'rating' as measure,
         baseline_rating as baseline_value,
         candidate_rating as candidate_value,
@@ -115,11 +82,7 @@ rating_rows as (
 rank_rows as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        model_id,
+        baseline_kind, baseline, candidate_kind, candidate, model_id,
         'rank' as measure,
         cast(baseline_rank as double) as baseline_value,
         cast(candidate_rank as double) as candidate_value,
@@ -136,9 +99,7 @@ rank_rows as (
 rated_rows as (
 
     select * from rating_rows
-
     union all
-
     select * from rank_rows
 
 ),
@@ -146,12 +107,7 @@ rated_rows as (
 unioned as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        model_id,
-        measure,
+        baseline_kind, baseline, candidate_kind, candidate, model_id, measure,
         cast(null as varchar) as dimension,
         case
             when baseline_value is null then 'only in the candidate'
@@ -175,10 +131,7 @@ unioned as (
     union all
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
+        baseline_kind, baseline, candidate_kind, candidate,
         member_id as model_id,
         measure,
         nullif(dimension, '') as dimension,
@@ -195,8 +148,7 @@ unioned as (
         count_pairs,
         count_topics
 
-    from differences
-
+    from marts.comparison_differences
     where role = 'debater'
 
 ),

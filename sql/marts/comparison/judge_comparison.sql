@@ -1,39 +1,21 @@
 -- One row per pair of subjects, judge and measure: agreement with the rest of the panel, lean to a side, leniency.
-with
+select
+    baseline_kind, baseline, candidate_kind, candidate,
+    member_id as judge_id,
+    measure,
+    method,
+    baseline_value,
+    candidate_value,
+    difference,
+    ci_low,
+    ci_high,
+    standard_error,
+    degrees_of_freedom,
+    (ci_high - ci_low) / 2 + 0.841621 * standard_error as detectable_difference,
+    baseline_debates,
+    candidate_debates,
+    count_pairs,
+    count_topics
 
-differences as (
-
-    select * from marts.comparison_differences
-
-),
-
-final as (
-
-    select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        member_id as judge_id,
-        measure,
-        method,
-        baseline_value,
-        candidate_value,
-        difference,
-        ci_low,
-        ci_high,
-        standard_error,
-        degrees_of_freedom,
-        (ci_high - ci_low) / 2 + 0.841621 * standard_error as detectable_difference,
-        baseline_debates,
-        candidate_debates,
-        count_pairs,
-        count_topics
-
-    from differences
-
-    where role = 'judge'
-
-)
-
-select * from final
+from marts.comparison_differences
+where role = 'judge'

@@ -1,45 +1,15 @@
 -- One row per run, debater or judge, measure, topic and pair of sides: the repetitions of one debate, added up.
 with
 
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-turns as (
-
-    select * from staging.stg_turns
-
-),
-
-decided_debates as (
+decided_debates as materialized (
 
     select * from marts.decided_debates
 
 ),
 
-debate_means as (
-
-    select * from intermediate.int_debate_means
-
-),
-
-dimension_means as (
-
-    select * from marts.debate_dimension_means
-
-),
-
-counted_verdicts as (
+counted_verdicts as materialized (
 
     select * from marts.counted_verdicts
-
-),
-
-judge_verdicts as (
-
-    select * from marts.judge_verdicts_v2
 
 ),
 
@@ -47,10 +17,7 @@ judge_verdicts as (
 win_rates as (
 
     select
-        run_tag,
-        topic_id,
-        pro_model_id,
-        con_model_id,
+        run_tag, topic_id, pro_model_id, con_model_id,
         'win_rate' as measure,
         '' as dimension,
         count(*) as count_debates,
@@ -58,9 +25,7 @@ win_rates as (
         cast(sum(case winner when 'con' then 1 when 'pro' then 0 else 0.5 end) as decimal(38, 12)) as con_total
 
     from decided_debates
-
     where is_rated
-
     group by run_tag, topic_id, pro_model_id, con_model_id
 
 ),
@@ -68,19 +33,16 @@ win_rates as (
 mean_scores as (
 
     select
-        debates.run_tag,
-        debates.topic_id,
-        debates.pro_model_id,
-        debates.con_model_id,
+        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id,
         'mean_score' as measure,
         '' as dimension,
         count(*) as count_debates,
         sum(cast(debate_means.mean_pro as decimal(38, 12))) as pro_total,
         sum(cast(debate_means.mean_con as decimal(38, 12))) as con_total
 
-    from debates
+    from staging.stg_debates as debates
 
-    inner join debate_means
+    inner join intermediate.int_debate_means as debate_means
         on debates.run_tag = debate_means.run_tag
         and debates.debate_id = debate_means.debate_id
 
@@ -91,19 +53,16 @@ mean_scores as (
 dimension_scores as (
 
     select
-        debates.run_tag,
-        debates.topic_id,
-        debates.pro_model_id,
-        debates.con_model_id,
+        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id,
         'dimension_score' as measure,
         dimension_means.dimension,
         count(*) as count_debates,
         sum(cast(dimension_means.mean_pro as decimal(38, 12))) as pro_total,
         sum(cast(dimension_means.mean_con as decimal(38, 12))) as con_total
 
-    from debates
+    from staging.stg_debates as debates
 
-    inner join dimension_means
+    inner join marts.debate_dimension_means as dimension_means
         on debates.run_tag = dimension_means.run_tag
         and debates.debate_id = dimension_means.debate_id
 
@@ -119,16 +78,11 @@ dimension_scores as (
 debate_counts as (
 
     select
-        run_tag,
-        topic_id,
-        pro_model_id,
-        con_model_id,
+        run_tag, topic_id, pro_model_id, con_model_id,
         count(*) as count_debates
 
-    from debates
-
+    from staging.stg_debates
     where status = 'complete'
-
     group by run_tag, topic_id, pro_model_id, con_model_id
 
 ),
@@ -137,10 +91,7 @@ debate_counts as (
 turn_costs as (
 
     select
-        debates.run_tag,
-        debates.topic_id,
-        debates.pro_model_id,
-        debates.con_model_id,
+        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id,
         case when count(case when turns.side = 'pro' and turns.cost_usd is null then 1 end) = 0 then
             sum(case when turns.side = 'pro' then turns.cost_usd end)
         end as pro_total,
@@ -148,14 +99,13 @@ turn_costs as (
             sum(case when turns.side = 'con' then turns.cost_usd end)
         end as con_total
 
-    from debates
+    from staging.stg_debates as debates
 
-    inner join turns
+    inner join staging.stg_turns as turns
         on debates.run_tag = turns.run_tag
         and debates.debate_id = turns.debate_id
 
     where debates.status = 'complete'
-
     group by debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id
 
 ),
@@ -163,10 +113,7 @@ turn_costs as (
 costs as (
 
     select
-        turn_costs.run_tag,
-        turn_costs.topic_id,
-        turn_costs.pro_model_id,
-        turn_costs.con_model_id,
+        turn_costs.run_tag, turn_costs.topic_id, turn_costs.pro_model_id, turn_costs.con_model_id,
         'cost_usd' as measure,
         '' as dimension,
         debate_counts.count_debates,
@@ -186,17 +133,11 @@ costs as (
 both_sides as (
 
     select * from win_rates
-
     union all
-
     select * from mean_scores
-
     union all
-
     select * from dimension_scores
-
     union all
-
     select * from costs
 
 ),
@@ -204,15 +145,13 @@ both_sides as (
 votes as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         count(*) as count_verdicts,
         count(case when winner = 'pro' then 1 end) as pro,
         count(case when winner = 'con' then 1 end) as con,
         count(case when winner = 'tie' then 1 end) as tie
 
     from counted_verdicts
-
     group by run_tag, debate_id
 
 ),
@@ -220,13 +159,10 @@ votes as (
 levels as (
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
+        run_tag, debate_id, judge_id,
         cast((pro_mean + con_mean) / 2 as decimal(38, 12)) as level
 
-    from judge_verdicts
-
+    from marts.judge_verdicts_v2
     where is_valid
 
 ),
@@ -234,13 +170,11 @@ levels as (
 panel_levels as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         sum(level) as total,
         count(*) as count_verdicts
 
     from levels
-
     group by run_tag, debate_id
 
 ),
@@ -248,8 +182,7 @@ panel_levels as (
 judge_values as (
 
     select
-        counted_verdicts.run_tag,
-        counted_verdicts.debate_id,
+        counted_verdicts.run_tag, counted_verdicts.debate_id,
         counted_verdicts.judge_id as member_id,
         'agreement' as measure,
         cast(
@@ -271,9 +204,7 @@ judge_values as (
     union all
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
+        run_tag, debate_id, judge_id,
         'pro_lean' as measure,
         case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
 
@@ -282,9 +213,7 @@ judge_values as (
     union all
 
     select
-        levels.run_tag,
-        levels.debate_id,
-        levels.judge_id,
+        levels.run_tag, levels.debate_id, levels.judge_id,
         'leniency' as measure,
         levels.level
         - cast(
@@ -304,8 +233,7 @@ judge_values as (
 panel_values as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         '' as member_id,
         'agreement' as measure,
         cast(
@@ -315,14 +243,12 @@ panel_values as (
         ) as value
 
     from votes
-
     where count_verdicts > 1
 
     union all
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         '' as member_id,
         'pro_lean' as measure,
         case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
@@ -352,10 +278,7 @@ judging_values as (
 judging_cells as (
 
     select
-        debates.run_tag,
-        judging_values.role,
-        judging_values.member_id,
-        judging_values.measure,
+        debates.run_tag, judging_values.role, judging_values.member_id, judging_values.measure,
         '' as dimension,
         debates.topic_id,
         coalesce(debates.pro_model_id, '') as pro_model_id,
@@ -363,7 +286,7 @@ judging_cells as (
         count(*) as count_debates,
         sum(judging_values.value) as total
 
-    from debates
+    from staging.stg_debates as debates
 
     inner join judging_values
         on debates.run_tag = judging_values.run_tag
@@ -395,7 +318,6 @@ final as (
         pro_total as total
 
     from both_sides
-
     where pro_model_id <> con_model_id and pro_total is not null
 
     union all
@@ -413,7 +335,6 @@ final as (
         con_total as total
 
     from both_sides
-
     where pro_model_id <> con_model_id and con_total is not null
 
     union all

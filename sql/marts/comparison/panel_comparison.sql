@@ -1,38 +1,23 @@
 -- One row per pair of subjects and measure of their panels: how far judges agree, and which side panels favour.
-with
+select
+    baseline_kind,
+    baseline,
+    candidate_kind,
+    candidate,
+    measure,
+    method,
+    baseline_value,
+    candidate_value,
+    difference,
+    ci_low,
+    ci_high,
+    standard_error,
+    degrees_of_freedom,
+    (ci_high - ci_low) / 2 + 0.841621 * standard_error as detectable_difference,
+    baseline_debates,
+    candidate_debates,
+    count_pairs,
+    count_topics
 
-differences as (
-
-    select * from marts.comparison_differences
-
-),
-
-final as (
-
-    select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        measure,
-        method,
-        baseline_value,
-        candidate_value,
-        difference,
-        ci_low,
-        ci_high,
-        standard_error,
-        degrees_of_freedom,
-        (ci_high - ci_low) / 2 + 0.841621 * standard_error as detectable_difference,
-        baseline_debates,
-        candidate_debates,
-        count_pairs,
-        count_topics
-
-    from differences
-
-    where role = 'panel'
-
-)
-
-select * from final
+from marts.comparison_differences
+where role = 'panel'

@@ -1,30 +1,6 @@
 -- One row per pair of subjects and item of the comparability check.
 with
 
-items as (
-
-    select * from intermediate.int_setting_items
-
-),
-
-pairs as (
-
-    select * from intermediate.int_comparison_pairs
-
-),
-
-sides as (
-
-    select * from intermediate.int_comparison_sides
-
-),
-
-settings as (
-
-    select * from marts.run_settings
-
-),
-
 -- A version that pools runs has every value that occurs in them.
 side_values as (
 
@@ -38,10 +14,8 @@ side_values as (
         settings.part,
         settings.value
 
-    from sides
-
-    inner join settings
-        on sides.run_tag = settings.run_tag
+    from intermediate.int_comparison_sides as sides
+    inner join marts.run_settings as settings on sides.run_tag = settings.run_tag
 
     group by
         sides.baseline_kind,
@@ -59,12 +33,7 @@ side_values as (
 parts as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        item,
-        part,
+        baseline_kind, baseline, candidate_kind, candidate, item, part,
         case when count(case when side = 'baseline' and value is null then 1 end) = 0 then
             array_to_string(list_sort(list(case when side = 'baseline' then value end)), ' | ')
         end as baseline_value,
@@ -75,7 +44,6 @@ parts as (
         count(case when side = 'candidate' then 1 end) > 0 as is_in_candidate
 
     from side_values
-
     group by baseline_kind, baseline, candidate_kind, candidate, item, part
 
 ),
@@ -97,20 +65,14 @@ part_states as (
             as candidate_text
 
     from parts
-
-    inner join items
-        on parts.item = items.item
+    inner join intermediate.int_setting_items as items on parts.item = items.item
 
 ),
 
 item_states as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        item,
+        baseline_kind, baseline, candidate_kind, candidate, item,
         case
             when count(case when is_in_baseline then 1 end) = 0 or count(case when is_in_candidate then 1 end) = 0
                 then 'silent'
@@ -127,7 +89,6 @@ item_states as (
         ) as parts
 
     from part_states
-
     group by baseline_kind, baseline, candidate_kind, candidate, item
 
 ),
@@ -154,9 +115,8 @@ explained as (
             partition by pairs.baseline_kind, pairs.baseline, pairs.candidate_kind, pairs.candidate
         ) as count_reasons_to_plan_anew
 
-    from pairs
-
-    cross join items
+    from intermediate.int_comparison_pairs as pairs
+    cross join intermediate.int_setting_items as items
 
     left join item_states
         on pairs.baseline_kind = item_states.baseline_kind
@@ -170,12 +130,7 @@ explained as (
 final as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        position,
-        item,
+        baseline_kind, baseline, candidate_kind, candidate, position, item,
         case
             when item = 'schedule' and state = 'different' and count_reasons_to_plan_anew > 0 then 'follows'
             else state

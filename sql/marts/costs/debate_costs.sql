@@ -1,23 +1,10 @@
 -- One row per debate: its turns, its verdicts, and the attempts on it whose answer became neither.
 with
 
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-expenses as (
-
-    select * from intermediate.int_expenses
-
-),
-
 totals as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         count(case when purpose = 'turn' then 1 end) as count_turns,
         count(case when purpose = 'verdict' then 1 end) as count_verdicts,
         count(case when purpose = 'unused' then 1 end) as count_unused_calls,
@@ -34,8 +21,7 @@ totals as (
         count(case when purpose = 'verdict' and is_unpriced then 1 end) as count_unpriced_verdicts,
         count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls
 
-    from expenses
-
+    from intermediate.int_expenses
     group by run_tag, debate_id
 
 ),
@@ -43,8 +29,7 @@ totals as (
 final as (
 
     select
-        debates.run_tag,
-        debates.debate_id,
+        debates.run_tag, debates.debate_id,
         coalesce(totals.count_turns, 0) as count_turns,
         coalesce(totals.count_verdicts, 0) as count_verdicts,
         coalesce(totals.count_unused_calls, 0) as count_unused_calls,
@@ -61,7 +46,7 @@ final as (
         coalesce(totals.count_unpriced_verdicts, 0) as count_unpriced_verdicts,
         coalesce(totals.count_unpriced_calls, 0) as count_unpriced_calls
 
-    from debates
+    from staging.stg_debates as debates
 
     left join totals
         on debates.run_tag = totals.run_tag

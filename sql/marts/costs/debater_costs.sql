@@ -1,23 +1,10 @@
 -- One row per debater of a run.
 with
 
-debaters as (
-
-    select * from staging.stg_debaters
-
-),
-
-expenses as (
-
-    select * from intermediate.int_expenses
-
-),
-
 totals as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         count(case when purpose = 'turn' then 1 end) as count_turns,
         cast(sum(case when purpose = 'turn' then prompt_tokens end) as bigint) as prompt_tokens,
         cast(sum(case when purpose = 'turn' then completion_tokens end) as bigint) as completion_tokens,
@@ -30,10 +17,8 @@ totals as (
         sum(case when purpose = 'unused' then cost_usd end) as unused_cost_usd,
         count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls
 
-    from expenses
-
+    from intermediate.int_expenses
     where model_id is not null
-
     group by run_tag, model_id
 
 ),
@@ -41,8 +26,7 @@ totals as (
 final as (
 
     select
-        debaters.run_tag,
-        debaters.model_id,
+        debaters.run_tag, debaters.model_id,
         coalesce(totals.count_turns, 0) as count_turns,
         totals.prompt_tokens,
         totals.completion_tokens,
@@ -55,7 +39,7 @@ final as (
         totals.unused_cost_usd,
         coalesce(totals.count_unpriced_calls, 0) as count_unpriced_calls
 
-    from debaters
+    from staging.stg_debaters as debaters
 
     left join totals
         on debaters.run_tag = totals.run_tag

@@ -1,37 +1,13 @@
 -- One row per debater of a run: what it cost, what that bought, and whether anybody was both cheaper and better.
 with
 
-debater_costs as (
-
-    select * from marts.debater_costs
-
-),
-
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
-debater_statistics as (
-
-    select * from marts.debater_statistics
-
-),
-
 appearances as (
 
     select
         run_tag,
         pro_model_id as model_id
 
-    from debates
+    from staging.stg_debates
 
     union all
 
@@ -39,19 +15,17 @@ appearances as (
         run_tag,
         con_model_id as model_id
 
-    from debates
+    from staging.stg_debates
 
 ),
 
 debates_held as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         count(*) as count_debates
 
     from appearances
-
     group by run_tag, model_id
 
 ),
@@ -63,8 +37,7 @@ mean_ratings as (
         -- Summed as decimals, because a sum of floats depends on the order of the rows.
         cast(sum(cast(rating as decimal(18, 9))) as double) / count(*) as mean_rating
 
-    from bradley_terry
-
+    from ratings.bradley_terry
     group by run_tag
 
 ),
@@ -73,9 +46,7 @@ mean_ratings as (
 known as (
 
     select
-        debater_costs.run_tag,
-        debater_costs.model_id,
-        bradley_terry.rating,
+        debater_costs.run_tag, debater_costs.model_id, bradley_terry.rating,
         bradley_terry.rating - mean_ratings.mean_rating as rating_above_mean,
         coalesce(debater_statistics.games, 0) as games,
         coalesce(debater_statistics.wins, 0) as wins,
@@ -86,16 +57,15 @@ known as (
                     coalesce(debater_costs.cost_usd, 0) + coalesce(debater_costs.unused_cost_usd, 0)
         end as spent_usd
 
-    from debater_costs
+    from marts.debater_costs
 
-    left join bradley_terry
+    left join ratings.bradley_terry
         on debater_costs.run_tag = bradley_terry.run_tag
         and debater_costs.model_id = bradley_terry.model_id
 
-    left join mean_ratings
-        on debater_costs.run_tag = mean_ratings.run_tag
+    left join mean_ratings on debater_costs.run_tag = mean_ratings.run_tag
 
-    left join debater_statistics
+    left join marts.debater_statistics
         on debater_costs.run_tag = debater_statistics.run_tag
         and debater_costs.model_id = debater_statistics.model_id
 
@@ -108,14 +78,7 @@ known as (
 prices as (
 
     select
-        run_tag,
-        model_id,
-        rating,
-        rating_above_mean,
-        games,
-        wins,
-        count_debates,
-        spent_usd,
+        run_tag, model_id, rating, rating_above_mean, games, wins, count_debates, spent_usd,
         cast(spent_usd as double) / nullif(count_debates, 0) as usd_per_debate,
         cast(spent_usd as double) / nullif(wins, 0) as usd_per_win
 
@@ -125,10 +88,7 @@ prices as (
 
 beaten as (
 
-    select distinct
-        prices.run_tag,
-        prices.model_id
-
+    select distinct prices.run_tag, prices.model_id
     from prices
 
     inner join prices as rivals

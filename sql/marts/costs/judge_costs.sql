@@ -1,33 +1,13 @@
 -- One row per judge of a run's pool.
 with
 
-judges as (
-
-    select * from staging.stg_judges
-
-),
-
-verdicts as (
-
-    select * from staging.stg_verdicts
-
-),
-
-expenses as (
-
-    select * from intermediate.int_expenses
-
-),
-
 asks as (
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         cast(sum(asks) as bigint) as count_asks
 
-    from verdicts
-
+    from staging.stg_verdicts
     group by run_tag, judge_id
 
 ),
@@ -35,8 +15,7 @@ asks as (
 totals as (
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         count(case when purpose = 'verdict' then 1 end) as count_verdicts,
         cast(sum(case when purpose = 'verdict' then prompt_tokens end) as bigint) as prompt_tokens,
         cast(sum(case when purpose = 'verdict' then completion_tokens end) as bigint) as completion_tokens,
@@ -49,10 +28,8 @@ totals as (
         sum(case when purpose = 'unused' then cost_usd end) as unused_cost_usd,
         count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls
 
-    from expenses
-
+    from intermediate.int_expenses
     where judge_id is not null
-
     group by run_tag, judge_id
 
 ),
@@ -60,8 +37,7 @@ totals as (
 final as (
 
     select
-        judges.run_tag,
-        judges.judge_id,
+        judges.run_tag, judges.judge_id,
         coalesce(totals.count_verdicts, 0) as count_verdicts,
         coalesce(asks.count_asks, 0) as count_asks,
         totals.prompt_tokens,
@@ -75,7 +51,7 @@ final as (
         totals.unused_cost_usd,
         coalesce(totals.count_unpriced_calls, 0) as count_unpriced_calls
 
-    from judges
+    from staging.stg_judges as judges
 
     left join asks
         on judges.run_tag = asks.run_tag

@@ -1,32 +1,19 @@
 -- One row per debater and category with a rated debate: is it better or worse there than elsewhere?
 with
 
-debater_topics as (
-
-    select * from marts.debater_topics
-
-),
-
-topics as (
-
-    select * from staging.stg_topics
-
-),
-
 counts as (
 
     select
-        debater_topics.run_tag,
-        debater_topics.model_id,
+        debater_topics.run_tag, debater_topics.model_id,
         coalesce(topics.category, 'uncategorized') as category,
         cast(sum(debater_topics.games) as bigint) as games,
         cast(sum(debater_topics.wins) as bigint) as wins,
         cast(sum(debater_topics.losses) as bigint) as losses,
         cast(sum(debater_topics.ties) as bigint) as ties
 
-    from debater_topics
+    from marts.debater_topics
 
-    left join topics
+    left join staging.stg_topics as topics
         on debater_topics.run_tag = topics.run_tag
         and debater_topics.topic_id = topics.topic_id
 
@@ -37,15 +24,13 @@ counts as (
 totals as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         cast(sum(games) as bigint) as games,
         cast(sum(wins) as bigint) as wins,
         cast(sum(losses) as bigint) as losses,
         cast(sum(ties) as bigint) as ties
 
     from counts
-
     group by run_tag, model_id
 
 ),
@@ -79,15 +64,11 @@ compared as materialized (
 placed as (
 
     select
-        run_tag,
-        model_id,
-        category,
-        p,
+        run_tag, model_id, category, p,
         row_number() over (partition by run_tag order by p) as place,
         count(*) over (partition by run_tag) as tests
 
     from compared
-
     where p is not null
 
 ),
@@ -95,9 +76,7 @@ placed as (
 adjusted as (
 
     select
-        run_tag,
-        model_id,
-        category,
+        run_tag, model_id, category,
         max(least(1, (tests - place + 1) * p)) over (
             partition by run_tag order by p range between unbounded preceding and current row
         ) as p_holm,

@@ -1,37 +1,9 @@
 -- One row per pair of debaters with a rated debate: direct games, scores where they met, and points on the same topics.
 with
 
-debater_topics as (
-
-    select * from marts.debater_topics
-
-),
-
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
-games as (
-
-    select * from marts.games
-
-),
-
-judge_verdicts as (
-
-    select * from marts.judge_verdicts
-
-),
-
 debaters as (
 
-    select distinct
-        run_tag,
-        model_id
-
-    from debater_topics
+    select distinct run_tag, model_id from marts.debater_topics
 
 ),
 
@@ -60,8 +32,7 @@ direct as (
         cast(sum(case when pro_model_id < con_model_id then con_wins else pro_wins end) as bigint) as b_wins,
         cast(sum(ties) as bigint) as ties
 
-    from matchups
-
+    from ratings.matchups
     group by run_tag, least(pro_model_id, con_model_id), greatest(pro_model_id, con_model_id)
 
 ),
@@ -71,14 +42,11 @@ direct as (
 verdict_gaps as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         cast(sum(cast(pro_mean - con_mean as decimal(18, 12))) as double) / count(*) as pro_gap
 
-    from judge_verdicts
-
+    from marts.judge_verdicts
     where pro_mean is not null and con_mean is not null
-
     group by run_tag, debate_id
 
 ),
@@ -86,13 +54,10 @@ verdict_gaps as (
 debate_gaps as (
 
     select
-        games.run_tag,
-        games.topic_id,
-        games.pro_model_id,
-        games.con_model_id,
+        games.run_tag, games.topic_id, games.pro_model_id, games.con_model_id,
         cast(verdict_gaps.pro_gap as decimal(18, 12)) as pro_gap
 
-    from games
+    from marts.games
 
     inner join verdict_gaps
         on games.run_tag = verdict_gaps.run_tag
@@ -103,15 +68,13 @@ debate_gaps as (
 topic_gaps as (
 
     select
-        run_tag,
-        topic_id,
+        run_tag, topic_id,
         least(pro_model_id, con_model_id) as model_a,
         greatest(pro_model_id, con_model_id) as model_b,
         count(*) as debates,
         cast(sum(case when pro_model_id < con_model_id then pro_gap else -pro_gap end) as double) as gap
 
     from debate_gaps
-
     group by run_tag, topic_id, least(pro_model_id, con_model_id), greatest(pro_model_id, con_model_id)
 
 ),
@@ -119,15 +82,12 @@ topic_gaps as (
 mean_gaps as (
 
     select
-        run_tag,
-        model_a,
-        model_b,
+        run_tag, model_a, model_b,
         cast(sum(debates) as bigint) as debates,
         count(*) as topics,
         cast(sum(cast(gap as decimal(28, 12))) as double) / sum(debates) as mean_gap
 
     from topic_gaps
-
     group by run_tag, model_a, model_b
 
 ),
@@ -179,21 +139,17 @@ score_errors as (
 side_rates as (
 
     select
-        run_tag,
-        topic_id,
-        side,
-        model_id,
+        run_tag, topic_id, side, model_id,
         (wins + 0.5 * ties) / games as rate
 
-    from debater_topics
+    from marts.debater_topics
 
 ),
 
 topic_rates as (
 
     select
-        one.run_tag,
-        one.topic_id,
+        one.run_tag, one.topic_id,
         one.model_id as model_a,
         two.model_id as model_b,
         cast(avg(one.rate - two.rate) as decimal(18, 9)) as rate_gap
@@ -213,9 +169,7 @@ topic_rates as (
 rate_gaps as (
 
     select
-        run_tag,
-        model_a,
-        model_b,
+        run_tag, model_a, model_b,
         count(*) as topics,
         cast(sum(rate_gap) as double) / count(*) as mean_gap,
         case
@@ -232,7 +186,6 @@ rate_gaps as (
         end as standard_error
 
     from topic_rates
-
     group by run_tag, model_a, model_b
 
 ),
@@ -240,9 +193,7 @@ rate_gaps as (
 tested as materialized (
 
     select
-        pairs.run_tag,
-        pairs.model_a,
-        pairs.model_b,
+        pairs.run_tag, pairs.model_a, pairs.model_b,
         coalesce(direct.a_wins + direct.b_wins + direct.ties, 0) as games,
         coalesce(direct.a_wins, 0) as a_wins,
         coalesce(direct.b_wins, 0) as b_wins,
@@ -316,13 +267,7 @@ adjusted as (
 final as (
 
     select
-        run_tag,
-        model_a,
-        model_b,
-        games,
-        a_wins,
-        b_wins,
-        ties,
+        run_tag, model_a, model_b, games, a_wins, b_wins, ties,
         a_wins - b_wins as net_wins,
         (a_wins + 0.5 * ties) / nullif(games, 0) as a_win_rate,
         wins_p,

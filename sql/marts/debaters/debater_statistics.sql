@@ -1,35 +1,14 @@
 -- One row per debater with a rated debate: its win rate and how sure that is, its two sides, whom it met.
 with
 
-debater_topics as (
-
-    select * from marts.debater_topics
-
-),
-
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
 topic_points as (
 
     select
-        run_tag,
-        model_id,
-        topic_id,
+        run_tag, model_id, topic_id,
         cast(sum(games) as bigint) as games,
         cast(sum(2 * wins + ties) as bigint) as half_points
 
-    from debater_topics
-
+    from marts.debater_topics
     group by run_tag, model_id, topic_id
 
 ),
@@ -38,15 +17,13 @@ topic_points as (
 clusters as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         count(*) as count_topics,
         cast(sum(half_points * half_points) as double) / 4 as points_squared,
         cast(sum(half_points * games) as double) / 2 as points_times_games,
         cast(sum(games * games) as double) as games_squared
 
     from topic_points
-
     group by run_tag, model_id
 
 ),
@@ -54,8 +31,7 @@ clusters as (
 counts as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         cast(sum(games) as bigint) as games,
         cast(sum(wins) as bigint) as wins,
         cast(sum(losses) as bigint) as losses,
@@ -67,8 +43,7 @@ counts as (
         cast(coalesce(sum(case when side = 'con' then wins end), 0) as bigint) as con_wins,
         cast(coalesce(sum(case when side = 'con' then losses end), 0) as bigint) as con_losses
 
-    from debater_topics
-
+    from marts.debater_topics
     group by run_tag, model_id
 
 ),
@@ -93,9 +68,7 @@ rates as materialized (
 errors as (
 
     select
-        rates.run_tag,
-        rates.model_id,
-        clusters.count_topics,
+        rates.run_tag, rates.model_id, clusters.count_topics,
         case
             when clusters.count_topics > 1
                 then
@@ -121,8 +94,7 @@ errors as (
 topic_intervals as (
 
     select
-        errors.run_tag,
-        errors.model_id,
+        errors.run_tag, errors.model_id,
         t_interval(rates.win_rate, errors.win_rate_se, errors.count_topics - 1, 0.95) as ends
 
     from errors
@@ -139,14 +111,11 @@ topic_intervals as (
 placed as (
 
     select
-        run_tag,
-        model_id,
-        side_gap_p,
+        run_tag, model_id, side_gap_p,
         row_number() over (partition by run_tag order by side_gap_p) as place,
         count(*) over (partition by run_tag) as tests
 
     from rates
-
     where side_gap_p is not null
 
 ),
@@ -154,8 +123,7 @@ placed as (
 adjusted as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         max(least(1, (tests - place + 1) * side_gap_p)) over (
             partition by run_tag order by side_gap_p range between unbounded preceding and current row
         ) as side_gap_p_holm,
@@ -173,8 +141,7 @@ run_sides as (
         run_tag,
         cast(sum(pro_wins) - sum(con_wins) as double) / sum(pro_wins + con_wins + ties) as run_side_gap
 
-    from matchups
-
+    from ratings.matchups
     group by run_tag
 
 ),
@@ -187,7 +154,7 @@ opponents as (
         con_model_id as opponent_id,
         pro_wins + con_wins + ties as games
 
-    from matchups
+    from ratings.matchups
 
     union all
 
@@ -197,15 +164,14 @@ opponents as (
         pro_model_id as opponent_id,
         pro_wins + con_wins + ties as games
 
-    from matchups
+    from ratings.matchups
 
 ),
 
 schedules as (
 
     select
-        opponents.run_tag,
-        opponents.model_id,
+        opponents.run_tag, opponents.model_id,
         count(distinct opponents.opponent_id) as count_opponents,
         -- Summed as decimals, because a sum of floats depends on the order of the rows.
         cast(sum(cast(bradley_terry.rating as decimal(18, 9)) * opponents.games) as double)
@@ -213,7 +179,7 @@ schedules as (
 
     from opponents
 
-    inner join bradley_terry
+    inner join ratings.bradley_terry
         on opponents.run_tag = bradley_terry.run_tag
         and opponents.opponent_id = bradley_terry.model_id
 
@@ -224,13 +190,7 @@ schedules as (
 final as (
 
     select
-        rates.run_tag,
-        rates.model_id,
-        rates.games,
-        rates.wins,
-        rates.losses,
-        rates.ties,
-        rates.win_rate,
+        rates.run_tag, rates.model_id, rates.games, rates.wins, rates.losses, rates.ties, rates.win_rate,
         wilson_interval(rates.points, rates.games, 0.95).low as win_rate_low,
         wilson_interval(rates.points, rates.games, 0.95).high as win_rate_high,
         errors.count_topics,
@@ -258,8 +218,7 @@ final as (
         on rates.run_tag = errors.run_tag
         and rates.model_id = errors.model_id
 
-    inner join run_sides
-        on rates.run_tag = run_sides.run_tag
+    inner join run_sides on rates.run_tag = run_sides.run_tag
 
     left join topic_intervals
         on rates.run_tag = topic_intervals.run_tag

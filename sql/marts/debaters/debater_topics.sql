@@ -1,12 +1,6 @@
 -- One row per debater, topic and side with a rated debate.
 with
 
-matchups as (
-
-    select * from ratings.matchups
-
-),
-
 sides as (
 
     select
@@ -18,7 +12,7 @@ sides as (
         con_wins as losses,
         ties
 
-    from matchups
+    from ratings.matchups
 
     union all
 
@@ -31,24 +25,20 @@ sides as (
         pro_wins as losses,
         ties
 
-    from matchups
+    from ratings.matchups
 
 ),
 
 final as (
 
     select
-        run_tag,
-        model_id,
-        topic_id,
-        side,
+        run_tag, model_id, topic_id, side,
         cast(sum(wins + losses + ties) as bigint) as games,
         cast(sum(wins) as bigint) as wins,
         cast(sum(losses) as bigint) as losses,
         cast(sum(ties) as bigint) as ties
 
     from sides
-
     group by run_tag, model_id, topic_id, side
 
 )

@@ -1,27 +1,17 @@
 -- One row per debater and opponent that met in a rated debate; every pair appears from both ends.
 with
 
-debate_results as (
-
-    select * from marts.debate_results
-
-),
-
 counts as (
 
     select
-        run_tag,
-        model_id,
-        opponent_id,
+        run_tag, model_id, opponent_id,
         count(*) as games,
         count(case when result = 'win' then 1 end) as wins,
         count(case when result = 'loss' then 1 end) as losses,
         count(case when result = 'tie' then 1 end) as ties
 
-    from debate_results
-
+    from marts.debate_results
     where is_rated
-
     group by run_tag, model_id, opponent_id
 
 ),
@@ -29,13 +19,7 @@ counts as (
 final as (
 
     select
-        run_tag,
-        model_id,
-        opponent_id,
-        games,
-        wins,
-        losses,
-        ties,
+        run_tag, model_id, opponent_id, games, wins, losses, ties,
         (wins + 0.5 * ties) / games as win_rate
 
     from counts

@@ -1,75 +1,29 @@
 -- One row per debater of a run, ranked by Bradley–Terry; a debater without a rated debate has no rating and no rank.
 with
 
-debaters as (
-
-    select * from staging.stg_debaters
-
-),
-
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
-elo as (
-
-    select * from ratings.elo
-
-),
-
-debate_results as (
-
-    select * from marts.debate_results
-
-),
-
-debate_means as (
+debate_means as materialized (
 
     select * from intermediate.int_debate_means
-
-),
-
-turn_means as (
-
-    select * from intermediate.int_turn_means
-
-),
-
-debater_costs as (
-
-    select * from marts.debater_costs
 
 ),
 
 elo_ranks as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         row_number() over (partition by run_tag order by rating desc, model_id) as rank
 
-    from elo
+    from ratings.elo
 
 ),
 
 side_points as (
 
     select
-        run_tag,
-        model_id,
-        side,
+        run_tag, model_id, side,
         case result when 'win' then 1.0 when 'tie' then 0.5 else 0.0 end as points
 
-    from debate_results
-
+    from marts.debate_results
     where is_rated
 
 ),
@@ -77,15 +31,13 @@ side_points as (
 side_win_rates as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         cast(sum(case when side = 'pro' then points end) as double)
         / count(case when side = 'pro' then points end) as pro_win_rate,
         cast(sum(case when side = 'con' then points end) as double)
         / count(case when side = 'con' then points end) as con_win_rate
 
     from side_points
-
     group by run_tag, model_id
 
 ),
@@ -113,15 +65,12 @@ side_scores as (
 mean_scores as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         -- Summed as decimals, because a sum of floats depends on the order of the rows.
         round(cast(sum(cast(mean_score as decimal(38, 12))) as double) / count(*), 9) as mean_score
 
     from side_scores
-
     where model_id is not null
-
     group by run_tag, model_id
 
 ),
@@ -129,14 +78,11 @@ mean_scores as (
 turn_times as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         sum(mean_ms * count_timed) / sum(count_timed) as mean_turn_ms
 
-    from turn_means
-
+    from intermediate.int_turn_means
     where count_timed > 0
-
     group by run_tag, model_id
 
 ),
@@ -168,16 +114,14 @@ final as (
         debater_costs.count_unpriced_turns,
         elo.games is not null and elo.games >= runs.min_games_for_display as is_displayed
 
-    from debaters
+    from staging.stg_debaters as debaters
+    inner join staging.stg_runs as runs on debaters.run_tag = runs.run_tag
 
-    inner join runs
-        on debaters.run_tag = runs.run_tag
-
-    left join bradley_terry
+    left join ratings.bradley_terry
         on debaters.run_tag = bradley_terry.run_tag
         and debaters.model_id = bradley_terry.model_id
 
-    left join elo
+    left join ratings.elo
         on debaters.run_tag = elo.run_tag
         and debaters.model_id = elo.model_id
 
@@ -197,7 +141,7 @@ final as (
         on debaters.run_tag = turn_times.run_tag
         and debaters.model_id = turn_times.model_id
 
-    left join debater_costs
+    left join marts.debater_costs
         on debaters.run_tag = debater_costs.run_tag
         and debaters.model_id = debater_costs.model_id
 

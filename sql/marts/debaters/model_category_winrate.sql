@@ -1,29 +1,16 @@
 -- One row per debater and category with a rated debate.
 with
 
-debate_results as (
-
-    select * from marts.debate_results
-
-),
-
-topics as (
-
-    select * from staging.stg_topics
-
-),
-
 results as (
 
     select
-        debate_results.run_tag,
-        debate_results.model_id,
+        debate_results.run_tag, debate_results.model_id,
         coalesce(topics.category, 'uncategorized') as category,
         debate_results.result
 
-    from debate_results
+    from marts.debate_results
 
-    left join topics
+    left join staging.stg_topics as topics
         on debate_results.run_tag = topics.run_tag
         and debate_results.topic_id = topics.topic_id
 
@@ -34,16 +21,13 @@ results as (
 counts as (
 
     select
-        run_tag,
-        model_id,
-        category,
+        run_tag, model_id, category,
         count(case when result = 'win' then 1 end) as wins,
         count(case when result = 'loss' then 1 end) as losses,
         count(case when result = 'tie' then 1 end) as ties,
         count(*) as games
 
     from results
-
     group by run_tag, model_id, category
 
 ),
@@ -51,13 +35,7 @@ counts as (
 final as (
 
     select
-        run_tag,
-        model_id,
-        category,
-        wins,
-        losses,
-        ties,
-        games,
+        run_tag, model_id, category, wins, losses, ties, games,
         (wins + 0.5 * ties) / games as win_rate
 
     from counts

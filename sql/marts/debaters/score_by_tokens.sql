@@ -1,30 +1,16 @@
 -- One row per debater with a scored, metered debate: do its longer speeches score better?
 with
 
-turns as (
-
-    select * from staging.stg_turns
-
-),
-
-debate_means as (
-
-    select * from intermediate.int_debate_means
-
-),
-
 side_tokens as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         cast(sum(case when side = 'pro' then completion_tokens end) as double) as pro_tokens,
         cast(sum(case when side = 'con' then completion_tokens end) as double) as con_tokens,
         count(case when side = 'pro' and completion_tokens is null then 1 end) as pro_unmetered,
         count(case when side = 'con' and completion_tokens is null then 1 end) as con_unmetered
 
-    from turns
-
+    from staging.stg_turns
     group by run_tag, debate_id
 
 ),
@@ -40,7 +26,7 @@ debates as (
         debate_means.mean_pro,
         debate_means.mean_con
 
-    from debate_means
+    from intermediate.int_debate_means as debate_means
 
     inner join side_tokens
         on debate_means.run_tag = side_tokens.run_tag
@@ -64,7 +50,6 @@ sides as (
         mean_pro - mean_con as score_gap
 
     from debates
-
     where pro_model_id <> con_model_id
 
     union all
@@ -78,7 +63,6 @@ sides as (
         mean_con - mean_pro as score_gap
 
     from debates
-
     where pro_model_id <> con_model_id
 
 ),
@@ -87,8 +71,7 @@ sides as (
 correlations as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         count(*) as count_debates,
         cast(sum(tokens) as double) / count(*) as mean_tokens,
         case
@@ -104,7 +87,6 @@ correlations as (
         end as gap_per_100_tokens
 
     from sides
-
     group by run_tag, model_id
 
 ),
@@ -112,12 +94,7 @@ correlations as (
 final as (
 
     select
-        run_tag,
-        model_id,
-        count_debates,
-        mean_tokens,
-        correlation,
-        gap_correlation,
+        run_tag, model_id, count_debates, mean_tokens, correlation, gap_correlation,
         -- Fisher's z: atanh of a correlation is nearly normal with variance 1 / (n - 3).
         case
             when count_debates > 3 and abs(gap_correlation) < 1

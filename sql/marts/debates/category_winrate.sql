@@ -1,36 +1,16 @@
 -- One row per category with a decided debate.
-with
+select
+    topic_winrate.run_tag,
+    coalesce(topics.category, 'uncategorized') as category,
+    cast(sum(topic_winrate.pro_wins) as bigint) as pro_wins,
+    cast(sum(topic_winrate.con_wins) as bigint) as con_wins,
+    cast(sum(topic_winrate.ties) as bigint) as ties,
+    cast(sum(topic_winrate.total) as bigint) as total
 
-topic_winrate as (
+from marts.topic_winrate
 
-    select * from marts.topic_winrate
+left join staging.stg_topics as topics
+    on topic_winrate.run_tag = topics.run_tag
+    and topic_winrate.topic_id = topics.topic_id
 
-),
-
-topics as (
-
-    select * from staging.stg_topics
-
-),
-
-final as (
-
-    select
-        topic_winrate.run_tag,
-        coalesce(topics.category, 'uncategorized') as category,
-        cast(sum(topic_winrate.pro_wins) as bigint) as pro_wins,
-        cast(sum(topic_winrate.con_wins) as bigint) as con_wins,
-        cast(sum(topic_winrate.ties) as bigint) as ties,
-        cast(sum(topic_winrate.total) as bigint) as total
-
-    from topic_winrate
-
-    left join topics
-        on topic_winrate.run_tag = topics.run_tag
-        and topic_winrate.topic_id = topics.topic_id
-
-    group by topic_winrate.run_tag, coalesce(topics.category, 'uncategorized')
-
-)
-
-select * from final
+group by topic_winrate.run_tag, coalesce(topics.category, 'uncategorized')

@@ -1,36 +1,15 @@
 -- One row per complete debate and dimension: what the panel gave both sides on average.
 with
 
-verdict_scores as (
-
-    select * from marts.verdict_scores
-
-),
-
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-dimensions as (
-
-    select * from staging.stg_dimensions
-
-),
-
 means as (
 
     select
-        run_tag,
-        debate_id,
-        dimension,
+        run_tag, debate_id, dimension,
         cast(sum(pro_score) as double) / count(*) as mean_pro,
         cast(sum(con_score) as double) / count(*) as mean_con,
         count(*) as samples
 
-    from verdict_scores
-
+    from marts.verdict_scores
     group by run_tag, debate_id, dimension
 
 ),
@@ -55,11 +34,11 @@ final as (
 
     from means
 
-    inner join debates
+    inner join staging.stg_debates as debates
         on means.run_tag = debates.run_tag
         and means.debate_id = debates.debate_id
 
-    left join dimensions
+    left join staging.stg_dimensions as dimensions
         on means.run_tag = dimensions.run_tag
         and means.dimension = dimensions.dimension
 

@@ -1,7 +1,7 @@
 -- One row per decided debate and side, seen from the debater on that side.
 with
 
-decided_debates as (
+decided_debates as materialized (
 
     select * from marts.decided_debates
 
@@ -10,9 +10,7 @@ decided_debates as (
 pro_sides as (
 
     select
-        run_tag,
-        debate_id,
-        topic_id,
+        run_tag, debate_id, topic_id,
         'pro' as side,
         pro_model_id as model_id,
         con_model_id as opponent_id,
@@ -20,7 +18,6 @@ pro_sides as (
         case winner when 'pro' then 'win' when 'con' then 'loss' else 'tie' end as result
 
     from decided_debates
-
     where pro_model_id is not null
 
 ),
@@ -28,9 +25,7 @@ pro_sides as (
 con_sides as (
 
     select
-        run_tag,
-        debate_id,
-        topic_id,
+        run_tag, debate_id, topic_id,
         'con' as side,
         con_model_id as model_id,
         pro_model_id as opponent_id,
@@ -38,7 +33,6 @@ con_sides as (
         case winner when 'con' then 'win' when 'pro' then 'loss' else 'tie' end as result
 
     from decided_debates
-
     where con_model_id is not null
 
 ),
@@ -46,9 +40,7 @@ con_sides as (
 final as (
 
     select * from pro_sides
-
     union all
-
     select * from con_sides
 
 )

@@ -1,88 +1,50 @@
 -- One row per debate.
-with
+select
+    debates.run_tag,
+    debates.debate_id,
+    debates.source_position,
+    debates.schedule_position,
+    debates.topic_id,
+    topics.motion,
+    topics.category,
+    debates.format,
+    debates.pro_model_id,
+    debates.con_model_id,
+    debates.repetition,
+    debates.status,
+    debates.status_reason,
+    debates.refused_by,
+    panel_winners.winner,
+    panel_winners.count_pro,
+    panel_winners.count_con,
+    panel_winners.count_tie,
+    panel_winners.count_verdicts,
+    debates.judges_expected,
+    debate_means.mean_pro,
+    debate_means.mean_con,
+    debate_costs.count_turns,
+    debate_costs.total_tokens,
+    debate_costs.cost_usd,
+    debate_costs.count_unpriced_turns + debate_costs.count_unpriced_verdicts
+    + debate_costs.count_unpriced_calls as count_unpriced,
+    debates.recorded_winner,
+    debates.created_at,
+    debates.is_control
 
-debates as (
+from staging.stg_debates as debates
 
-    select * from staging.stg_debates
+left join staging.stg_topics as topics
+    on debates.run_tag = topics.run_tag
+    and debates.topic_id = topics.topic_id
 
-),
+left join marts.panel_winners
+    on debates.run_tag = panel_winners.run_tag
+    and debates.debate_id = panel_winners.debate_id
 
-topics as (
+left join intermediate.int_debate_means as debate_means
+    on debates.run_tag = debate_means.run_tag
+    and debates.debate_id = debate_means.debate_id
 
-    select * from staging.stg_topics
-
-),
-
-panel_winners as (
-
-    select * from marts.panel_winners
-
-),
-
-debate_means as (
-
-    select * from intermediate.int_debate_means
-
-),
-
-debate_costs as (
-
-    select * from marts.debate_costs
-
-),
-
-final as (
-
-    select
-        debates.run_tag,
-        debates.debate_id,
-        debates.source_position,
-        debates.schedule_position,
-        debates.topic_id,
-        topics.motion,
-        topics.category,
-        debates.format,
-        debates.pro_model_id,
-        debates.con_model_id,
-        debates.repetition,
-        debates.status,
-        debates.status_reason,
-        debates.refused_by,
-        panel_winners.winner,
-        panel_winners.count_pro,
-        panel_winners.count_con,
-        panel_winners.count_tie,
-        panel_winners.count_verdicts,
-        debates.judges_expected,
-        debate_means.mean_pro,
-        debate_means.mean_con,
-        debate_costs.count_turns,
-        debate_costs.total_tokens,
-        debate_costs.cost_usd,
-        debate_costs.count_unpriced_turns + debate_costs.count_unpriced_verdicts
-        + debate_costs.count_unpriced_calls as count_unpriced,
-        debates.recorded_winner,
-        debates.created_at,
-        debates.is_control
-
-    from debates
-
-    left join topics
-        on debates.run_tag = topics.run_tag
-        and debates.topic_id = topics.topic_id
-
-    left join panel_winners
-        on debates.run_tag = panel_winners.run_tag
-        and debates.debate_id = panel_winners.debate_id
-
-    left join debate_means
-        on debates.run_tag = debate_means.run_tag
-        and debates.debate_id = debate_means.debate_id
-
-    left join debate_costs
-        on debates.run_tag = debate_costs.run_tag
-        and debates.debate_id = debate_costs.debate_id
-
-)
-
-select * from final
+left join marts.debate_costs
+    on debates.run_tag = debate_costs.run_tag
+    and debates.debate_id = debate_costs.debate_id

@@ -1,39 +1,19 @@
 -- One row per debate that its panel decided, under the latest rule.
-with
+select
+    debates.run_tag,
+    debates.debate_id,
+    debates.topic_id,
+    debates.pro_model_id,
+    debates.con_model_id,
+    debates.schedule_position,
+    debates.created_at,
+    panel_winners.winner,
+    coalesce(debates.format = 'two_sided' and debates.pro_model_id <> debates.con_model_id, false) as is_rated
 
-debates as (
+from staging.stg_debates as debates
 
-    select * from staging.stg_debates
+inner join marts.panel_winners
+    on debates.run_tag = panel_winners.run_tag
+    and debates.debate_id = panel_winners.debate_id
 
-),
-
-panel_winners as (
-
-    select * from marts.panel_winners
-
-),
-
-final as (
-
-    select
-        debates.run_tag,
-        debates.debate_id,
-        debates.topic_id,
-        debates.pro_model_id,
-        debates.con_model_id,
-        debates.schedule_position,
-        debates.created_at,
-        panel_winners.winner,
-        coalesce(debates.format = 'two_sided' and debates.pro_model_id <> debates.con_model_id, false) as is_rated
-
-    from debates
-
-    inner join panel_winners
-        on debates.run_tag = panel_winners.run_tag
-        and debates.debate_id = panel_winners.debate_id
-
-    where panel_winners.winner <> 'no_decision'
-
-)
-
-select * from final
+where panel_winners.winner <> 'no_decision'

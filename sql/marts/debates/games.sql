@@ -1,16 +1,10 @@
 -- One row per rated debate, numbered in the order in which ratings see it.
 with
 
-decided_debates as (
-
-    select * from marts.decided_debates
-
-),
-
 -- Materialised, because debaters are found in it before they are numbered.
 rated_debates as materialized (
 
-    select * from decided_debates where is_rated
+    select * from marts.decided_debates where is_rated
 
 ),
 
@@ -36,8 +30,7 @@ debaters as (
 codes as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         cast(row_number() over (partition by run_tag order by model_id) as integer) as code
 
     from debaters

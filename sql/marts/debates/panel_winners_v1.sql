@@ -1,32 +1,17 @@
 -- One row per debate: the side that more than half of the valid verdicts declared.
 with
 
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-judge_verdicts as (
-
-    select * from marts.judge_verdicts_v1
-
-),
-
 votes as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         count(case when winner = 'pro' then 1 end) as count_pro,
         count(case when winner = 'con' then 1 end) as count_con,
         count(case when winner = 'tie' then 1 end) as count_tie,
         count(*) as count_verdicts
 
-    from judge_verdicts
-
+    from marts.judge_verdicts_v1
     where is_valid
-
     group by run_tag, debate_id
 
 ),
@@ -34,8 +19,7 @@ votes as (
 final as (
 
     select
-        debates.run_tag,
-        debates.debate_id,
+        debates.run_tag, debates.debate_id,
         case
             when debates.status <> 'complete' or votes.count_verdicts is null then 'no_decision'
             when 2 * votes.count_pro > votes.count_verdicts then 'pro'
@@ -47,7 +31,7 @@ final as (
         coalesce(votes.count_tie, 0) as count_tie,
         coalesce(votes.count_verdicts, 0) as count_verdicts
 
-    from debates
+    from staging.stg_debates as debates
 
     left join votes
         on debates.run_tag = votes.run_tag

@@ -1,35 +1,12 @@
 -- One row per valid verdict in a decided debate, beside the panel's winner.
-with
+select
+    judge_verdicts.run_tag, judge_verdicts.debate_id, judge_verdicts.judge_id, judge_verdicts.winner,
+    decided_debates.winner as panel_winner
 
-judge_verdicts as (
+from marts.judge_verdicts
 
-    select * from marts.judge_verdicts
+inner join marts.decided_debates
+    on judge_verdicts.run_tag = decided_debates.run_tag
+    and judge_verdicts.debate_id = decided_debates.debate_id
 
-),
-
-decided_debates as (
-
-    select * from marts.decided_debates
-
-),
-
-final as (
-
-    select
-        judge_verdicts.run_tag,
-        judge_verdicts.debate_id,
-        judge_verdicts.judge_id,
-        judge_verdicts.winner,
-        decided_debates.winner as panel_winner
-
-    from judge_verdicts
-
-    inner join decided_debates
-        on judge_verdicts.run_tag = decided_debates.run_tag
-        and judge_verdicts.debate_id = decided_debates.debate_id
-
-    where judge_verdicts.is_valid
-
-)
-
-select * from final
+where judge_verdicts.is_valid

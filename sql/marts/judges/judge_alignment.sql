@@ -1,34 +1,24 @@
 -- One row per judge that sat with another, against the panels without the judge.
 with
 
-counted_verdicts as (
-
-    select * from marts.counted_verdicts
-
-),
-
 votes as (
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
+        run_tag, debate_id, judge_id,
         case winner when 'pro' then 1 when 'con' then -1 else 0 end as vote
 
-    from counted_verdicts
+    from marts.counted_verdicts
 
 ),
 
 panels as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         count(*) as count_votes,
         sum(vote) as lead
 
     from votes
-
     group by run_tag, debate_id
 
 ),
@@ -37,8 +27,7 @@ panels as (
 counts as (
 
     select
-        votes.run_tag,
-        votes.judge_id,
+        votes.run_tag, votes.judge_id,
         count(*) as count_debates,
         count(case when sign(panels.lead - votes.vote) = votes.vote then 1 end) as count_aligned,
         count(case when sign(panels.lead - votes.vote) <> sign(panels.lead) then 1 end) as count_flips
@@ -50,7 +39,6 @@ counts as (
         and votes.debate_id = panels.debate_id
 
     where panels.count_votes > 1
-
     group by votes.run_tag, votes.judge_id
 
 ),
@@ -70,11 +58,7 @@ rates as (
 final as (
 
     select
-        run_tag,
-        judge_id,
-        count_debates,
-        count_aligned,
-        alignment,
+        run_tag, judge_id, count_debates, count_aligned, alignment,
         greatest(0, (alignment + z2_n / 2 - sqrt(z2_n * (alignment * (1 - alignment) + z2_n / 4))) / (1 + z2_n))
             as ci_low,
         least(1, (alignment + z2_n / 2 + sqrt(z2_n * (alignment * (1 - alignment) + z2_n / 4))) / (1 + z2_n))

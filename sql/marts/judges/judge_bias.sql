@@ -1,15 +1,9 @@
 -- One row per kind of bias and judge with a valid verdict in a decided debate.
 with
 
-verdicts as (
+verdicts as materialized (
 
     select * from marts.verdict_comparisons
-
-),
-
-mirrored_pairs as (
-
-    select * from marts.judge_mirrored_pairs
 
 ),
 
@@ -48,20 +42,14 @@ kinds as (
 
 judges as (
 
-    select distinct
-        run_tag,
-        judge_id
-
-    from verdicts
+    select distinct run_tag, judge_id from verdicts
 
 ),
 
 measured as (
 
     select
-        run_tag,
-        judge_id,
-        cluster_id,
+        run_tag, judge_id, cluster_id,
         score - others_score as leniency,
         pro_points - others_pro_points as side_lean,
         case winner when 'pro' then 1 when 'con' then 0 end as pro_wins,
@@ -84,9 +72,7 @@ measured as (
 listed as (
 
     select
-        run_tag,
-        judge_id,
-        cluster_id,
+        run_tag, judge_id, cluster_id,
         unnest(
             [
                 {'bias': 'leniency', 'has_x': false, 'x': 0, 'y': leniency},
@@ -109,15 +95,12 @@ listed as (
 observations as (
 
     select
-        run_tag,
-        judge_id,
-        cluster_id,
+        run_tag, judge_id, cluster_id,
         observation.bias as bias,
         cast(observation.x as bigint) as x,
         cast(observation.y as decimal(18, 9)) as y
 
     from listed
-
     where observation.y is not null and observation.x is not null
 
 ),
@@ -126,10 +109,7 @@ observations as (
 cluster_sums as materialized (
 
     select
-        run_tag,
-        judge_id,
-        bias,
-        cluster_id,
+        run_tag, judge_id, bias, cluster_id,
         count(*) as n,
         cast(sum(x) as decimal(38, 0)) as x,
         cast(sum(y) as decimal(38, 9)) as y,
@@ -138,14 +118,12 @@ cluster_sums as materialized (
         cast(sum(cast(y as decimal(38, 9)) * y) as decimal(38, 18)) as yy
 
     from observations
-
     group by run_tag, judge_id, bias, cluster_id
 
     union all
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         'mirrored_side_preference' as bias,
         'all' as cluster_id,
         pro_both + con_both as n,
@@ -155,8 +133,7 @@ cluster_sums as materialized (
         0 as xy,
         pro_both as yy
 
-    from mirrored_pairs
-
+    from marts.judge_mirrored_pairs
     where pro_both + con_both > 0
 
 ),
@@ -164,9 +141,7 @@ cluster_sums as materialized (
 totals as materialized (
 
     select
-        run_tag,
-        judge_id,
-        bias,
+        run_tag, judge_id, bias,
         cast(null as varchar) as left_out,
         cast(sum(n) as bigint) as n,
         sum(x) as x,
@@ -176,7 +151,6 @@ totals as materialized (
         sum(yy) as yy
 
     from cluster_sums
-
     group by run_tag, judge_id, bias
 
 ),
@@ -188,9 +162,7 @@ parts as (
     union all
 
     select
-        totals.run_tag,
-        totals.judge_id,
-        totals.bias,
+        totals.run_tag, totals.judge_id, totals.bias,
         cluster_sums.cluster_id as left_out,
         totals.n - cluster_sums.n as n,
         totals.x - cluster_sums.x as x,
@@ -223,12 +195,7 @@ spreads as (
 estimates as materialized (
 
     select
-        spreads.run_tag,
-        spreads.judge_id,
-        spreads.bias,
-        spreads.left_out,
-        spreads.n,
-        spreads.y,
+        spreads.run_tag, spreads.judge_id, spreads.bias, spreads.left_out, spreads.n, spreads.y,
         case kinds.measure
             when 'slope' then
                 case when spreads.bias = 'position' then 1 else 1000 end * spreads.product / nullif(spreads.spread_x, 0)
@@ -238,9 +205,7 @@ estimates as materialized (
         end as value
 
     from spreads
-
-    inner join kinds
-        on spreads.bias = kinds.bias
+    inner join kinds on spreads.bias = kinds.bias
 
 ),
 
@@ -254,9 +219,7 @@ wholes as (
 spread_over_clusters as (
 
     select
-        estimates.run_tag,
-        estimates.judge_id,
-        estimates.bias,
+        estimates.run_tag, estimates.judge_id, estimates.bias,
         count(*) as count_clusters,
         count(estimates.value) as count_defined,
         -- Rounded before they are added, so that the sum does not depend on the order of rows.
@@ -270,7 +233,6 @@ spread_over_clusters as (
         and estimates.bias = wholes.bias
 
     where estimates.left_out is not null
-
     group by estimates.run_tag, estimates.judge_id, estimates.bias
 
 ),
@@ -278,11 +240,7 @@ spread_over_clusters as (
 spans as (
 
     select
-        judges.run_tag,
-        judges.judge_id,
-        kinds.bias,
-        kinds.measure,
-        kinds.neutral,
+        judges.run_tag, judges.judge_id, kinds.bias, kinds.measure, kinds.neutral,
         coalesce(wholes.n, 0) as n,
         cast(wholes.y as bigint) as successes,
         wholes.value,
@@ -301,7 +259,6 @@ spans as (
         pow(1.959963984540054, 2) / nullif(wholes.n, 0) as z2_n
 
     from judges
-
     cross join kinds
 
     left join wholes
@@ -314,19 +271,14 @@ spans as (
         and judges.judge_id = spread_over_clusters.judge_id
         and kinds.bias = spread_over_clusters.bias
 
-    left join t_quantiles
-        on spread_over_clusters.count_clusters - 1 = t_quantiles.df
+    left join t_quantiles on spread_over_clusters.count_clusters - 1 = t_quantiles.df
 
 ),
 
 final as (
 
     select
-        run_tag,
-        judge_id,
-        bias,
-        measure,
-        value,
+        run_tag, judge_id, bias, measure, value,
         case
             when measure = 'rate' and n > 0 then
                 greatest(0, (value + z2_n / 2 - sqrt(z2_n * (value * (1 - value) + z2_n / 4))) / (1 + z2_n))

@@ -1,56 +1,23 @@
 -- One row per judge of a run with a valid verdict on a rated debate.
 with
 
-decided_debates as (
-
-    select * from marts.decided_debates
-
-),
-
-panel_winners as (
-
-    select * from marts.panel_winners
-
-),
-
-judge_verdicts as (
-
-    select * from marts.judge_verdicts
-
-),
-
-without_judge as (
-
-    select * from ratings.bradley_terry_without_judge
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
 votes as (
 
     select
-        judge_verdicts.run_tag,
-        judge_verdicts.judge_id,
-        decided_debates.winner,
-        panel_winners.count_verdicts,
+        judge_verdicts.run_tag, judge_verdicts.judge_id, decided_debates.winner, panel_winners.count_verdicts,
         sign(
             panel_winners.count_pro
             - panel_winners.count_con
             - case judge_verdicts.winner when 'pro' then 1 when 'con' then -1 else 0 end
         ) as lead_without
 
-    from judge_verdicts
+    from marts.judge_verdicts
 
-    inner join decided_debates
+    inner join marts.decided_debates
         on judge_verdicts.run_tag = decided_debates.run_tag
         and judge_verdicts.debate_id = decided_debates.debate_id
 
-    inner join panel_winners
+    inner join marts.panel_winners
         on judge_verdicts.run_tag = panel_winners.run_tag
         and judge_verdicts.debate_id = panel_winners.debate_id
 
@@ -61,8 +28,7 @@ votes as (
 flips as (
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         count(*) as count_debates,
         count(case when count_verdicts = 1 then 1 end) as count_undecided_without,
         count(
@@ -74,7 +40,6 @@ flips as (
         ) as count_changed
 
     from votes
-
     group by run_tag, judge_id
 
 ),
@@ -99,9 +64,9 @@ moves as (
             order by without_judge.rating_change desc, without_judge.model_id
         ) as place_from_above
 
-    from without_judge
+    from ratings.bradley_terry_without_judge as without_judge
 
-    inner join bradley_terry
+    inner join ratings.bradley_terry
         on without_judge.run_tag = bradley_terry.run_tag
         and without_judge.model_id = bradley_terry.model_id
 
@@ -110,8 +75,7 @@ moves as (
 influence as (
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         count(*) as count_debaters,
         count(case when places_gained <> 0 then 1 end) as count_moved,
         max(abs(places_gained)) as most_places,
@@ -125,7 +89,6 @@ influence as (
         max(rating_change) as greatest_change
 
     from moves
-
     group by run_tag, judge_id
 
 ),

@@ -1,24 +1,6 @@
 -- One row per judge and dimension that another judge of the same debate scored as well.
 with
 
-verdict_scores as (
-
-    select * from marts.verdict_scores
-
-),
-
-clusters as (
-
-    select * from marts.judging_clusters
-
-),
-
-t_quantiles as (
-
-    select * from intermediate.int_t_quantiles
-
-),
-
 -- Both sides together, so that who won plays no part.
 scores as (
 
@@ -30,9 +12,9 @@ scores as (
         verdict_scores.dimension,
         verdict_scores.pro_score + verdict_scores.con_score as score
 
-    from verdict_scores
+    from marts.verdict_scores
 
-    inner join clusters
+    inner join marts.judging_clusters as clusters
         on verdict_scores.run_tag = clusters.run_tag
         and verdict_scores.debate_id = clusters.debate_id
 
@@ -41,14 +23,11 @@ scores as (
 panels as (
 
     select
-        run_tag,
-        debate_id,
-        dimension,
+        run_tag, debate_id, dimension,
         count(*) as count_scores,
         sum(score) as score
 
     from scores
-
     group by run_tag, debate_id, dimension
 
 ),
@@ -57,10 +36,7 @@ panels as (
 cluster_sums as materialized (
 
     select
-        scores.run_tag,
-        scores.judge_id,
-        scores.dimension,
-        scores.cluster_id,
+        scores.run_tag, scores.judge_id, scores.dimension, scores.cluster_id,
         count(*) as n,
         sum(
             cast(
@@ -77,7 +53,6 @@ cluster_sums as materialized (
         and scores.dimension = panels.dimension
 
     where panels.count_scores > 1
-
     group by scores.run_tag, scores.judge_id, scores.dimension, scores.cluster_id
 
 ),
@@ -85,14 +60,11 @@ cluster_sums as materialized (
 totals as materialized (
 
     select
-        run_tag,
-        judge_id,
-        dimension,
+        run_tag, judge_id, dimension,
         cast(sum(n) as bigint) as n,
         sum(y) as y
 
     from cluster_sums
-
     group by run_tag, judge_id, dimension
 
 ),
@@ -101,9 +73,7 @@ totals as materialized (
 spreads as (
 
     select
-        totals.run_tag,
-        totals.judge_id,
-        totals.dimension,
+        totals.run_tag, totals.judge_id, totals.dimension,
         count(*) as count_clusters,
         -- Rounded before they are added, so that the sum does not depend on the order of rows.
         sum(
@@ -130,10 +100,7 @@ spreads as (
 half_widths as (
 
     select
-        spreads.run_tag,
-        spreads.judge_id,
-        spreads.dimension,
-        spreads.count_clusters,
+        spreads.run_tag, spreads.judge_id, spreads.dimension, spreads.count_clusters,
         case
             when spreads.count_clusters > 1 then
                 coalesce(t_quantiles.t_95, 1.959963984540054)
@@ -143,18 +110,14 @@ half_widths as (
         end as half_width
 
     from spreads
-
-    left join t_quantiles
-        on spreads.count_clusters - 1 = t_quantiles.df
+    left join intermediate.int_t_quantiles as t_quantiles on spreads.count_clusters - 1 = t_quantiles.df
 
 ),
 
 final as (
 
     select
-        totals.run_tag,
-        totals.judge_id,
-        totals.dimension,
+        totals.run_tag, totals.judge_id, totals.dimension,
         cast(totals.y as double) / totals.n as leniency,
         cast(totals.y as double) / totals.n - half_widths.half_width as ci_low,
         cast(totals.y as double) / totals.n + half_widths.half_width as ci_high,

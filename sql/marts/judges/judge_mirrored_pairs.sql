@@ -1,18 +1,6 @@
 -- One row per judge that heard a pair of debates which differ in nothing but who stood on which side.
 with
 
-counted_verdicts as (
-
-    select * from marts.counted_verdicts
-
-),
-
-decided_debates as (
-
-    select * from marts.decided_debates
-
-),
-
 -- The nth debate one way round goes with the nth the other way round.
 verdicts as (
 
@@ -33,9 +21,9 @@ verdicts as (
             order by decided_debates.schedule_position nulls last, decided_debates.debate_id
         ) as meeting
 
-    from counted_verdicts
+    from marts.counted_verdicts
 
-    inner join decided_debates
+    inner join marts.decided_debates
         on counted_verdicts.run_tag = decided_debates.run_tag
         and counted_verdicts.debate_id = decided_debates.debate_id
 
@@ -46,8 +34,7 @@ verdicts as (
 counts as (
 
     select
-        verdicts.run_tag,
-        verdicts.judge_id,
+        verdicts.run_tag, verdicts.judge_id,
         count(*) as count_pairs,
         count(case when verdicts.winner = 'pro' and swapped.winner = 'pro' then 1 end) as pro_both,
         count(case when verdicts.winner = 'con' and swapped.winner = 'con' then 1 end) as con_both,
@@ -70,7 +57,6 @@ counts as (
         and verdicts.meeting = swapped.meeting
 
     where verdicts.pro_model_id < verdicts.con_model_id
-
     group by verdicts.run_tag, verdicts.judge_id
 
 ),
@@ -78,12 +64,7 @@ counts as (
 final as (
 
     select
-        run_tag,
-        judge_id,
-        count_pairs,
-        pro_both,
-        con_both,
-        consistent,
+        run_tag, judge_id, count_pairs, pro_both, con_both, consistent,
         cast(consistent as double) / count_pairs as consistency_rate
 
     from counts

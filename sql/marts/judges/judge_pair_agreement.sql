@@ -1,37 +1,16 @@
 -- One row per unordered pair of judges that sat together.
 with
 
-counted_verdicts as (
-
-    select * from marts.counted_verdicts
-
-),
-
-clusters as (
-
-    select * from marts.judging_clusters
-
-),
-
-t_quantiles as (
-
-    select * from intermediate.int_t_quantiles
-
-),
-
 -- Winners as places on the scale from pro over a tie to con.
 verdicts as (
 
     select
-        counted_verdicts.run_tag,
-        counted_verdicts.debate_id,
-        clusters.cluster_id,
-        counted_verdicts.judge_id,
+        counted_verdicts.run_tag, counted_verdicts.debate_id, clusters.cluster_id, counted_verdicts.judge_id,
         case counted_verdicts.winner when 'pro' then 0 when 'tie' then 1 else 2 end as place
 
-    from counted_verdicts
+    from marts.counted_verdicts
 
-    inner join clusters
+    inner join marts.judging_clusters as clusters
         on counted_verdicts.run_tag = clusters.run_tag
         and counted_verdicts.debate_id = clusters.debate_id
 
@@ -68,9 +47,7 @@ cluster_counts as materialized (
 totals as materialized (
 
     select
-        run_tag,
-        judge_a,
-        judge_b,
+        run_tag, judge_a, judge_b,
         cast(null as varchar) as left_out,
         cast(sum(n) as bigint) as n,
         cast(sum(agree) as bigint) as agree,
@@ -83,7 +60,6 @@ totals as materialized (
         cast(sum(con_b) as bigint) as con_b
 
     from cluster_counts
-
     group by run_tag, judge_a, judge_b
 
 ),
@@ -96,9 +72,7 @@ samples as (
     union all
 
     select
-        totals.run_tag,
-        totals.judge_a,
-        totals.judge_b,
+        totals.run_tag, totals.judge_a, totals.judge_b,
         cluster_counts.cluster_id as left_out,
         totals.n - cluster_counts.n as n,
         totals.agree - cluster_counts.agree as agree,
@@ -149,12 +123,7 @@ expectations as (
 estimates as materialized (
 
     select
-        run_tag,
-        judge_a,
-        judge_b,
-        left_out,
-        n,
-        decisive,
+        run_tag, judge_a, judge_b, left_out, n, decisive,
         cast(agree as double) / nullif(n, 0) as agreement,
         cast(agree_decisive as double) / nullif(decisive, 0) as agreement_decisive,
         1 - cast(apart as double) / nullif(chance_apart, 0) as kappa,
@@ -173,7 +142,6 @@ wholes as (
         pow(1.959963984540054, 2) / n as z2_n
 
     from estimates
-
     where left_out is null
 
 ),
@@ -181,9 +149,7 @@ wholes as (
 spreads as (
 
     select
-        estimates.run_tag,
-        estimates.judge_a,
-        estimates.judge_b,
+        estimates.run_tag, estimates.judge_a, estimates.judge_b,
         count(*) as count_clusters,
         count(estimates.kappa) as count_defined,
         -- Rounded before they are added, so that the sum does not depend on the order of rows.
@@ -197,7 +163,6 @@ spreads as (
         and estimates.judge_b = wholes.judge_b
 
     where estimates.left_out is not null
-
     group by estimates.run_tag, estimates.judge_a, estimates.judge_b
 
 ),
@@ -205,10 +170,7 @@ spreads as (
 half_widths as (
 
     select
-        spreads.run_tag,
-        spreads.judge_a,
-        spreads.judge_b,
-        spreads.count_clusters,
+        spreads.run_tag, spreads.judge_a, spreads.judge_b, spreads.count_clusters,
         case
             when spreads.count_clusters > 1 and spreads.count_clusters = spreads.count_defined then
                 coalesce(t_quantiles.t_95, 1.959963984540054)
@@ -219,18 +181,14 @@ half_widths as (
         end as half_width
 
     from spreads
-
-    left join t_quantiles
-        on spreads.count_clusters - 1 = t_quantiles.df
+    left join intermediate.int_t_quantiles as t_quantiles on spreads.count_clusters - 1 = t_quantiles.df
 
 ),
 
 final as (
 
     select
-        wholes.run_tag,
-        wholes.judge_a,
-        wholes.judge_b,
+        wholes.run_tag, wholes.judge_a, wholes.judge_b,
         wholes.n as count_debates,
         wholes.agreement,
         greatest(

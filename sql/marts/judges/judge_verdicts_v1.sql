@@ -1,33 +1,20 @@
 -- One row per judge and debate: the winner that the judge declared.
 with
 
-verdicts as (
-
-    select * from staging.stg_verdicts
-
-),
-
 winners as (
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
-        panel_position,
+        run_tag, debate_id, judge_id, panel_position,
         case when is_valid then declared_winner end as winner
 
-    from verdicts
+    from staging.stg_verdicts
 
 ),
 
 final as (
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
-        panel_position,
-        winner,
+        run_tag, debate_id, judge_id, panel_position, winner,
         winner is not null as is_valid
 
     from winners

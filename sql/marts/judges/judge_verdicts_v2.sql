@@ -1,20 +1,11 @@
 -- One row per judge and debate: the side to which the judge gave the higher mean over the dimensions.
 with
 
-verdict_totals as (
-
-    select * from intermediate.int_verdict_totals
-
-),
-
 -- Totals are exact decimals over the same dimensions on both sides, so they compare as the means do, without rounding.
 winners as (
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
-        panel_position,
+        run_tag, debate_id, judge_id, panel_position,
         case
             when not is_valid then null
             when pro_total > con_total then 'pro'
@@ -24,18 +15,14 @@ winners as (
         cast(pro_total as double) / count_dimensions as pro_mean,
         cast(con_total as double) / count_dimensions as con_mean
 
-    from verdict_totals
+    from intermediate.int_verdict_totals
 
 ),
 
 final as (
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
-        panel_position,
-        winner,
+        run_tag, debate_id, judge_id, panel_position, winner,
         winner is not null as is_valid,
         case when winner is not null then pro_mean end as pro_mean,
         case when winner is not null then con_mean end as con_mean

@@ -1,7 +1,7 @@
 -- One row per decided debate: the group with which it is left out when intervals about judges are computed.
 with
 
-decided_debates as (
+decided_debates as materialized (
 
     select * from marts.decided_debates
 
@@ -14,7 +14,6 @@ topic_counts as (
         count(distinct topic_id) as count_topics
 
     from decided_debates
-
     group by run_tag
 
 ),
@@ -22,8 +21,7 @@ topic_counts as (
 final as (
 
     select
-        decided_debates.run_tag,
-        decided_debates.debate_id,
+        decided_debates.run_tag, decided_debates.debate_id,
         -- How topics differ cannot be seen from two of them.
         case
             when topic_counts.count_topics >= 3 then decided_debates.topic_id
@@ -31,9 +29,7 @@ final as (
         end as cluster_id
 
     from decided_debates
-
-    inner join topic_counts
-        on decided_debates.run_tag = topic_counts.run_tag
+    inner join topic_counts on decided_debates.run_tag = topic_counts.run_tag
 
 )
 

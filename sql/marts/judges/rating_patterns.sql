@@ -1,24 +1,6 @@
 -- One row per run, unit, cluster and list of ratings that a panel of two or more gave.
 with
 
-panel_winners as (
-
-    select * from marts.panel_winners
-
-),
-
-verdict_scores as (
-
-    select * from marts.verdict_scores
-
-),
-
-clusters as (
-
-    select * from marts.judging_clusters
-
-),
-
 -- On the scale from pro over a tie to con.
 winner_patterns as (
 
@@ -35,9 +17,9 @@ winner_patterns as (
         ) as ratings,
         count(*) as count_rated
 
-    from panel_winners
+    from marts.panel_winners
 
-    inner join clusters
+    inner join marts.judging_clusters as clusters
         on panel_winners.run_tag = clusters.run_tag
         and panel_winners.debate_id = clusters.debate_id
 
@@ -55,20 +37,17 @@ winner_patterns as (
 score_lists as (
 
     select
-        verdict_scores.run_tag,
-        verdict_scores.dimension,
-        clusters.cluster_id,
+        verdict_scores.run_tag, verdict_scores.dimension, clusters.cluster_id,
         list_sort(list(verdict_scores.pro_score)) as pro_scores,
         list_sort(list(verdict_scores.con_score)) as con_scores
 
-    from verdict_scores
+    from marts.verdict_scores
 
-    inner join clusters
+    inner join marts.judging_clusters as clusters
         on verdict_scores.run_tag = clusters.run_tag
         and verdict_scores.debate_id = clusters.debate_id
 
     group by verdict_scores.run_tag, verdict_scores.debate_id, verdict_scores.dimension, clusters.cluster_id
-
     having count(*) > 1
 
 ),
@@ -77,9 +56,7 @@ score_lists as (
 side_lists as (
 
     select
-        run_tag,
-        dimension,
-        cluster_id,
+        run_tag, dimension, cluster_id,
         pro_scores as ratings
 
     from score_lists
@@ -87,9 +64,7 @@ side_lists as (
     union all
 
     select
-        run_tag,
-        dimension,
-        cluster_id,
+        run_tag, dimension, cluster_id,
         con_scores as ratings
 
     from score_lists
@@ -106,7 +81,6 @@ score_patterns as (
         count(*) as count_rated
 
     from side_lists
-
     group by run_tag, dimension, cluster_id, ratings
 
 ),
@@ -114,9 +88,7 @@ score_patterns as (
 final as (
 
     select * from winner_patterns
-
     union all
-
     select * from score_patterns
 
 )

@@ -4,10 +4,7 @@ with
 rating_patterns as materialized (
 
     select
-        run_tag,
-        unit,
-        cluster_id,
-        ratings,
+        run_tag, unit, cluster_id, ratings,
         cast(len(ratings) as bigint) as panel_size,
         count_rated
 
@@ -15,23 +12,14 @@ rating_patterns as materialized (
 
 ),
 
-t_quantiles as (
-
-    select * from intermediate.int_t_quantiles
-
-),
-
 panel_sizes as (
 
     select
-        run_tag,
-        panel_size,
+        run_tag, panel_size,
         row_number() over (partition by run_tag order by sum(count_rated) desc, panel_size desc) as place
 
     from rating_patterns
-
     where unit = 'winner'
-
     group by run_tag, panel_size
 
 ),
@@ -64,13 +52,7 @@ patterns as materialized (
 ratings as materialized (
 
     select
-        run_tag,
-        unit,
-        panels,
-        cluster_id,
-        ratings,
-        panel_size,
-        count_rated,
+        run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated,
         unnest(ratings) as rating
 
     from patterns
@@ -80,14 +62,10 @@ ratings as materialized (
 rating_counts as (
 
     select
-        run_tag,
-        unit,
-        panels,
-        rating,
+        run_tag, unit, panels, rating,
         sum(count_rated) as count_ratings
 
     from ratings
-
     group by run_tag, unit, panels, rating
 
 ),
@@ -96,10 +74,7 @@ rating_counts as (
 ranks as (
 
     select
-        run_tag,
-        unit,
-        panels,
-        rating,
+        run_tag, unit, panels, rating,
         2 * sum(count_ratings) over (partition by run_tag, unit, panels order by rating) - count_ratings as twice_rank
 
     from rating_counts
@@ -117,7 +92,6 @@ points as (
         ratings.rating as x
 
     from ratings
-
     where ratings.unit <> 'winner'
 
     union all
@@ -147,7 +121,6 @@ points as (
         cast(1 as decimal(18, 6)) as x
 
     from ratings
-
     where ratings.unit = 'winner'
 
 ),
@@ -155,19 +128,11 @@ points as (
 pattern_sums as (
 
     select
-        run_tag,
-        unit,
-        panels,
-        level,
-        cluster_id,
-        coordinate,
-        panel_size,
-        count_rated,
+        run_tag, unit, panels, level, cluster_id, coordinate, panel_size, count_rated,
         sum(x) as x,
         sum(cast(x as decimal(38, 6)) * x) as xx
 
     from points
-
     group by run_tag, unit, panels, level, cluster_id, coordinate, ratings, panel_size, count_rated
 
 ),
@@ -176,12 +141,7 @@ pattern_sums as (
 cluster_sums as materialized (
 
     select
-        run_tag,
-        unit,
-        panels,
-        level,
-        cluster_id,
-        coordinate,
+        run_tag, unit, panels, level, cluster_id, coordinate,
         sum(count_rated * x) as x,
         sum(count_rated * xx) as xx,
         sum(
@@ -191,7 +151,6 @@ cluster_sums as materialized (
         ) as disagreement
 
     from pattern_sums
-
     group by run_tag, unit, panels, level, cluster_id, coordinate
 
 ),
@@ -199,15 +158,11 @@ cluster_sums as materialized (
 cluster_sizes as materialized (
 
     select
-        run_tag,
-        unit,
-        panels,
-        cluster_id,
+        run_tag, unit, panels, cluster_id,
         cast(sum(count_rated) as bigint) as count_rated,
         cast(sum(count_rated * panel_size) as bigint) as count_ratings
 
     from patterns
-
     group by run_tag, unit, panels, cluster_id
 
 ),
@@ -215,17 +170,12 @@ cluster_sizes as materialized (
 totals as materialized (
 
     select
-        run_tag,
-        unit,
-        panels,
-        level,
-        coordinate,
+        run_tag, unit, panels, level, coordinate,
         sum(x) as x,
         sum(xx) as xx,
         sum(disagreement) as disagreement
 
     from cluster_sums
-
     group by run_tag, unit, panels, level, coordinate
 
 ),
@@ -233,15 +183,12 @@ totals as materialized (
 sizes as materialized (
 
     select
-        run_tag,
-        unit,
-        panels,
+        run_tag, unit, panels,
         cast(null as varchar) as left_out,
         cast(sum(count_rated) as bigint) as count_rated,
         cast(sum(count_ratings) as bigint) as count_ratings
 
     from cluster_sizes
-
     group by run_tag, unit, panels
 
 ),
@@ -254,9 +201,7 @@ samples as (
     union all
 
     select
-        sizes.run_tag,
-        sizes.unit,
-        sizes.panels,
+        sizes.run_tag, sizes.unit, sizes.panels,
         cluster_sizes.cluster_id as left_out,
         sizes.count_rated - cluster_sizes.count_rated as count_rated,
         sizes.count_ratings - cluster_sizes.count_ratings as count_ratings
@@ -273,12 +218,7 @@ samples as (
 coordinates as (
 
     select
-        samples.run_tag,
-        samples.unit,
-        samples.panels,
-        samples.left_out,
-        samples.count_ratings,
-        totals.level,
+        samples.run_tag, samples.unit, samples.panels, samples.left_out, samples.count_ratings, totals.level,
         totals.x - coalesce(cluster_sums.x, 0) as x,
         totals.xx - coalesce(cluster_sums.xx, 0) as xx,
         totals.disagreement - coalesce(cluster_sums.disagreement, 0) as disagreement
@@ -304,18 +244,13 @@ coordinates as (
 disagreements as (
 
     select
-        run_tag,
-        unit,
-        panels,
-        level,
-        left_out,
+        run_tag, unit, panels, level, left_out,
         count_ratings as n,
         count(*) as count_coordinates,
         cast(sum(disagreement) as double) as within_panels,
         cast(sum(count_ratings * xx - x * x) as double) as among_all
 
     from coordinates
-
     group by run_tag, unit, panels, level, left_out, count_ratings
 
 ),
@@ -358,10 +293,7 @@ estimates as materialized (
         end as value
 
     from disagreements
-
-    inner join statistics
-        on disagreements.panels = statistics.panels
-
+    inner join statistics on disagreements.panels = statistics.panels
     where statistics.statistic <> 'agreement' or disagreements.level = 'nominal'
 
 ),
@@ -375,10 +307,7 @@ wholes as (
 spreads as (
 
     select
-        estimates.run_tag,
-        estimates.unit,
-        estimates.statistic,
-        estimates.level,
+        estimates.run_tag, estimates.unit, estimates.statistic, estimates.level,
         count(*) as count_clusters,
         count(estimates.value) as count_defined,
         -- Rounded before they are added, so that the sum does not depend on the order of rows.
@@ -393,7 +322,6 @@ spreads as (
         and estimates.level = wholes.level
 
     where estimates.left_out is not null
-
     group by estimates.run_tag, estimates.unit, estimates.statistic, estimates.level
 
 ),
@@ -401,11 +329,7 @@ spreads as (
 half_widths as (
 
     select
-        spreads.run_tag,
-        spreads.unit,
-        spreads.statistic,
-        spreads.level,
-        spreads.count_clusters,
+        spreads.run_tag, spreads.unit, spreads.statistic, spreads.level, spreads.count_clusters,
         case
             when spreads.count_clusters > 1 and spreads.count_clusters = spreads.count_defined then
                 coalesce(t_quantiles.t_95, 1.959963984540054)
@@ -415,20 +339,14 @@ half_widths as (
         end as half_width
 
     from spreads
-
-    left join t_quantiles
-        on spreads.count_clusters - 1 = t_quantiles.df
+    left join intermediate.int_t_quantiles as t_quantiles on spreads.count_clusters - 1 = t_quantiles.df
 
 ),
 
 final as (
 
     select
-        wholes.run_tag,
-        wholes.unit,
-        wholes.statistic,
-        wholes.level,
-        wholes.value,
+        wholes.run_tag, wholes.unit, wholes.statistic, wholes.level, wholes.value,
         wholes.value - half_widths.half_width as ci_low,
         case
             when wholes.value + half_widths.half_width > 1 then 1

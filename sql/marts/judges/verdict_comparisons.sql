@@ -1,42 +1,6 @@
 -- One row per valid verdict in a decided debate, beside what the other judges of the debate said on average.
 with
 
-counted_verdicts as (
-
-    select * from marts.counted_verdicts
-
-),
-
-verdict_totals as (
-
-    select * from intermediate.int_verdict_totals
-
-),
-
-judged as (
-
-    select * from staging.stg_verdicts
-
-),
-
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-clusters as (
-
-    select * from marts.judging_clusters
-
-),
-
-debate_lengths as (
-
-    select * from intermediate.int_debate_lengths
-
-),
-
 own_family as materialized (
 
     select * from intermediate.int_own_family
@@ -71,27 +35,27 @@ verdicts as (
         -- Where the source does not say, judges are taken to have read the turns in their order.
         coalesce(judged.presented_first, debate_lengths.opening_side) as presented_first
 
-    from counted_verdicts
+    from marts.counted_verdicts
 
-    inner join judged
+    inner join staging.stg_verdicts as judged
         on counted_verdicts.run_tag = judged.run_tag
         and counted_verdicts.debate_id = judged.debate_id
         and counted_verdicts.judge_id = judged.judge_id
 
-    inner join debates
+    inner join staging.stg_debates as debates
         on counted_verdicts.run_tag = debates.run_tag
         and counted_verdicts.debate_id = debates.debate_id
 
-    inner join clusters
+    inner join marts.judging_clusters as clusters
         on counted_verdicts.run_tag = clusters.run_tag
         and counted_verdicts.debate_id = clusters.debate_id
 
-    inner join verdict_totals
+    inner join intermediate.int_verdict_totals as verdict_totals
         on counted_verdicts.run_tag = verdict_totals.run_tag
         and counted_verdicts.debate_id = verdict_totals.debate_id
         and counted_verdicts.judge_id = verdict_totals.judge_id
 
-    left join debate_lengths
+    left join intermediate.int_debate_lengths as debate_lengths
         on counted_verdicts.run_tag = debate_lengths.run_tag
         and counted_verdicts.debate_id = debate_lengths.debate_id
 
@@ -111,8 +75,7 @@ verdicts as (
 panels as (
 
     select
-        run_tag,
-        debate_id,
+        run_tag, debate_id,
         count(*) as count_verdicts,
         sum(pro_points) as pro_points,
         count(score) as count_scored,
@@ -124,7 +87,6 @@ panels as (
         sum(case when own_side is null then margin end) as neutral_margin
 
     from verdicts
-
     group by run_tag, debate_id
 
 ),

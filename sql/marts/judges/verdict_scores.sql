@@ -1,22 +1,13 @@
 -- One row per valid verdict and dimension.
 with
 
-verdicts as (
-
-    select * from staging.stg_verdicts
-
-),
-
 scores as (
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
+        run_tag, debate_id, judge_id,
         unnest(scores) as score
 
-    from verdicts
-
+    from staging.stg_verdicts
     where is_valid
 
 ),
@@ -24,9 +15,7 @@ scores as (
 final as (
 
     select
-        run_tag,
-        debate_id,
-        judge_id,
+        run_tag, debate_id, judge_id,
         score.dimension as dimension,
         score.pro as pro_score,
         score.con as con_score

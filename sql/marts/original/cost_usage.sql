@@ -1,7 +1,7 @@
 -- One row per side for every debater with a priced turn; a side never played has no mean and no samples.
 with
 
-turn_means as (
+turn_means as materialized (
 
     select * from intermediate.int_turn_means
 
@@ -9,14 +9,9 @@ turn_means as (
 
 priced_debaters as (
 
-    select
-        run_tag,
-        model_id
-
+    select run_tag, model_id
     from turn_means
-
     where count_priced > 0
-
     group by run_tag, model_id
 
 ),
@@ -24,10 +19,7 @@ priced_debaters as (
 final as (
 
     select
-        turn_means.run_tag,
-        turn_means.model_id,
-        turn_means.side,
-        turn_means.mean_cost_usd,
+        turn_means.run_tag, turn_means.model_id, turn_means.side, turn_means.mean_cost_usd,
         turn_means.count_priced as samples
 
     from turn_means

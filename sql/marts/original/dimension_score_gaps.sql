@@ -1,24 +1,8 @@
 -- One row per complete debate and dimension: how far pro's mean lies above con's.
-with
+select
+    run_tag, debate_id, dimension,
+    mean_pro - mean_con as gap,
+    source_position,
+    dimension_position
 
-dimension_means as (
-
-    select * from marts.debate_dimension_means
-
-),
-
-final as (
-
-    select
-        run_tag,
-        debate_id,
-        dimension,
-        mean_pro - mean_con as gap,
-        source_position,
-        dimension_position
-
-    from dimension_means
-
-)
-
-select * from final
+from marts.debate_dimension_means

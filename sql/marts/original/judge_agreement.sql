@@ -1,7 +1,7 @@
 -- One row per unordered pair of judges that sat together.
 with
 
-counted_verdicts as (
+counted_verdicts as materialized (
 
     select * from marts.counted_verdicts
 
@@ -30,11 +30,7 @@ pairs as (
 final as (
 
     select
-        run_tag,
-        judge_a,
-        judge_b,
-        agree,
-        total,
+        run_tag, judge_a, judge_b, agree, total,
         cast(agree as double) / total as agreement_rate
 
     from pairs

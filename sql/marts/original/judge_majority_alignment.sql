@@ -1,22 +1,14 @@
 -- One row per judge with a valid verdict in a decided debate, against the panel with the judge in it.
 with
 
-counted_verdicts as (
-
-    select * from marts.counted_verdicts
-
-),
-
 counts as (
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         count(case when winner = panel_winner then 1 end) as matches_majority,
         count(*) as total
 
-    from counted_verdicts
-
+    from marts.counted_verdicts
     group by run_tag, judge_id
 
 ),
@@ -24,10 +16,7 @@ counts as (
 final as (
 
     select
-        run_tag,
-        judge_id,
-        matches_majority,
-        total,
+        run_tag, judge_id, matches_majority, total,
         cast(matches_majority as double) / total as alignment_rate
 
     from counts

@@ -1,24 +1,16 @@
 -- One row per judge with a valid verdict in a decided debate.
 with
 
-counted_verdicts as (
-
-    select * from marts.counted_verdicts
-
-),
-
 counts as (
 
     select
-        run_tag,
-        judge_id,
+        run_tag, judge_id,
         count(case when winner = 'pro' then 1 end) as pro,
         count(case when winner = 'con' then 1 end) as con,
         count(case when winner = 'tie' then 1 end) as tie,
         count(*) as total
 
-    from counted_verdicts
-
+    from marts.counted_verdicts
     group by run_tag, judge_id
 
 ),
@@ -26,12 +18,7 @@ counts as (
 final as (
 
     select
-        run_tag,
-        judge_id,
-        pro,
-        con,
-        tie,
-        total,
+        run_tag, judge_id, pro, con, tie, total,
         cast(pro as double) / total as pro_rate,
         cast(con as double) / total as con_rate,
         cast(tie as double) / total as tie_rate

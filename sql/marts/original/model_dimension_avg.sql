@@ -1,7 +1,7 @@
 -- One row per debater and dimension: the mean over the debater's complete debates, both sides pooled.
 with
 
-dimension_means as (
+dimension_means as materialized (
 
     select * from marts.debate_dimension_means
 
@@ -18,7 +18,6 @@ pro_scores as (
         dimension_position
 
     from dimension_means
-
     where pro_model_id is not null
 
 ),
@@ -34,7 +33,6 @@ con_scores as (
         dimension_position
 
     from dimension_means
-
     where con_model_id is not null
 
 ),
@@ -42,9 +40,7 @@ con_scores as (
 scores as (
 
     select * from pro_scores
-
     union all
-
     select * from con_scores
 
 ),
@@ -52,9 +48,7 @@ scores as (
 final as (
 
     select
-        run_tag,
-        model_id,
-        dimension,
+        run_tag, model_id, dimension,
         -- Summed as decimals, because a sum of floats depends on the order of the rows.
         cast(sum(cast(mean_score as decimal(38, 12))) as double) / count(*) as mean_score,
         count(*) as samples,
@@ -62,7 +56,6 @@ final as (
         arg_min(dimension_position, source_position) as dimension_position
 
     from scores
-
     group by run_tag, model_id, dimension
 
 )

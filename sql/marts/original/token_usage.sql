@@ -1,7 +1,7 @@
 -- One row per side for every debater with a metered turn; a side never played has no mean and no samples.
 with
 
-turn_means as (
+turn_means as materialized (
 
     select * from intermediate.int_turn_means
 
@@ -9,14 +9,9 @@ turn_means as (
 
 metered_debaters as (
 
-    select
-        run_tag,
-        model_id
-
+    select run_tag, model_id
     from turn_means
-
     where count_metered > 0
-
     group by run_tag, model_id
 
 ),

@@ -1,26 +1,10 @@
 -- One row per topic with a decided debate.
-with
+select
+    run_tag, topic_id,
+    count(case when winner = 'pro' then 1 end) as pro_wins,
+    count(case when winner = 'con' then 1 end) as con_wins,
+    count(case when winner = 'tie' then 1 end) as ties,
+    count(*) as total
 
-decided_debates as (
-
-    select * from marts.decided_debates
-
-),
-
-final as (
-
-    select
-        run_tag,
-        topic_id,
-        count(case when winner = 'pro' then 1 end) as pro_wins,
-        count(case when winner = 'con' then 1 end) as con_wins,
-        count(case when winner = 'tie' then 1 end) as ties,
-        count(*) as total
-
-    from decided_debates
-
-    group by run_tag, topic_id
-
-)
-
-select * from final
+from marts.decided_debates
+group by run_tag, topic_id

@@ -1,7 +1,7 @@
 -- One row per side for every debater with a timed turn; a side never played has no mean and no samples.
 with
 
-turn_means as (
+turn_means as materialized (
 
     select * from intermediate.int_turn_means
 
@@ -9,14 +9,9 @@ turn_means as (
 
 timed_debaters as (
 
-    select
-        run_tag,
-        model_id
-
+    select run_tag, model_id
     from turn_means
-
     where count_timed > 0
-
     group by run_tag, model_id
 
 ),
@@ -24,10 +19,7 @@ timed_debaters as (
 final as (
 
     select
-        turn_means.run_tag,
-        turn_means.model_id,
-        turn_means.side,
-        turn_means.mean_ms,
+        turn_means.run_tag, turn_means.model_id, turn_means.side, turn_means.mean_ms,
         turn_means.count_timed as samples
 
     from turn_means

@@ -1,28 +1,12 @@
 -- One row per run and winner: pro, con and tie, also where nothing was decided.
 with
 
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
-decided_debates as (
-
-    select * from marts.decided_debates
-
-),
-
 winners as (
 
     select 'pro' as winner
-
     union all
-
     select 'con' as winner
-
     union all
-
     select 'tie' as winner
 
 ),
@@ -30,12 +14,10 @@ winners as (
 counts as (
 
     select
-        run_tag,
-        winner,
+        run_tag, winner,
         count(*) as count
 
-    from decided_debates
-
+    from marts.decided_debates
     group by run_tag, winner
 
 ),
@@ -43,12 +25,10 @@ counts as (
 final as (
 
     select
-        runs.run_tag,
-        winners.winner,
+        runs.run_tag, winners.winner,
         coalesce(counts.count, 0) as count
 
-    from runs
-
+    from staging.stg_runs as runs
     cross join winners
 
     left join counts

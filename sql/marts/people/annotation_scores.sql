@@ -1,30 +1,20 @@
 -- One row per annotator, debate and dimension.
 with
 
-annotations as (
-
-    select * from staging.stg_annotations
-
-),
-
 scores as (
 
     select
-        run_tag,
-        debate_id,
-        annotator_id,
+        run_tag, debate_id, annotator_id,
         unnest(scores) as score
 
-    from annotations
+    from staging.stg_annotations
 
 ),
 
 final as (
 
     select
-        run_tag,
-        debate_id,
-        annotator_id,
+        run_tag, debate_id, annotator_id,
         score.dimension as dimension,
         score.pro as pro_score,
         score.con as con_score

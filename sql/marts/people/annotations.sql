@@ -1,12 +1,6 @@
 -- One row per annotator and debate: a human's verdict.
 with
 
-annotations as (
-
-    select * from staging.stg_annotations
-
-),
-
 totals as (
 
     select
@@ -15,17 +9,14 @@ totals as (
         list_sum(list_transform(scores, lambda score: score.con)) as con_total,
         len(scores) as count_dimensions
 
-    from annotations
+    from staging.stg_annotations
 
 ),
 
 final as (
 
     select
-        run_tag,
-        debate_id,
-        annotator_id,
-        winner,
+        run_tag, debate_id, annotator_id, winner,
         case
             when pro_total > con_total then 'pro'
             when pro_total < con_total then 'con'

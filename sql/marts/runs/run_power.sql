@@ -1,26 +1,13 @@
 -- One row per run with a rated debate: what differences between debaters it can find, and which it has found.
 with
 
-differences as (
-
-    select * from marts.debater_differences
-
-),
-
-bradley_terry as (
-
-    select * from ratings.bradley_terry
-
-),
-
 places as (
 
     select
-        run_tag,
-        model_id,
+        run_tag, model_id,
         row_number() over (partition by run_tag order by rating desc, model_id) as place
 
-    from bradley_terry
+    from ratings.bradley_terry
 
 ),
 
@@ -38,7 +25,7 @@ neighbours as (
         on upper.run_tag = lower.run_tag
         and upper.place + 1 = lower.place
 
-    inner join differences
+    inner join marts.debater_differences as differences
         on upper.run_tag = differences.run_tag
         and least(upper.model_id, lower.model_id) = differences.model_a
         and greatest(upper.model_id, lower.model_id) = differences.model_b
@@ -63,8 +50,7 @@ pairs as (
             / nullif(count(win_rate_gap_se), 0)
         ) as topic_spread
 
-    from differences
-
+    from marts.debater_differences
     group by run_tag
 
 ),
@@ -106,9 +92,7 @@ final as (
         end as warning
 
     from detectable
-
-    inner join neighbours
-        on detectable.run_tag = neighbours.run_tag
+    inner join neighbours on detectable.run_tag = neighbours.run_tag
 
 )
 

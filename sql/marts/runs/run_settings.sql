@@ -1,48 +1,6 @@
 -- One row per setting of a run that could make its numbers other than those of another run.
 with
 
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
-topics as (
-
-    select * from staging.stg_topics
-
-),
-
-debaters as (
-
-    select * from staging.stg_debaters
-
-),
-
-judges as (
-
-    select * from staging.stg_judges
-
-),
-
-dimensions as (
-
-    select * from staging.stg_dimensions
-
-),
-
-schedule as (
-
-    select * from staging.stg_schedule
-
-),
-
-verdicts as (
-
-    select * from staging.stg_verdicts
-
-),
-
 -- An import says nothing about some settings, whatever the columns hold; a run older than an option went without.
 run_settings as (
 
@@ -96,7 +54,7 @@ run_settings as (
             ]
         ) as setting
 
-    from runs
+    from staging.stg_runs
 
 ),
 
@@ -108,20 +66,18 @@ topic_settings as (
         topic_id as part,
         concat(motion, case when category <> '' then concat(' [', category, ']') end, ' ' || info_slide) as value
 
-    from topics
+    from staging.stg_topics
 
 ),
 
 turns as (
 
     select
-        run_tag,
-        language,
+        run_tag, language,
         generate_subscripts(try_cast(config -> '$.rounds' as json[]), 1) as turn_number,
         unnest(try_cast(config -> '$.rounds' as json[])) as turn
 
-    from runs
-
+    from staging.stg_runs
     where source = 'run'
 
 ),
@@ -170,10 +126,8 @@ members as (
         cast(debaters.completion_price_usd as decimal(38, 12)) * 1000000 as completion_price,
         runs.config ->> '$.temperature' as usual_temperature
 
-    from debaters
-
-    inner join runs
-        on debaters.run_tag = runs.run_tag
+    from staging.stg_debaters as debaters
+    inner join staging.stg_runs as runs on debaters.run_tag = runs.run_tag
 
     union all
 
@@ -190,10 +144,8 @@ members as (
         cast(judges.completion_price_usd as decimal(38, 12)) * 1000000 as completion_price,
         '0' as usual_temperature
 
-    from judges
-
-    inner join runs
-        on judges.run_tag = runs.run_tag
+    from staging.stg_judges as judges
+    inner join staging.stg_runs as runs on judges.run_tag = runs.run_tag
 
 ),
 
@@ -271,10 +223,8 @@ judge_prompt_settings as (
         judges.prompt_style || ' '
         || left(runs.prompt_hashes ->> concat('$."judge_', judges.prompt_style, '"'), 12) as value
 
-    from judges
-
-    inner join runs
-        on judges.run_tag = runs.run_tag
+    from staging.stg_judges as judges
+    inner join staging.stg_runs as runs on judges.run_tag = runs.run_tag
 
 ),
 
@@ -287,10 +237,8 @@ judge_answer_settings as (
         concat(judge_id, ' names winners') as part,
         case when count(declared_winner) > 0 then 'yes' else 'no' end as value
 
-    from verdicts
-
+    from staging.stg_verdicts
     where is_valid
-
     group by run_tag, judge_id
 
 ),
@@ -305,10 +253,8 @@ dimension_settings as (
             else dimensions.description
         end as value
 
-    from dimensions
-
-    inner join runs
-        on dimensions.run_tag = runs.run_tag
+    from staging.stg_dimensions as dimensions
+    inner join staging.stg_runs as runs on dimensions.run_tag = runs.run_tag
 
     union all
 
@@ -323,8 +269,7 @@ dimension_settings as (
             ', '
         ) as value
 
-    from dimensions
-
+    from staging.stg_dimensions
     group by run_tag
 
 ),
@@ -335,8 +280,7 @@ scales as (
         run_tag,
         unnest(try_cast(config -> '$.dimensions' as json[])) as scale
 
-    from runs
-
+    from staging.stg_runs
     where source = 'run'
 
 ),
@@ -349,7 +293,7 @@ scale_settings as (
         dimension as part,
         cast(cast(min_score as double) as varchar) || ' to ' || cast(cast(max_score as double) as varchar) as value
 
-    from dimensions
+    from staging.stg_dimensions
 
     union all
 
@@ -367,7 +311,7 @@ scale_settings as (
             else 'any'
         end as value
 
-    from dimensions
+    from staging.stg_dimensions as dimensions
 
     left join scales
         on dimensions.run_tag = scales.run_tag
@@ -398,8 +342,7 @@ plans as (
             )
         ) as panels_hash
 
-    from schedule
-
+    from staging.stg_schedule
     group by run_tag
 
 ),
@@ -429,13 +372,9 @@ plan_settings as (
 listed as (
 
     select * from run_settings
-
     union all
-
     select * from turn_settings
-
     union all
-
     select * from member_settings
 
 ),
@@ -453,25 +392,15 @@ final as (
     union all
 
     select * from topic_settings
-
     union all
-
     select * from judge_prompt_settings
-
     union all
-
     select * from judge_answer_settings
-
     union all
-
     select * from dimension_settings
-
     union all
-
     select * from scale_settings
-
     union all
-
     select * from plan_settings
 
 )

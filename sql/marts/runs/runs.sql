@@ -1,74 +1,13 @@
 -- One row per run.
 with
 
-runs as (
-
-    select * from staging.stg_runs
-
-),
-
-debaters as (
-
-    select * from staging.stg_debaters
-
-),
-
-judges as (
-
-    select * from staging.stg_judges
-
-),
-
-topics as (
-
-    select * from staging.stg_topics
-
-),
-
-schedule as (
-
-    select * from staging.stg_schedule
-
-),
-
-debates as (
-
-    select * from staging.stg_debates
-
-),
-
-decided_debates as (
-
-    select * from marts.decided_debates
-
-),
-
-judge_verdicts as (
-
-    select * from marts.judge_verdicts
-
-),
-
-annotations as (
-
-    select * from staging.stg_annotations
-
-),
-
-expenses as (
-
-    select * from intermediate.int_expenses
-
-),
-
 debater_counts as (
 
     select
         run_tag,
         count(*) as count_debaters
 
-    from debaters
-
+    from staging.stg_debaters
     group by run_tag
 
 ),
@@ -79,8 +18,7 @@ judge_counts as (
         run_tag,
         count(*) as count_judges
 
-    from judges
-
+    from staging.stg_judges
     group by run_tag
 
 ),
@@ -91,8 +29,7 @@ topic_counts as (
         run_tag,
         count(*) as count_topics
 
-    from topics
-
+    from staging.stg_topics
     group by run_tag
 
 ),
@@ -103,8 +40,7 @@ schedule_counts as (
         run_tag,
         count(*) as count_planned
 
-    from schedule
-
+    from staging.stg_schedule
     group by run_tag
 
 ),
@@ -118,8 +54,7 @@ debate_counts as (
         count(case when status = 'incomplete' then 1 end) as count_incomplete,
         count(case when status = 'void' then 1 end) as count_void
 
-    from debates
-
+    from staging.stg_debates
     group by run_tag
 
 ),
@@ -130,8 +65,7 @@ decided_counts as (
         run_tag,
         count(*) as count_decided
 
-    from decided_debates
-
+    from marts.decided_debates
     group by run_tag
 
 ),
@@ -143,8 +77,7 @@ verdict_counts as (
         count(*) as count_verdicts,
         count(case when not is_valid then 1 end) as count_invalid_verdicts
 
-    from judge_verdicts
-
+    from marts.judge_verdicts
     group by run_tag
 
 ),
@@ -155,8 +88,7 @@ annotation_counts as (
         run_tag,
         count(*) as count_annotations
 
-    from annotations
-
+    from staging.stg_annotations
     group by run_tag
 
 ),
@@ -174,8 +106,7 @@ expense_totals as (
         count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls,
         sum(possible_cost_usd) as possible_cost_usd
 
-    from expenses
-
+    from intermediate.int_expenses
     group by run_tag
 
 ),
@@ -221,34 +152,16 @@ final as (
         runs.elo_k_factor,
         runs.min_games_for_display
 
-    from runs
-
-    left join debater_counts
-        on runs.run_tag = debater_counts.run_tag
-
-    left join judge_counts
-        on runs.run_tag = judge_counts.run_tag
-
-    left join topic_counts
-        on runs.run_tag = topic_counts.run_tag
-
-    left join schedule_counts
-        on runs.run_tag = schedule_counts.run_tag
-
-    left join debate_counts
-        on runs.run_tag = debate_counts.run_tag
-
-    left join decided_counts
-        on runs.run_tag = decided_counts.run_tag
-
-    left join verdict_counts
-        on runs.run_tag = verdict_counts.run_tag
-
-    left join annotation_counts
-        on runs.run_tag = annotation_counts.run_tag
-
-    left join expense_totals
-        on runs.run_tag = expense_totals.run_tag
+    from staging.stg_runs as runs
+    left join debater_counts on runs.run_tag = debater_counts.run_tag
+    left join judge_counts on runs.run_tag = judge_counts.run_tag
+    left join topic_counts on runs.run_tag = topic_counts.run_tag
+    left join schedule_counts on runs.run_tag = schedule_counts.run_tag
+    left join debate_counts on runs.run_tag = debate_counts.run_tag
+    left join decided_counts on runs.run_tag = decided_counts.run_tag
+    left join verdict_counts on runs.run_tag = verdict_counts.run_tag
+    left join annotation_counts on runs.run_tag = annotation_counts.run_tag
+    left join expense_totals on runs.run_tag = expense_totals.run_tag
 
 )
 
