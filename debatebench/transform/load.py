@@ -154,7 +154,9 @@ def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
 def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -> None:
     """Refuse a second file of the same name; subfolders do not count for names."""
     if earlier is not None:
-        raise SqlModelError(f"{shown(file)}: {name} is in {shown(earlier.file)} too; rename or remove one of them.")
+        raise SqlModelError(
+            f"{shown_path(file)}: {name} is in {shown_path(earlier.file)} too; rename or remove one of them."
+        )
 
 
 def _check_described_files(

@@ -67,7 +67,7 @@ def test_an_own_sql_file_replaces_the_packaged_one_of_its_schema_and_name_in_any
     for path in ("marts/bias.sql", "marts/mine/bias.yml", "marts/deep/runs.sql", "marts/deep/more.sql"):
         write(ours / "sql" / path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("debatebench.workspace.packaged", lambda kind: base)
+        patch.setattr("debatebench.shared.workspace.packaged", lambda kind: base)
         files = Workspace(ours).files("sql", "**/*")
     assert files == {
         "marts/bias.sql": ours / "sql/marts/bias.sql",
