@@ -20,11 +20,7 @@ debates_of_runs as (
         ) as repetition
 
     from staging.stg_debates as debates
-
-    left join staging.stg_topics as topics
-        on debates.run_tag = topics.run_tag
-        and debates.topic_id = topics.topic_id
-
+    left join staging.stg_topics as topics using (run_tag, topic_id)
     where debates.pro_model_id is not null and debates.con_model_id is not null
 
 ),
@@ -46,7 +42,7 @@ final as (
         debates_of_runs.*
 
     from debates_of_runs
-    inner join staging.stg_runs as runs on debates_of_runs.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
     where runs.benchmark_version is not null
 
 )

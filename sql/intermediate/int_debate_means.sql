@@ -5,10 +5,7 @@ select
     cast(sum(verdict_totals.con_total) as double) / sum(verdict_totals.count_dimensions) as mean_con
 
 from staging.stg_debates as debates
-
-inner join intermediate.int_verdict_totals as verdict_totals
-    on debates.run_tag = verdict_totals.run_tag
-    and debates.debate_id = verdict_totals.debate_id
+inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id)
 
 where
     debates.status = 'complete'

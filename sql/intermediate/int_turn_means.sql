@@ -5,11 +5,7 @@ counted_turns as (
 
     select turns.*
     from staging.stg_turns as turns
-
-    inner join staging.stg_debates as debates
-        on turns.run_tag = debates.run_tag
-        and turns.debate_id = debates.debate_id
-
+    inner join staging.stg_debates as debates using (run_tag, debate_id)
     where debates.status = 'complete'
 
 ),
@@ -62,11 +58,7 @@ final as (
         coalesce(means.count_priced, 0) as count_priced
 
     from debater_sides
-
-    left join means
-        on debater_sides.run_tag = means.run_tag
-        and debater_sides.model_id = means.model_id
-        and debater_sides.side = means.side
+    left join means using (run_tag, model_id, side)
 
 )
 

@@ -53,7 +53,7 @@ fits as materialized (
         ) as standings
 
     from ratings.matchups
-    inner join staging.stg_runs as runs on matchups.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
     group by matchups.run_tag
 
 ),
@@ -75,7 +75,7 @@ final as (
         fits.standings.component[debaters.code] as component
 
     from debaters
-    inner join fits on debaters.run_tag = fits.run_tag
+    inner join fits using (run_tag)
 
 )
 

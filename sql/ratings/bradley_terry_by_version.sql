@@ -44,7 +44,7 @@ single_ratings as (
         numbered_runs.count_runs
 
     from ratings.bradley_terry
-    inner join numbered_runs on bradley_terry.run_tag = numbered_runs.run_tag
+    inner join numbered_runs using (run_tag)
     where numbered_runs.count_runs = 1
 
 ),
@@ -59,7 +59,7 @@ pooled_matchups as materialized (
         cast(sum(matchups.con_wins) as integer) as con_wins
 
     from ratings.matchups
-    inner join numbered_runs on matchups.run_tag = numbered_runs.run_tag
+    inner join numbered_runs using (run_tag)
     where numbered_runs.count_runs > 1
     group by numbered_runs.benchmark_version, matchups.topic_id, matchups.pro_model_id, matchups.con_model_id
 
@@ -146,7 +146,7 @@ fits as materialized (
         ) as standings
 
     from coded_matchups
-    inner join last_runs on coded_matchups.benchmark_version = last_runs.benchmark_version
+    inner join last_runs using (benchmark_version)
     group by last_runs.benchmark_version
 
 ),
@@ -169,7 +169,7 @@ pooled_ratings as (
         fits.count_runs
 
     from debaters
-    inner join fits on debaters.benchmark_version = fits.benchmark_version
+    inner join fits using (benchmark_version)
 
 ),
 

@@ -42,7 +42,7 @@ single_ratings as (
         numbered_runs.count_runs
 
     from ratings.bradley_terry
-    inner join numbered_runs on bradley_terry.run_tag = numbered_runs.run_tag
+    inner join numbered_runs using (run_tag)
     where numbered_runs.count_runs = 1
 
 ),
@@ -57,7 +57,7 @@ pooled_matchups as materialized (
         cast(sum(matchups.con_wins) as integer) as con_wins
 
     from ratings.matchups
-    inner join numbered_runs on matchups.run_tag = numbered_runs.run_tag
+    inner join numbered_runs using (run_tag)
     where numbered_runs.count_runs > 1
     group by matchups.topic_id, matchups.pro_model_id, matchups.con_model_id
 

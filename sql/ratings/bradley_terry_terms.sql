@@ -49,8 +49,8 @@ sampled_games as materialized (
 
     select games.*
     from marts.games
-    inner join sizes on games.run_tag = sizes.run_tag
-    inner join game_counts on games.run_tag = game_counts.run_tag
+    inner join sizes using (run_tag)
+    inner join game_counts using (run_tag)
 
     where
         game_counts.count_games <= 500 * sizes.count_debaters
@@ -69,11 +69,7 @@ lengths as (
         coalesce(sum(case when turns.side = 'con' then length(turns.content) end), 0) as con_characters
 
     from sampled_games
-
-    inner join staging.stg_turns as turns
-        on sampled_games.run_tag = turns.run_tag
-        and sampled_games.debate_id = turns.debate_id
-
+    inner join staging.stg_turns as turns using (run_tag, debate_id)
     group by sampled_games.run_tag, sampled_games.debate_id
 
 ),
@@ -92,10 +88,7 @@ measured_games as materialized (
         / nullif(lengths.pro_characters + lengths.con_characters, 0) as length_difference
 
     from sampled_games
-
-    left join lengths
-        on sampled_games.run_tag = lengths.run_tag
-        and sampled_games.debate_id = lengths.debate_id
+    left join lengths using (run_tag, debate_id)
 
 ),
 
@@ -122,7 +115,7 @@ usable_games as (
         coalesce(measured_games.length_difference, 0) as length_difference
 
     from measured_games
-    inner join measured_runs on measured_games.run_tag = measured_runs.run_tag
+    inner join measured_runs using (run_tag)
     where measured_games.length_difference is not null or measured_runs.count_measured = 0
 
 ),
@@ -142,7 +135,7 @@ fits as materialized (
         count(*) as count_games
 
     from usable_games
-    inner join staging.stg_runs as runs on usable_games.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
     group by usable_games.run_tag
 
 ),
@@ -159,7 +152,7 @@ debater_terms as (
         fits.count_games
 
     from fits
-    inner join debaters on fits.run_tag = debaters.run_tag
+    inner join debaters using (run_tag)
 
 ),
 

@@ -8,10 +8,7 @@ categorised as (
         topics.category
 
     from ratings.matchups
-
-    left join staging.stg_topics as topics
-        on matchups.run_tag = topics.run_tag
-        and matchups.topic_id = topics.topic_id
+    left join staging.stg_topics as topics using (run_tag, topic_id)
 
 ),
 
@@ -58,7 +55,7 @@ fits as materialized (
         ) as fit
 
     from kept
-    inner join staging.stg_runs as runs on kept.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
     group by kept.run_tag, kept.category
 
 ),
@@ -105,10 +102,7 @@ rated as (
         list_max(fits.fit.component) > 1 as is_separated
 
     from debaters
-
-    inner join fits
-        on debaters.run_tag = fits.run_tag
-        and debaters.category = fits.category
+    inner join fits using (run_tag, category)
 
 ),
 
@@ -131,10 +125,7 @@ final as (
         ranked.is_separated
 
     from ranked
-
-    inner join ratings.bradley_terry
-        on ranked.run_tag = bradley_terry.run_tag
-        and ranked.model_id = bradley_terry.model_id
+    inner join ratings.bradley_terry using (run_tag, model_id)
 
 )
 

@@ -9,10 +9,7 @@ rated_debates as (
         panel_winners.count_verdicts
 
     from marts.games
-
-    inner join marts.panel_winners
-        on games.run_tag = panel_winners.run_tag
-        and games.debate_id = panel_winners.debate_id
+    inner join marts.panel_winners using (run_tag, debate_id)
 
     -- Where one side leads by more, no single verdict decides.
     where abs(panel_winners.count_pro - panel_winners.count_con) <= 1
@@ -33,11 +30,7 @@ reheard as (
         end as score_after
 
     from marts.judge_verdicts
-
-    inner join rated_debates
-        on judge_verdicts.run_tag = rated_debates.run_tag
-        and judge_verdicts.debate_id = rated_debates.debate_id
-
+    inner join rated_debates using (run_tag, debate_id)
     where judge_verdicts.is_valid
 
 ),
@@ -91,13 +84,8 @@ adjusted as (
         cast(pair_counts.con_wins + coalesce(changes.con_wins, 0) as integer) as con_wins
 
     from judges
-    inner join pair_counts on judges.run_tag = pair_counts.run_tag
-
-    left join changes
-        on judges.run_tag = changes.run_tag
-        and judges.judge_id = changes.judge_id
-        and pair_counts.pro_code = changes.pro_code
-        and pair_counts.con_code = changes.con_code
+    inner join pair_counts using (run_tag)
+    left join changes using (run_tag, judge_id, pro_code, con_code)
 
 ),
 
@@ -121,7 +109,7 @@ fits as materialized (
         ) as fit
 
     from kept
-    inner join staging.stg_runs as runs on kept.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
     group by kept.run_tag, kept.judge_id
 
 ),
@@ -168,10 +156,7 @@ rated as (
         list_max(fits.fit.component) > 1 as is_separated
 
     from debaters
-
-    inner join fits
-        on debaters.run_tag = fits.run_tag
-        and debaters.judge_id = fits.judge_id
+    inner join fits using (run_tag, judge_id)
 
 ),
 
@@ -194,10 +179,7 @@ final as (
         ranked.is_separated
 
     from ranked
-
-    inner join ratings.bradley_terry
-        on ranked.run_tag = bradley_terry.run_tag
-        and ranked.model_id = bradley_terry.model_id
+    inner join ratings.bradley_terry using (run_tag, model_id)
 
 )
 

@@ -48,7 +48,7 @@ fits as materialized (
         ) as fit
 
     from pair_counts
-    inner join staging.stg_runs as runs on pair_counts.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
     group by pair_counts.run_tag
 
 ),
@@ -67,7 +67,7 @@ final as (
         fits.fit.is_separated as is_separated
 
     from debaters
-    inner join fits on debaters.run_tag = fits.run_tag
+    inner join fits using (run_tag)
 
 )
 

@@ -95,7 +95,7 @@ sampled_games as (
 
     select games.*
     from marts.games
-    inner join sizes on games.run_tag = sizes.run_tag
+    inner join sizes using (run_tag)
 
     where
         sizes.count_games <= sizes.most_games
@@ -134,7 +134,7 @@ orders as materialized (
         ) as spread
 
     from game_lists
-    inner join staging.stg_runs as runs on game_lists.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
 
 ),
 
@@ -156,7 +156,7 @@ final as (
         orders.count_games as count_games_per_order
 
     from coded_debaters
-    inner join orders on coded_debaters.run_tag = orders.run_tag
+    inner join orders using (run_tag)
 
 )
 

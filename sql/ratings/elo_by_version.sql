@@ -35,7 +35,7 @@ single_ratings as (
 
     select last_runs.benchmark_version, elo.model_id, elo.rating
     from last_runs
-    inner join ratings.elo on last_runs.run_tag = elo.run_tag
+    inner join ratings.elo using (run_tag)
     where last_runs.count_runs = 1
 
 ),
@@ -53,7 +53,7 @@ pooled_games as materialized (
         games.pro_score
 
     from marts.games
-    inner join numbered_runs on games.run_tag = numbered_runs.run_tag
+    inner join numbered_runs using (run_tag)
     where numbered_runs.count_runs > 1
 
 ),
@@ -123,7 +123,7 @@ passes as materialized (
         ) as ratings
 
     from game_lists
-    inner join last_runs on game_lists.benchmark_version = last_runs.benchmark_version
+    inner join last_runs using (benchmark_version)
 
 ),
 
@@ -134,7 +134,7 @@ pooled_ratings as (
         passes.ratings[codes.code] as rating
 
     from codes
-    inner join passes on codes.benchmark_version = passes.benchmark_version
+    inner join passes using (benchmark_version)
 
 ),
 
@@ -157,7 +157,7 @@ results as (
         sum(elo.ties) as ties
 
     from ratings.elo
-    inner join numbered_runs on elo.run_tag = numbered_runs.run_tag
+    inner join numbered_runs using (run_tag)
     group by numbered_runs.benchmark_version, elo.model_id
 
 ),
@@ -172,10 +172,7 @@ final as (
         cast(results.ties as bigint) as ties
 
     from results
-
-    inner join all_ratings
-        on results.benchmark_version = all_ratings.benchmark_version
-        and results.model_id = all_ratings.model_id
+    inner join all_ratings using (benchmark_version, model_id)
 
 )
 

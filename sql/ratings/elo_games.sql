@@ -32,7 +32,7 @@ paths as materialized (
         ) as path
 
     from game_lists
-    inner join staging.stg_runs as runs on game_lists.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
 
 ),
 

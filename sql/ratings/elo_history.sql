@@ -11,10 +11,7 @@ rated_games as (
         elo_games.con_after
 
     from marts.games
-
-    inner join ratings.elo_games
-        on games.run_tag = elo_games.run_tag
-        and games.game_number = elo_games.game_number
+    inner join ratings.elo_games using (run_tag, game_number)
 
 ),
 

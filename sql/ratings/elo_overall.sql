@@ -40,7 +40,7 @@ single_ratings as (
 
     select last_runs.everything, elo.model_id, elo.rating
     from last_runs
-    inner join ratings.elo on last_runs.run_tag = elo.run_tag
+    inner join ratings.elo using (run_tag)
     where last_runs.count_runs = 1
 
 ),
@@ -58,7 +58,7 @@ pooled_games as materialized (
         games.pro_score
 
     from marts.games
-    inner join numbered_runs on games.run_tag = numbered_runs.run_tag
+    inner join numbered_runs using (run_tag)
     where numbered_runs.count_runs > 1
 
 ),
@@ -128,7 +128,7 @@ passes as materialized (
         ) as ratings
 
     from game_lists
-    inner join last_runs on game_lists.everything = last_runs.everything
+    inner join last_runs using (everything)
 
 ),
 
@@ -139,7 +139,7 @@ pooled_ratings as (
         passes.ratings[codes.code] as rating
 
     from codes
-    inner join passes on codes.everything = passes.everything
+    inner join passes using (everything)
 
 ),
 
@@ -162,7 +162,7 @@ results as (
         sum(elo.ties) as ties
 
     from ratings.elo
-    inner join numbered_runs on elo.run_tag = numbered_runs.run_tag
+    inner join numbered_runs using (run_tag)
     group by numbered_runs.everything, elo.model_id
 
 ),
@@ -177,10 +177,7 @@ final as (
         cast(results.ties as bigint) as ties
 
     from results
-
-    inner join all_ratings
-        on results.everything = all_ratings.everything
-        and results.model_id = all_ratings.model_id
+    inner join all_ratings using (everything, model_id)
 
 )
 

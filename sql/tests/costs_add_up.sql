@@ -24,7 +24,7 @@ final as (
 
     select runs.run_tag, runs.total_cost_usd, totals.cost_usd
     from marts.runs
-    left join totals on runs.run_tag = totals.run_tag
+    left join totals using (run_tag)
     where coalesce(runs.total_cost_usd, 0) <> coalesce(totals.cost_usd, 0)
 
 )

@@ -5,6 +5,6 @@ select
     count(*) * runs.elo_initial_rating as expected_total
 
 from ratings.elo
-inner join staging.stg_runs as runs on elo.run_tag = runs.run_tag
+inner join staging.stg_runs as runs using (run_tag)
 group by elo.run_tag, runs.elo_initial_rating
 having abs(sum(elo.rating) - count(*) * runs.elo_initial_rating) > 1e-6 * count(*)

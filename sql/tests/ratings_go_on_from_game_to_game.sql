@@ -15,7 +15,7 @@ final as (
 
     select steps.*
     from steps
-    inner join staging.stg_runs as runs on steps.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
     where steps.rating_before <> coalesce(steps.last_rating, runs.elo_initial_rating)
 
 )

@@ -4,6 +4,6 @@ select
     sum(winner_counts.count) as counted
 
 from marts.runs
-left join marts.winner_counts on runs.run_tag = winner_counts.run_tag
+left join marts.winner_counts using (run_tag)
 group by runs.run_tag, runs.count_decided
 having runs.count_decided <> coalesce(sum(winner_counts.count), 0)

@@ -23,11 +23,8 @@ cells as (
         sum(case when sides.side = 'candidate' then measured_cells.total end) as candidate_total
 
     from intermediate.int_comparison_sides as sides
-    inner join marts.measured_cells on sides.run_tag = measured_cells.run_tag
-
-    left join staging.stg_topics as topics
-        on measured_cells.run_tag = topics.run_tag
-        and measured_cells.topic_id = topics.topic_id
+    inner join marts.measured_cells using (run_tag)
+    left join staging.stg_topics as topics using (run_tag, topic_id)
 
     group by
         sides.baseline_kind,

@@ -41,11 +41,7 @@ mean_scores as (
         sum(cast(debate_means.mean_con as decimal(38, 12))) as con_total
 
     from staging.stg_debates as debates
-
-    inner join intermediate.int_debate_means as debate_means
-        on debates.run_tag = debate_means.run_tag
-        and debates.debate_id = debate_means.debate_id
-
+    inner join intermediate.int_debate_means as debate_means using (run_tag, debate_id)
     group by debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id
 
 ),
@@ -61,10 +57,7 @@ dimension_scores as (
         sum(cast(dimension_means.mean_con as decimal(38, 12))) as con_total
 
     from staging.stg_debates as debates
-
-    inner join marts.debate_dimension_means as dimension_means
-        on debates.run_tag = dimension_means.run_tag
-        and debates.debate_id = dimension_means.debate_id
+    inner join marts.debate_dimension_means as dimension_means using (run_tag, debate_id)
 
     group by
         debates.run_tag,
@@ -100,11 +93,7 @@ turn_costs as (
         end as con_total
 
     from staging.stg_debates as debates
-
-    inner join staging.stg_turns as turns
-        on debates.run_tag = turns.run_tag
-        and debates.debate_id = turns.debate_id
-
+    inner join staging.stg_turns as turns using (run_tag, debate_id)
     where debates.status = 'complete'
     group by debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id
 
@@ -121,12 +110,7 @@ costs as (
         cast(turn_costs.con_total as decimal(38, 12)) as con_total
 
     from turn_costs
-
-    inner join debate_counts
-        on turn_costs.run_tag = debate_counts.run_tag
-        and turn_costs.topic_id = debate_counts.topic_id
-        and turn_costs.pro_model_id = debate_counts.pro_model_id
-        and turn_costs.con_model_id = debate_counts.con_model_id
+    inner join debate_counts using (run_tag, topic_id, pro_model_id, con_model_id)
 
 ),
 
@@ -194,11 +178,7 @@ judge_values as (
         ) as value
 
     from counted_verdicts
-
-    inner join votes
-        on counted_verdicts.run_tag = votes.run_tag
-        and counted_verdicts.debate_id = votes.debate_id
-
+    inner join votes using (run_tag, debate_id)
     where votes.count_verdicts > 1
 
     union all
@@ -221,11 +201,7 @@ judge_values as (
         ) as value
 
     from levels
-
-    inner join panel_levels
-        on levels.run_tag = panel_levels.run_tag
-        and levels.debate_id = panel_levels.debate_id
-
+    inner join panel_levels using (run_tag, debate_id)
     where panel_levels.count_verdicts > 1
 
 ),
@@ -287,10 +263,7 @@ judging_cells as (
         sum(judging_values.value) as total
 
     from staging.stg_debates as debates
-
-    inner join judging_values
-        on debates.run_tag = judging_values.run_tag
-        and debates.debate_id = judging_values.debate_id
+    inner join judging_values using (run_tag, debate_id)
 
     group by
         debates.run_tag,

@@ -15,7 +15,7 @@ side_values as (
         settings.value
 
     from intermediate.int_comparison_sides as sides
-    inner join marts.run_settings as settings on sides.run_tag = settings.run_tag
+    inner join marts.run_settings as settings using (run_tag)
 
     group by
         sides.baseline_kind,
@@ -65,7 +65,7 @@ part_states as (
             as candidate_text
 
     from parts
-    inner join intermediate.int_setting_items as items on parts.item = items.item
+    inner join intermediate.int_setting_items as items using (item)
 
 ),
 
@@ -117,13 +117,7 @@ explained as (
 
     from intermediate.int_comparison_pairs as pairs
     cross join intermediate.int_setting_items as items
-
-    left join item_states
-        on pairs.baseline_kind = item_states.baseline_kind
-        and pairs.baseline = item_states.baseline
-        and pairs.candidate_kind = item_states.candidate_kind
-        and pairs.candidate = item_states.candidate
-        and items.item = item_states.item
+    left join item_states using (baseline_kind, baseline, candidate_kind, candidate, item)
 
 ),
 

@@ -47,10 +47,7 @@ final as (
         coalesce(totals.count_unpriced_calls, 0) as count_unpriced_calls
 
     from staging.stg_debates as debates
-
-    left join totals
-        on debates.run_tag = totals.run_tag
-        and debates.debate_id = totals.debate_id
+    left join totals using (run_tag, debate_id)
 
 )
 

@@ -40,10 +40,7 @@ final as (
         coalesce(totals.count_unpriced_calls, 0) as count_unpriced_calls
 
     from staging.stg_debaters as debaters
-
-    left join totals
-        on debaters.run_tag = totals.run_tag
-        and debaters.model_id = totals.model_id
+    left join totals using (run_tag, model_id)
 
 )
 

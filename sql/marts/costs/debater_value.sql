@@ -58,20 +58,10 @@ known as (
         end as spent_usd
 
     from marts.debater_costs
-
-    left join ratings.bradley_terry
-        on debater_costs.run_tag = bradley_terry.run_tag
-        and debater_costs.model_id = bradley_terry.model_id
-
-    left join mean_ratings on debater_costs.run_tag = mean_ratings.run_tag
-
-    left join marts.debater_statistics
-        on debater_costs.run_tag = debater_statistics.run_tag
-        and debater_costs.model_id = debater_statistics.model_id
-
-    left join debates_held
-        on debater_costs.run_tag = debates_held.run_tag
-        and debater_costs.model_id = debates_held.model_id
+    left join ratings.bradley_terry using (run_tag, model_id)
+    left join mean_ratings using (run_tag)
+    left join marts.debater_statistics using (run_tag, model_id)
+    left join debates_held using (run_tag, model_id)
 
 ),
 
@@ -117,10 +107,7 @@ final as (
         end as is_on_frontier
 
     from prices
-
-    left join beaten
-        on prices.run_tag = beaten.run_tag
-        and prices.model_id = beaten.model_id
+    left join beaten using (run_tag, model_id)
 
 )
 

@@ -52,14 +52,8 @@ final as (
         coalesce(totals.count_unpriced_calls, 0) as count_unpriced_calls
 
     from staging.stg_judges as judges
-
-    left join asks
-        on judges.run_tag = asks.run_tag
-        and judges.judge_id = asks.judge_id
-
-    left join totals
-        on judges.run_tag = totals.run_tag
-        and judges.judge_id = totals.judge_id
+    left join asks using (run_tag, judge_id)
+    left join totals using (run_tag, judge_id)
 
 )
 

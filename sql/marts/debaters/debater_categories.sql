@@ -12,11 +12,7 @@ counts as (
         cast(sum(debater_topics.ties) as bigint) as ties
 
     from marts.debater_topics
-
-    left join staging.stg_topics as topics
-        on debater_topics.run_tag = topics.run_tag
-        and debater_topics.topic_id = topics.topic_id
-
+    left join staging.stg_topics as topics using (run_tag, topic_id)
     group by debater_topics.run_tag, debater_topics.model_id, coalesce(topics.category, 'uncategorized')
 
 ),
@@ -53,10 +49,7 @@ compared as materialized (
         fisher_exact(counts.wins, counts.losses, totals.wins - counts.wins, totals.losses - counts.losses) as p
 
     from counts
-
-    inner join totals
-        on counts.run_tag = totals.run_tag
-        and counts.model_id = totals.model_id
+    inner join totals using (run_tag, model_id)
 
 ),
 
@@ -109,11 +102,7 @@ final as (
         adjusted.p_bh
 
     from compared
-
-    left join adjusted
-        on compared.run_tag = adjusted.run_tag
-        and compared.model_id = adjusted.model_id
-        and compared.category = adjusted.category
+    left join adjusted using (run_tag, model_id, category)
 
 )
 

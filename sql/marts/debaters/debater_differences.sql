@@ -58,10 +58,7 @@ debate_gaps as (
         cast(verdict_gaps.pro_gap as decimal(18, 12)) as pro_gap
 
     from marts.games
-
-    inner join verdict_gaps
-        on games.run_tag = verdict_gaps.run_tag
-        and games.debate_id = verdict_gaps.debate_id
+    inner join verdict_gaps using (run_tag, debate_id)
 
 ),
 
@@ -119,11 +116,7 @@ score_errors as (
         end as standard_error
 
     from mean_gaps
-
-    inner join topic_gaps
-        on mean_gaps.run_tag = topic_gaps.run_tag
-        and mean_gaps.model_a = topic_gaps.model_a
-        and mean_gaps.model_b = topic_gaps.model_b
+    inner join topic_gaps using (run_tag, model_a, model_b)
 
     group by
         mean_gaps.run_tag,
@@ -212,21 +205,9 @@ tested as materialized (
         t_test(rate_gaps.mean_gap, rate_gaps.standard_error, rate_gaps.topics - 1) as win_rate_p
 
     from pairs
-
-    left join direct
-        on pairs.run_tag = direct.run_tag
-        and pairs.model_a = direct.model_a
-        and pairs.model_b = direct.model_b
-
-    left join score_errors
-        on pairs.run_tag = score_errors.run_tag
-        and pairs.model_a = score_errors.model_a
-        and pairs.model_b = score_errors.model_b
-
-    left join rate_gaps
-        on pairs.run_tag = rate_gaps.run_tag
-        and pairs.model_a = rate_gaps.model_a
-        and pairs.model_b = rate_gaps.model_b
+    left join direct using (run_tag, model_a, model_b)
+    left join score_errors using (run_tag, model_a, model_b)
+    left join rate_gaps using (run_tag, model_a, model_b)
 
 ),
 

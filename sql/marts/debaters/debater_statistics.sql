@@ -84,10 +84,7 @@ errors as (
         end as win_rate_se
 
     from rates
-
-    inner join clusters
-        on rates.run_tag = clusters.run_tag
-        and rates.model_id = clusters.model_id
+    inner join clusters using (run_tag, model_id)
 
 ),
 
@@ -98,11 +95,7 @@ topic_intervals as (
         t_interval(rates.win_rate, errors.win_rate_se, errors.count_topics - 1, 0.95) as ends
 
     from errors
-
-    inner join rates
-        on errors.run_tag = rates.run_tag
-        and errors.model_id = rates.model_id
-
+    inner join rates using (run_tag, model_id)
     where errors.count_topics > 1
 
 ),
@@ -213,24 +206,11 @@ final as (
         schedules.mean_opponent_rating
 
     from rates
-
-    inner join errors
-        on rates.run_tag = errors.run_tag
-        and rates.model_id = errors.model_id
-
-    inner join run_sides on rates.run_tag = run_sides.run_tag
-
-    left join topic_intervals
-        on rates.run_tag = topic_intervals.run_tag
-        and rates.model_id = topic_intervals.model_id
-
-    left join adjusted
-        on rates.run_tag = adjusted.run_tag
-        and rates.model_id = adjusted.model_id
-
-    left join schedules
-        on rates.run_tag = schedules.run_tag
-        and rates.model_id = schedules.model_id
+    inner join errors using (run_tag, model_id)
+    inner join run_sides using (run_tag)
+    left join topic_intervals using (run_tag, model_id)
+    left join adjusted using (run_tag, model_id)
+    left join schedules using (run_tag, model_id)
 
 )
 

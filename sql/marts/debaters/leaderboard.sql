@@ -115,35 +115,14 @@ final as (
         elo.games is not null and elo.games >= runs.min_games_for_display as is_displayed
 
     from staging.stg_debaters as debaters
-    inner join staging.stg_runs as runs on debaters.run_tag = runs.run_tag
-
-    left join ratings.bradley_terry
-        on debaters.run_tag = bradley_terry.run_tag
-        and debaters.model_id = bradley_terry.model_id
-
-    left join ratings.elo
-        on debaters.run_tag = elo.run_tag
-        and debaters.model_id = elo.model_id
-
-    left join elo_ranks
-        on debaters.run_tag = elo_ranks.run_tag
-        and debaters.model_id = elo_ranks.model_id
-
-    left join side_win_rates
-        on debaters.run_tag = side_win_rates.run_tag
-        and debaters.model_id = side_win_rates.model_id
-
-    left join mean_scores
-        on debaters.run_tag = mean_scores.run_tag
-        and debaters.model_id = mean_scores.model_id
-
-    left join turn_times
-        on debaters.run_tag = turn_times.run_tag
-        and debaters.model_id = turn_times.model_id
-
-    left join marts.debater_costs
-        on debaters.run_tag = debater_costs.run_tag
-        and debaters.model_id = debater_costs.model_id
+    inner join staging.stg_runs as runs using (run_tag)
+    left join ratings.bradley_terry using (run_tag, model_id)
+    left join ratings.elo using (run_tag, model_id)
+    left join elo_ranks using (run_tag, model_id)
+    left join side_win_rates using (run_tag, model_id)
+    left join mean_scores using (run_tag, model_id)
+    left join turn_times using (run_tag, model_id)
+    left join marts.debater_costs using (run_tag, model_id)
 
 )
 

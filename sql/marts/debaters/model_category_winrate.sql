@@ -9,11 +9,7 @@ results as (
         debate_results.result
 
     from marts.debate_results
-
-    left join staging.stg_topics as topics
-        on debate_results.run_tag = topics.run_tag
-        and debate_results.topic_id = topics.topic_id
-
+    left join staging.stg_topics as topics using (run_tag, topic_id)
     where debate_results.is_rated
 
 ),

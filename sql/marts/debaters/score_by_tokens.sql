@@ -27,10 +27,7 @@ debates as (
         debate_means.mean_con
 
     from intermediate.int_debate_means as debate_means
-
-    inner join side_tokens
-        on debate_means.run_tag = side_tokens.run_tag
-        and debate_means.debate_id = side_tokens.debate_id
+    inner join side_tokens using (run_tag, debate_id)
 
     where
         side_tokens.pro_unmetered + side_tokens.con_unmetered = 0

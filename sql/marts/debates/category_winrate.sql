@@ -8,9 +8,5 @@ select
     cast(sum(topic_winrate.total) as bigint) as total
 
 from marts.topic_winrate
-
-left join staging.stg_topics as topics
-    on topic_winrate.run_tag = topics.run_tag
-    and topic_winrate.topic_id = topics.topic_id
-
+left join staging.stg_topics as topics using (run_tag, topic_id)
 group by topic_winrate.run_tag, coalesce(topics.category, 'uncategorized')

@@ -33,15 +33,8 @@ final as (
         ) as dimension_position
 
     from means
-
-    inner join staging.stg_debates as debates
-        on means.run_tag = debates.run_tag
-        and means.debate_id = debates.debate_id
-
-    left join staging.stg_dimensions as dimensions
-        on means.run_tag = dimensions.run_tag
-        and means.dimension = dimensions.dimension
-
+    inner join staging.stg_debates as debates using (run_tag, debate_id)
+    left join staging.stg_dimensions as dimensions using (run_tag, dimension)
     where debates.status = 'complete'
 
 )

@@ -32,19 +32,7 @@ select
     debates.is_control
 
 from staging.stg_debates as debates
-
-left join staging.stg_topics as topics
-    on debates.run_tag = topics.run_tag
-    and debates.topic_id = topics.topic_id
-
-left join marts.panel_winners
-    on debates.run_tag = panel_winners.run_tag
-    and debates.debate_id = panel_winners.debate_id
-
-left join intermediate.int_debate_means as debate_means
-    on debates.run_tag = debate_means.run_tag
-    and debates.debate_id = debate_means.debate_id
-
-left join marts.debate_costs
-    on debates.run_tag = debate_costs.run_tag
-    and debates.debate_id = debate_costs.debate_id
+left join staging.stg_topics as topics using (run_tag, topic_id)
+left join marts.panel_winners using (run_tag, debate_id)
+left join intermediate.int_debate_means as debate_means using (run_tag, debate_id)
+left join marts.debate_costs using (run_tag, debate_id)

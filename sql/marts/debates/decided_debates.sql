@@ -11,9 +11,5 @@ select
     coalesce(debates.format = 'two_sided' and debates.pro_model_id <> debates.con_model_id, false) as is_rated
 
 from staging.stg_debates as debates
-
-inner join marts.panel_winners
-    on debates.run_tag = panel_winners.run_tag
-    and debates.debate_id = panel_winners.debate_id
-
+inner join marts.panel_winners using (run_tag, debate_id)
 where panel_winners.winner <> 'no_decision'

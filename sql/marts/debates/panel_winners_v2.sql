@@ -32,10 +32,7 @@ final as (
         coalesce(votes.count_verdicts, 0) as count_verdicts
 
     from staging.stg_debates as debates
-
-    left join votes
-        on debates.run_tag = votes.run_tag
-        and debates.debate_id = votes.debate_id
+    left join votes using (run_tag, debate_id)
 
 )
 

@@ -4,9 +4,5 @@ select
     decided_debates.winner as panel_winner
 
 from marts.judge_verdicts
-
-inner join marts.decided_debates
-    on judge_verdicts.run_tag = decided_debates.run_tag
-    and judge_verdicts.debate_id = decided_debates.debate_id
-
+inner join marts.decided_debates using (run_tag, debate_id)
 where judge_verdicts.is_valid

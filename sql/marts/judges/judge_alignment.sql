@@ -33,11 +33,7 @@ counts as (
         count(case when sign(panels.lead - votes.vote) <> sign(panels.lead) then 1 end) as count_flips
 
     from votes
-
-    inner join panels
-        on votes.run_tag = panels.run_tag
-        and votes.debate_id = panels.debate_id
-
+    inner join panels using (run_tag, debate_id)
     where panels.count_votes > 1
     group by votes.run_tag, votes.judge_id
 

@@ -172,11 +172,7 @@ parts as (
         totals.yy - cluster_sums.yy as yy
 
     from totals
-
-    inner join cluster_sums
-        on totals.run_tag = cluster_sums.run_tag
-        and totals.judge_id = cluster_sums.judge_id
-        and totals.bias = cluster_sums.bias
+    inner join cluster_sums using (run_tag, judge_id, bias)
 
 ),
 
@@ -205,7 +201,7 @@ estimates as materialized (
         end as value
 
     from spreads
-    inner join kinds on spreads.bias = kinds.bias
+    inner join kinds using (bias)
 
 ),
 
@@ -226,12 +222,7 @@ spread_over_clusters as (
         sum(cast(pow(estimates.value - wholes.value, 2) as decimal(38, 24))) as squares
 
     from estimates
-
-    inner join wholes
-        on estimates.run_tag = wholes.run_tag
-        and estimates.judge_id = wholes.judge_id
-        and estimates.bias = wholes.bias
-
+    inner join wholes using (run_tag, judge_id, bias)
     where estimates.left_out is not null
     group by estimates.run_tag, estimates.judge_id, estimates.bias
 
@@ -260,17 +251,8 @@ spans as (
 
     from judges
     cross join kinds
-
-    left join wholes
-        on judges.run_tag = wholes.run_tag
-        and judges.judge_id = wholes.judge_id
-        and kinds.bias = wholes.bias
-
-    left join spread_over_clusters
-        on judges.run_tag = spread_over_clusters.run_tag
-        and judges.judge_id = spread_over_clusters.judge_id
-        and kinds.bias = spread_over_clusters.bias
-
+    left join wholes using (run_tag, judge_id, bias)
+    left join spread_over_clusters using (run_tag, judge_id, bias)
     left join t_quantiles on spread_over_clusters.count_clusters - 1 = t_quantiles.df
 
 ),

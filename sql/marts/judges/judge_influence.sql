@@ -12,15 +12,8 @@ votes as (
         ) as lead_without
 
     from marts.judge_verdicts
-
-    inner join marts.decided_debates
-        on judge_verdicts.run_tag = decided_debates.run_tag
-        and judge_verdicts.debate_id = decided_debates.debate_id
-
-    inner join marts.panel_winners
-        on judge_verdicts.run_tag = panel_winners.run_tag
-        and judge_verdicts.debate_id = panel_winners.debate_id
-
+    inner join marts.decided_debates using (run_tag, debate_id)
+    inner join marts.panel_winners using (run_tag, debate_id)
     where judge_verdicts.is_valid and decided_debates.is_rated
 
 ),
@@ -65,10 +58,7 @@ moves as (
         ) as place_from_above
 
     from ratings.bradley_terry_without_judge as without_judge
-
-    inner join ratings.bradley_terry
-        on without_judge.run_tag = bradley_terry.run_tag
-        and without_judge.model_id = bradley_terry.model_id
+    inner join ratings.bradley_terry using (run_tag, model_id)
 
 ),
 
@@ -115,10 +105,7 @@ final as (
         case when influence.greatest_change > 0 then influence.greatest_change end as most_lowered_by
 
     from flips
-
-    left join influence
-        on flips.run_tag = influence.run_tag
-        and flips.judge_id = influence.judge_id
+    left join influence using (run_tag, judge_id)
 
 )
 

@@ -13,10 +13,7 @@ scores as (
         verdict_scores.pro_score + verdict_scores.con_score as score
 
     from marts.verdict_scores
-
-    inner join marts.judging_clusters as clusters
-        on verdict_scores.run_tag = clusters.run_tag
-        and verdict_scores.debate_id = clusters.debate_id
+    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
 
 ),
 
@@ -46,12 +43,7 @@ cluster_sums as materialized (
         ) as y
 
     from scores
-
-    inner join panels
-        on scores.run_tag = panels.run_tag
-        and scores.debate_id = panels.debate_id
-        and scores.dimension = panels.dimension
-
+    inner join panels using (run_tag, debate_id, dimension)
     where panels.count_scores > 1
     group by scores.run_tag, scores.judge_id, scores.dimension, scores.cluster_id
 
@@ -87,12 +79,7 @@ spreads as (
         ) as squares
 
     from totals
-
-    inner join cluster_sums
-        on totals.run_tag = cluster_sums.run_tag
-        and totals.judge_id = cluster_sums.judge_id
-        and totals.dimension = cluster_sums.dimension
-
+    inner join cluster_sums using (run_tag, judge_id, dimension)
     group by totals.run_tag, totals.judge_id, totals.dimension
 
 ),
@@ -125,11 +112,7 @@ final as (
         half_widths.count_clusters
 
     from totals
-
-    inner join half_widths
-        on totals.run_tag = half_widths.run_tag
-        and totals.judge_id = half_widths.judge_id
-        and totals.dimension = half_widths.dimension
+    inner join half_widths using (run_tag, judge_id, dimension)
 
 )
 

@@ -22,11 +22,7 @@ verdicts as (
         ) as meeting
 
     from marts.counted_verdicts
-
-    inner join marts.decided_debates
-        on counted_verdicts.run_tag = decided_debates.run_tag
-        and counted_verdicts.debate_id = decided_debates.debate_id
-
+    inner join marts.decided_debates using (run_tag, debate_id)
     where decided_debates.is_rated
 
 ),

@@ -9,10 +9,7 @@ verdicts as (
         case counted_verdicts.winner when 'pro' then 0 when 'tie' then 1 else 2 end as place
 
     from marts.counted_verdicts
-
-    inner join marts.judging_clusters as clusters
-        on counted_verdicts.run_tag = clusters.run_tag
-        and counted_verdicts.debate_id = clusters.debate_id
+    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
 
 ),
 
@@ -85,11 +82,7 @@ samples as (
         totals.con_b - cluster_counts.con_b as con_b
 
     from totals
-
-    inner join cluster_counts
-        on totals.run_tag = cluster_counts.run_tag
-        and totals.judge_a = cluster_counts.judge_a
-        and totals.judge_b = cluster_counts.judge_b
+    inner join cluster_counts using (run_tag, judge_a, judge_b)
 
 ),
 
@@ -156,12 +149,7 @@ spreads as (
         sum(cast(pow(estimates.kappa - wholes.kappa, 2) as decimal(38, 24))) as squares
 
     from estimates
-
-    inner join wholes
-        on estimates.run_tag = wholes.run_tag
-        and estimates.judge_a = wholes.judge_a
-        and estimates.judge_b = wholes.judge_b
-
+    inner join wholes using (run_tag, judge_a, judge_b)
     where estimates.left_out is not null
     group by estimates.run_tag, estimates.judge_a, estimates.judge_b
 
@@ -221,11 +209,7 @@ final as (
         half_widths.count_clusters
 
     from wholes
-
-    inner join half_widths
-        on wholes.run_tag = half_widths.run_tag
-        and wholes.judge_a = half_widths.judge_a
-        and wholes.judge_b = half_widths.judge_b
+    inner join half_widths using (run_tag, judge_a, judge_b)
 
 )
 

@@ -29,7 +29,7 @@ final as (
         end as cluster_id
 
     from decided_debates
-    inner join topic_counts on decided_debates.run_tag = topic_counts.run_tag
+    inner join topic_counts using (run_tag)
 
 )
 

@@ -18,11 +18,7 @@ winner_patterns as (
         count(*) as count_rated
 
     from marts.panel_winners
-
-    inner join marts.judging_clusters as clusters
-        on panel_winners.run_tag = clusters.run_tag
-        and panel_winners.debate_id = clusters.debate_id
-
+    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
     where panel_winners.count_verdicts > 1
 
     group by
@@ -42,11 +38,7 @@ score_lists as (
         list_sort(list(verdict_scores.con_score)) as con_scores
 
     from marts.verdict_scores
-
-    inner join marts.judging_clusters as clusters
-        on verdict_scores.run_tag = clusters.run_tag
-        and verdict_scores.debate_id = clusters.debate_id
-
+    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
     group by verdict_scores.run_tag, verdict_scores.debate_id, verdict_scores.dimension, clusters.cluster_id
     having count(*) > 1
 

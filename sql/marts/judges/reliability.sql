@@ -40,11 +40,7 @@ patterns as materialized (
         'usual' as panels
 
     from rating_patterns
-
-    inner join panel_sizes
-        on rating_patterns.run_tag = panel_sizes.run_tag
-        and rating_patterns.panel_size = panel_sizes.panel_size
-
+    inner join panel_sizes using (run_tag, panel_size)
     where rating_patterns.unit = 'winner' and panel_sizes.place = 1
 
 ),
@@ -103,13 +99,7 @@ points as (
         cast(ranks.twice_rank as decimal(18, 6)) as x
 
     from ratings
-
-    inner join ranks
-        on ratings.run_tag = ranks.run_tag
-        and ratings.unit = ranks.unit
-        and ratings.panels = ranks.panels
-        and ratings.rating = ranks.rating
-
+    inner join ranks using (run_tag, unit, panels, rating)
     where ratings.panels = 'every'
 
     union all
@@ -207,11 +197,7 @@ samples as (
         sizes.count_ratings - cluster_sizes.count_ratings as count_ratings
 
     from sizes
-
-    inner join cluster_sizes
-        on sizes.run_tag = cluster_sizes.run_tag
-        and sizes.unit = cluster_sizes.unit
-        and sizes.panels = cluster_sizes.panels
+    inner join cluster_sizes using (run_tag, unit, panels)
 
 ),
 
@@ -224,11 +210,7 @@ coordinates as (
         totals.disagreement - coalesce(cluster_sums.disagreement, 0) as disagreement
 
     from samples
-
-    inner join totals
-        on samples.run_tag = totals.run_tag
-        and samples.unit = totals.unit
-        and samples.panels = totals.panels
+    inner join totals using (run_tag, unit, panels)
 
     left join cluster_sums
         on samples.run_tag = cluster_sums.run_tag
@@ -293,7 +275,7 @@ estimates as materialized (
         end as value
 
     from disagreements
-    inner join statistics on disagreements.panels = statistics.panels
+    inner join statistics using (panels)
     where statistics.statistic <> 'agreement' or disagreements.level = 'nominal'
 
 ),
@@ -314,13 +296,7 @@ spreads as (
         sum(cast(pow(estimates.value - wholes.value, 2) as decimal(38, 24))) as squares
 
     from estimates
-
-    inner join wholes
-        on estimates.run_tag = wholes.run_tag
-        and estimates.unit = wholes.unit
-        and estimates.statistic = wholes.statistic
-        and estimates.level = wholes.level
-
+    inner join wholes using (run_tag, unit, statistic, level)
     where estimates.left_out is not null
     group by estimates.run_tag, estimates.unit, estimates.statistic, estimates.level
 
@@ -357,17 +333,8 @@ final as (
         half_widths.count_clusters
 
     from wholes
-
-    inner join half_widths
-        on wholes.run_tag = half_widths.run_tag
-        and wholes.unit = half_widths.unit
-        and wholes.statistic = half_widths.statistic
-        and wholes.level = half_widths.level
-
-    inner join sizes
-        on wholes.run_tag = sizes.run_tag
-        and wholes.unit = sizes.unit
-        and wholes.panels = sizes.panels
+    inner join half_widths using (run_tag, unit, statistic, level)
+    inner join sizes using (run_tag, unit, panels)
 
 )
 

@@ -36,28 +36,11 @@ verdicts as (
         coalesce(judged.presented_first, debate_lengths.opening_side) as presented_first
 
     from marts.counted_verdicts
-
-    inner join staging.stg_verdicts as judged
-        on counted_verdicts.run_tag = judged.run_tag
-        and counted_verdicts.debate_id = judged.debate_id
-        and counted_verdicts.judge_id = judged.judge_id
-
-    inner join staging.stg_debates as debates
-        on counted_verdicts.run_tag = debates.run_tag
-        and counted_verdicts.debate_id = debates.debate_id
-
-    inner join marts.judging_clusters as clusters
-        on counted_verdicts.run_tag = clusters.run_tag
-        and counted_verdicts.debate_id = clusters.debate_id
-
-    inner join intermediate.int_verdict_totals as verdict_totals
-        on counted_verdicts.run_tag = verdict_totals.run_tag
-        and counted_verdicts.debate_id = verdict_totals.debate_id
-        and counted_verdicts.judge_id = verdict_totals.judge_id
-
-    left join intermediate.int_debate_lengths as debate_lengths
-        on counted_verdicts.run_tag = debate_lengths.run_tag
-        and counted_verdicts.debate_id = debate_lengths.debate_id
+    inner join staging.stg_verdicts as judged using (run_tag, debate_id, judge_id)
+    inner join staging.stg_debates as debates using (run_tag, debate_id)
+    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
+    inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id, judge_id)
+    left join intermediate.int_debate_lengths as debate_lengths using (run_tag, debate_id)
 
     left join own_family as pro_family
         on counted_verdicts.run_tag = pro_family.run_tag
@@ -118,10 +101,7 @@ final as (
         verdicts.presented_first
 
     from verdicts
-
-    inner join panels
-        on verdicts.run_tag = panels.run_tag
-        and verdicts.debate_id = panels.debate_id
+    inner join panels using (run_tag, debate_id)
 
 )
 

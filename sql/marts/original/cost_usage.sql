@@ -23,10 +23,7 @@ final as (
         turn_means.count_priced as samples
 
     from turn_means
-
-    inner join priced_debaters
-        on turn_means.run_tag = priced_debaters.run_tag
-        and turn_means.model_id = priced_debaters.model_id
+    inner join priced_debaters using (run_tag, model_id)
 
 )
 

@@ -27,10 +27,7 @@ final as (
         turn_means.count_metered as samples
 
     from turn_means
-
-    inner join metered_debaters
-        on turn_means.run_tag = metered_debaters.run_tag
-        and turn_means.model_id = metered_debaters.model_id
+    inner join metered_debaters using (run_tag, model_id)
 
 )
 

@@ -23,10 +23,7 @@ final as (
         turn_means.count_timed as samples
 
     from turn_means
-
-    inner join timed_debaters
-        on turn_means.run_tag = timed_debaters.run_tag
-        and turn_means.model_id = timed_debaters.model_id
+    inner join timed_debaters using (run_tag, model_id)
 
 )
 

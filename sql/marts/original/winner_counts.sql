@@ -30,10 +30,7 @@ final as (
 
     from staging.stg_runs as runs
     cross join winners
-
-    left join counts
-        on runs.run_tag = counts.run_tag
-        and winners.winner = counts.winner
+    left join counts using (run_tag, winner)
 
 )
 

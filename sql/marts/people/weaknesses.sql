@@ -4,7 +4,4 @@ select
     case weaknesses.side when 'pro' then debates.pro_model_id else debates.con_model_id end as model_id
 
 from staging.stg_weaknesses as weaknesses
-
-inner join staging.stg_debates as debates
-    on weaknesses.run_tag = debates.run_tag
-    and weaknesses.debate_id = debates.debate_id
+inner join staging.stg_debates as debates using (run_tag, debate_id)

@@ -92,7 +92,7 @@ final as (
         end as warning
 
     from detectable
-    inner join neighbours on detectable.run_tag = neighbours.run_tag
+    inner join neighbours using (run_tag)
 
 )
 

@@ -127,7 +127,7 @@ members as (
         runs.config ->> '$.temperature' as usual_temperature
 
     from staging.stg_debaters as debaters
-    inner join staging.stg_runs as runs on debaters.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
 
     union all
 
@@ -145,7 +145,7 @@ members as (
         '0' as usual_temperature
 
     from staging.stg_judges as judges
-    inner join staging.stg_runs as runs on judges.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
 
 ),
 
@@ -224,7 +224,7 @@ judge_prompt_settings as (
         || left(runs.prompt_hashes ->> concat('$."judge_', judges.prompt_style, '"'), 12) as value
 
     from staging.stg_judges as judges
-    inner join staging.stg_runs as runs on judges.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
 
 ),
 
@@ -254,7 +254,7 @@ dimension_settings as (
         end as value
 
     from staging.stg_dimensions as dimensions
-    inner join staging.stg_runs as runs on dimensions.run_tag = runs.run_tag
+    inner join staging.stg_runs as runs using (run_tag)
 
     union all
 

@@ -153,15 +153,15 @@ final as (
         runs.min_games_for_display
 
     from staging.stg_runs as runs
-    left join debater_counts on runs.run_tag = debater_counts.run_tag
-    left join judge_counts on runs.run_tag = judge_counts.run_tag
-    left join topic_counts on runs.run_tag = topic_counts.run_tag
-    left join schedule_counts on runs.run_tag = schedule_counts.run_tag
-    left join debate_counts on runs.run_tag = debate_counts.run_tag
-    left join decided_counts on runs.run_tag = decided_counts.run_tag
-    left join verdict_counts on runs.run_tag = verdict_counts.run_tag
-    left join annotation_counts on runs.run_tag = annotation_counts.run_tag
-    left join expense_totals on runs.run_tag = expense_totals.run_tag
+    left join debater_counts using (run_tag)
+    left join judge_counts using (run_tag)
+    left join topic_counts using (run_tag)
+    left join schedule_counts using (run_tag)
+    left join debate_counts using (run_tag)
+    left join decided_counts using (run_tag)
+    left join verdict_counts using (run_tag)
+    left join annotation_counts using (run_tag)
+    left join expense_totals using (run_tag)
 
 )
 
