@@ -30,9 +30,10 @@ _WANTS_TABLE = re.compile(r"\b(from|join|describe|summarize|table)\s*$", re.IGNO
 
 @dataclass(frozen=True)
 class Completions:
-    """What there is to complete from: dotted name → relation."""
+    """What there is to complete from: dotted name → relation, and the dotted names of macros."""
 
     relations: Mapping[str, Relation]
+    macros: Iterable[str] = ()
 
     @cached_property
     def schemas(self) -> tuple[str, ...]:
@@ -43,7 +44,8 @@ class Completions:
         """What `word`, which may be empty, can become after the text `before` of the same statement, sorted.
 
         After FROM and JOIN that is tables. Elsewhere it is columns (of the tables that the statement names, else of
-        all), other names given to tables, schemas and keywords; keywords end in a space and are in the case of `word`.
+        all), other names given to tables, schemas, macros and keywords; keywords end in a space and are in the case of
+        `word`.
         """
         if "." in word:
             return self._after_dot(word, before)
@@ -52,7 +54,8 @@ class Completions:
         used = self._used(before)
         columns = {column for name in used.values() or self.relations for column in self._columns(name)}
         others = {alias for alias in used if "." not in alias}
-        found = _starting(word, [*columns, *others, *(f"{schema}." for schema in self.schemas)])
+        called = {f"{name.partition('.')[0]}." for name in self.macros}
+        found = _starting(word, [*columns, *others, *(f"{schema}." for schema in self.schemas), *called])
         if word:
             keywords = [f"{keyword} " for keyword in _starting(word, _KEYWORDS)]
             found += [keyword.upper() for keyword in keywords] if word.isupper() else keywords
@@ -69,11 +72,11 @@ class Completions:
         return found or (own if len(own) == 1 else [])
 
     def _after_dot(self, word: str, before: str) -> list[str]:
-        """`schema.` → its tables; `schema.table.` and another name of a table → its columns."""
+        """`schema.` → its tables and macros; `schema.table.` and another name of a table → its columns."""
         prefix = word.rpartition(".")[0].lower()
         relation = self._used(before).get(prefix, prefix)
         names = [f"{prefix}.{column}" for column in self._columns(relation)]
-        return _starting(word, [*self.tables(f"{prefix}."), *names])
+        return _starting(word, [*self.tables(f"{prefix}."), *names, *(f"{name}(" for name in self.macros)])
 
     def _used(self, text: str) -> dict[str, str]:
         """What the statement may call a table so far → its dotted name."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.api import Warehouse
 from debatebench.cli.sql_completion import Completions
 from debatebench.query.duckdb_errors import sql_errors
-from debatebench.query.relations import read_relations
+from debatebench.query.relations import read_macros, read_relations
 from debatebench.query.safe_query import check_limits, parse_params, run_query
 from debatebench.shared.errors import SqlModelError, StuckQueryError, UsageError
 from debatebench.shared.result_formats import FORMATS, print_table
@@ -138,7 +138,8 @@ class SqlSession:
         warehouse = self._current()
         if self._completions is None:
             with sql_errors():
-                self._completions = Completions(read_relations(warehouse.connection))
+                con = warehouse.connection
+                self._completions = Completions(read_relations(con), read_macros(con))
         return self._completions
 
     def _run(self, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Relation", "read_relations"]
+__all__ = ["Relation", "read_macros", "read_relations"]
 
 _COLUMNS = """
 select c.schema_name || '.' || c.table_name as name, r.kind, c.column_name, c.data_type
@@ -38,3 +38,12 @@ def read_relations(con: duckdb.DuckDBPyConnection) -> dict[str, Relation]:
     for name, kind, column, type_name in con.execute(_COLUMNS).fetchall():
         found.setdefault(name, (kind, []))[1].append((column, type_name))
     return {name: Relation(name, kind, tuple(columns)) for name, (kind, columns) in found.items()}
+
+
+def read_macros(con: duckdb.DuckDBPyConnection) -> tuple[str, ...]:
+    """The dotted name of every macro in the warehouse, sorted."""
+    rows = con.execute(
+        "select schema_name || '.' || function_name from duckdb_functions() "
+        "where database_name = current_database() and not internal and function_type = 'macro' order by all"
+    ).fetchall()
+    return tuple(name for (name,) in rows)

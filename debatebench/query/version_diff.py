@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from debatebench.query.row_diff import ChangedRow, RowDiff, RunCounts, ValueChange
 from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.shared.errors import SqlModelError, UsageError
+from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import downstream, upstream
 from debatebench.transform.model_versions import versions_of
 
@@ -107,6 +108,7 @@ def diff_model(
     with _memory(database) as con:
         for side, number in zip(_SIDES, (before, after), strict=True):
             with _world(con, side):
+                create_macros(con, project.macros)
                 _create(con, models, targets, standing)
                 if remark is None:
                     try:
@@ -140,7 +142,7 @@ def _look_at(database: Path, project: Project, run_tag: str | None) -> tuple[set
     with open_for_reading(database) as con:
         if run_tag is not None:
             pick_run_tag(con, run_tag)
-        wanted, built, there = definitions(project.models), read_builds(con), relations(con)
+        wanted, built, there = definitions(project.models, project.macros), read_builds(con), relations(con)
         standing = {
             name
             for name, row in built.items()

@@ -27,6 +27,7 @@ from debatebench.transform.build_state import (
     relations,
     write_builds,
 )
+from debatebench.transform.create_macros import update_macros
 from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
 from debatebench.transform.model_versions import reading_warnings
 from debatebench.transform.parse_cache import remember_parsed
@@ -81,7 +82,8 @@ def build(
     state = build_state(con, project)
     models = project.models
     create_meta_tables(con)
-    work = _Build(con, models, full_refresh, now)
+    has_macros = update_macros(con, project.macros, drop_others=select is None)
+    work = _Build(con, project, full_refresh, now)
     chosen = _chosen(models, select)
     try:
         work.run(chosen)
@@ -89,10 +91,9 @@ def build(
     except BaseException:
         write_builds(con, work.rows.values(), None)
         raise
-    is_complete = work.is_complete()
+    is_complete = has_macros and work.is_complete()
     write_builds(con, work.rows.values(), state if is_complete else None)
-    queries = [*(model.query for model in models.values()), *(test.query for test in project.singular_tests)]
-    remember_parsed(con, (query.sha256 for query in queries))
+    remember_parsed(con, (query.sha256 for query in project.queries))
     return BuildResult(
         built=tuple(work.built),
         unchanged=tuple(work.unchanged),
@@ -123,14 +124,14 @@ class _Build:
     def __init__(
         self,
         con: duckdb.DuckDBPyConnection,
-        models: Mapping[str, SqlModel],
+        project: Project,
         full_refresh: bool,
         now: datetime | None,
     ) -> None:
-        self.con, self.models, self.full_refresh, self.now = con, models, full_refresh, now
+        self.con, self.models, self.full_refresh, self.now = con, project.models, full_refresh, now
         self.rows = read_builds(con)
         self.present = relations(con)
-        self.definitions = definitions(models)
+        self.definitions = definitions(project.models, project.macros)
         self.landed = landed_content(con) if "meta.landings" in self.present else None
         self.expected = self._expected()
         self.built: list[BuiltModel] = []

@@ -14,6 +14,7 @@ from debatebench.shared.duckdb_sql import transaction
 if TYPE_CHECKING:
     import duckdb
 
+    from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
@@ -40,7 +41,9 @@ class BuiltModel:
 
 
 def create_meta_tables(con: duckdb.DuckDBPyConnection) -> None:
-    """Create `meta.builds` (one row per SQL model) and `meta.build_state` (one row when everything is up to date)."""
+    """Create `meta.builds` (one row per SQL model), `meta.macros` (one per macro) and `meta.build_state` (one row when
+    everything is up to date).
+    """
     con.execute("create schema if not exists meta")
     con.execute(
         "create table if not exists meta.builds (name varchar, version bigint, materialized varchar, "
@@ -50,6 +53,7 @@ def create_meta_tables(con: duckdb.DuckDBPyConnection) -> None:
     # Earlier versions made it without.
     con.execute("alter table meta.builds add column if not exists landed varchar")
     con.execute("create table if not exists meta.build_state (state varchar)")
+    con.execute("create table if not exists meta.macros (name varchar, definition varchar)")
 
 
 def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
@@ -165,18 +169,24 @@ def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
     return _hash([f"{tag}\x1f{sha256}" for tag, sha256 in landed_content(con).items()])
 
 
-def definitions(models: Mapping[str, SqlModel]) -> dict[str, str]:
-    """SQL model → hash of how it is made: its tokens, how it is stored, its contract, its functions, all upstream."""
+def definitions(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> dict[str, str]:
+    """SQL model → hash of how it is made: its tokens, how it is stored, its contract, its functions, all upstream.
+
+    A macro is part of the SQL models that call it.
+    """
     from debatebench.shared.records import TABLES, column_types
     from debatebench.stats.sql import fingerprint, python_functions
+    from debatebench.transform.macros import macro_definitions
 
     found = {f"raw.{name}": _hash([f"{c} {t}" for c, t in column_types(cls).items()]) for name, cls in TABLES.items()}
+    written = macro_definitions(macros)
     for name, model in models.items():
         config = model.properties.config
         contract = [f"{c.name} {c.data_type}" for c in model.properties.columns] if config.contract.enforced else []
         functions = map(fingerprint, python_functions(model.query.functions))
         above = [f"{dependency} {found[dependency]}" for dependency in model.dependencies]
-        found[name] = _hash([model.query.tokens_sha256, config.materialized, *contract, *functions, *above])
+        called = sorted({f"{call.name} {written[call.name]}" for call in model.query.macro_calls})
+        found[name] = _hash([model.query.tokens_sha256, config.materialized, *contract, *functions, *called, *above])
     return found
 
 

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.transform.sql_model import MACROS
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +53,8 @@ def replace_runs(
         if _has_run_tag(name, models):
             sources[name] += f" where {is_changed}"
     con.execute(f"delete from {table} where {is_changed}")
-    with _in_place_of(con, database, sources, catalog_of(model)):
+    own = (MACROS, "main") if model.query.macro_calls else ("main",)
+    with _in_place_of(con, database, sources, catalog_of(model), own):
         # On one line with the text's first, so that line numbers of DuckDB's messages are those of the file. What reads
         # more than rows of runs may make rows of other runs too.
         con.execute(f"insert into {table} select * from ({model.query.sql}\n) where {is_changed}")
@@ -65,12 +67,12 @@ def _has_run_tag(name: str, models: Mapping[str, SqlModel]) -> bool:
 
 @contextmanager
 def _in_place_of(
-    con: duckdb.DuckDBPyConnection, database: str, sources: Mapping[str, str], catalog: str
+    con: duckdb.DuckDBPyConnection, database: str, sources: Mapping[str, str], catalog: str, own: Sequence[str]
 ) -> Iterator[None]:
     """Within, these dotted names mean these queries for `con`. After an error it has to be closed.
 
-    The names are views of another database that is looked through first. It is filled over a connection of its own,
-    because a transaction writes to one database.
+    The names are views of another database that is looked through first, before the schemas `own` of `database`. It is
+    filled over a connection of its own, because a transaction writes to one database.
     """
     schemas = sorted({name.partition(".")[0] for name in sources})
     with closing(con.cursor()) as other:
@@ -79,7 +81,8 @@ def _in_place_of(
             other.execute(f"create schema {catalog}.{schema}")
         for name, query in sources.items():
             other.execute(f"create view {catalog}.{name} as {query}")
-    path = ",".join([*(f"{catalog}.{schema}" for schema in schemas), f'"{database}".main'])
+    # A macro's schema is not looked for in the second database unless it is named.
+    path = ",".join([*(f"{catalog}.{schema}" for schema in schemas), *(f'"{database}".{name}' for name in own)])
     con.execute(f"set search_path = {quoted_text(path)}")
     yield
     con.execute(f'use "{database}"')

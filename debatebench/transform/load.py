@@ -13,8 +13,18 @@ from debatebench.shared.files import shown_path
 from debatebench.shared.records import TABLES
 from debatebench.stats.sql import python_functions
 from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
-from debatebench.transform.properties import LocatedUnitTest, ModelProperties, PropertiesFile, read_properties
+from debatebench.transform.load_macros import load_macros, macro_tests
+from debatebench.transform.macros import Macro, check_macro_calls
+from debatebench.transform.properties import (
+    LocatedMacroTest,
+    LocatedUnitTest,
+    ModelProperties,
+    PropertiesFile,
+    UnitTest,
+    read_properties,
+)
 from debatebench.transform.sql_model import (
+    MACROS,
     Query,
     Reference,
     SingularTest,
@@ -25,7 +35,7 @@ from debatebench.transform.sql_model import (
 )
 from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
 
-__all__ = ["SOURCES", "load_files", "read_yaml_files"]
+__all__ = ["SOURCES", "Checked", "load_files", "read_yaml_files"]
 
 SOURCES = tuple(f"raw.{table}" for table in TABLES)
 
@@ -46,16 +56,26 @@ class _Entry:
         return f"{shown_path(self.file)}:{self.line}"
 
 
-def load_files(
-    files: Mapping[str, Path],
-) -> tuple[dict[str, SqlModel], tuple[SingularTest, ...], tuple[LocatedUnitTest, ...]]:
-    """SQL models in dependency order, singular tests and unit tests of `files` (relative path → file)."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the files of a project hold, checked; see the properties of `Project`."""
+
+    models: dict[str, SqlModel]
+    macros: dict[str, Macro]
+    singular_tests: tuple[SingularTest, ...]
+    unit_tests: tuple[LocatedUnitTest, ...]
+    macro_tests: tuple[LocatedMacroTest, ...]
+
+
+def load_files(files: Mapping[str, Path]) -> Checked:
+    """SQL models and macros in dependency order, singular tests and unit tests of `files` (relative path → file)."""
     yaml_files = read_yaml_files(files)
     entries = _entries(yaml_files)
+    macros = load_macros(files, yaml_files)
     models: dict[str, SqlModel] = {}
     singular: dict[str, SingularTest] = {}
     for path, file in sorted(files.items()):
-        if not path.endswith(".sql"):
+        if not path.endswith(".sql") or path.startswith(f"{MACROS}/"):
             continue
         if path.startswith("tests/"):
             test = SingularTest(PurePosixPath(path).stem, file, parse_query(read_sql(file), file))
@@ -71,14 +91,22 @@ def load_files(
     for model in models.values():
         if model.alias_of is None:
             check_references(model.query, model.file, models, SOURCES)
+            check_macro_calls(model.query, model.file, macros)
             check_layers(model)
             _check_functions(model)
         _check_test_targets(model, models)
     for test in singular.values():
         check_references(test.query, test.file, models, SOURCES)
+        check_macro_calls(test.query, test.file, macros)
     ordered = in_order(models)
     _check_incremental(ordered)
-    return ordered, tuple(singular.values()), tuple(_unit_tests(yaml_files, models))
+    return Checked(
+        models=ordered,
+        macros=macros,
+        singular_tests=tuple(singular.values()),
+        unit_tests=tuple(_unit_tests(yaml_files, models)),
+        macro_tests=tuple(macro_tests(yaml_files, macros)),
+    )
 
 
 def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, PropertiesFile]:
@@ -267,6 +295,8 @@ def _unit_tests(
     seen: dict[tuple[str, str], str] = {}
     for path, read in yaml_files.items():
         for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):
+            if not isinstance(test, UnitTest):
+                continue
             where = f"{shown_path(read.file)}:{line}: unit test {test.name}"
             name = _dotted(test.model, path)
             if name not in models:

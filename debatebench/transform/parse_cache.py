@@ -5,6 +5,7 @@ The warehouse holds no SQL that would be run: a text always comes from its file.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable
@@ -13,8 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.transform import sql_model
-from debatebench.transform.sql_model import PARSED, Parsed, Reference
+from debatebench.transform import macros, sql_model
+from debatebench.transform.sql_model import PARSED, MacroCall, Parsed, Reference
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,8 +38,16 @@ def recall_parsed(con: duckdb.DuckDBPyConnection) -> None:
         # What another hand has written there is not worth more than parsing again.
         with suppress(ValueError, KeyError, TypeError):
             found = json.loads(text)
-            references = tuple(Reference(name, line) for name, line in found["references"])
-            PARSED[sha256] = Parsed(found["length"], found["tokens_sha256"], references, tuple(found["functions"]))
+            PARSED[sha256] = Parsed(
+                length=found["length"],
+                tokens_sha256=found["tokens_sha256"],
+                references=tuple(Reference(*each) for each in found["references"]),
+                functions=tuple(found["functions"]),
+                macro_calls=tuple(MacroCall(*each) for each in found["macro_calls"]),
+                signature=tuple(found["signature"]),
+                start=found["start"],
+                places=tuple((start, end, name) for start, end, name in found["places"]),
+            )
 
 
 def remember_parsed(con: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> None:
@@ -52,12 +61,13 @@ def remember_parsed(con: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> No
 
 
 def _json(found: Parsed) -> str:
-    references = [[reference.name, reference.line] for reference in found.references]
-    fields = {"length": found.length, "tokens_sha256": found.tokens_sha256, "functions": found.functions}
-    return json.dumps({**fields, "references": references})
+    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    fields["references"] = [(each.name, each.line) for each in found.references]
+    fields["macro_calls"] = [(each.name, each.line, each.arguments) for each in found.macro_calls]
+    return json.dumps(fields)
 
 
 def _parser() -> str:
     """The parser's identity: sqlglot's version and this package's code around it."""
-    code = Path(str(sql_model.__file__)).read_bytes()
+    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (sql_model, macros))
     return f"sqlglot {version('sqlglot')} {hashlib.sha256(code).hexdigest()}"

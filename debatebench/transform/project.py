@@ -1,31 +1,26 @@
-"""A project: every SQL model, its YAML, the singular tests and the unit tests, checked against each other."""
+"""A project: every SQL model and macro, its YAML, the singular tests and the unit tests, checked against each other."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from debatebench.transform.properties import LocatedUnitTest
-    from debatebench.transform.sql_model import SingularTest, SqlModel
+    from debatebench.transform.load import Checked
+    from debatebench.transform.macros import Macro
+    from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
+    from debatebench.transform.sql_model import Query, SingularTest, SqlModel
 
 __all__ = ["Project", "load_project"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    models: dict[str, SqlModel]
-    singular_tests: tuple[SingularTest, ...]
-    unit_tests: tuple[LocatedUnitTest, ...]
-
-
 @dataclass(frozen=True)
 class Project:
-    """The files of a project. They are read and checked on first use of `models`, `singular_tests` or `unit_tests`.
+    """The files of a project. They are read and checked on first use of `models`, `macros` or tests.
 
     Everything wrong in them is a `SqlModelError` with file and line.
     """
@@ -43,15 +38,20 @@ class Project:
         return digest.hexdigest()
 
     @cached_property
-    def _checked(self) -> _Checked:
+    def _checked(self) -> Checked:
         from debatebench.transform.load import load_files
 
-        return _Checked(*load_files(self.files))
+        return load_files(self.files)
 
     @property
     def models(self) -> dict[str, SqlModel]:
         """Every SQL model by dotted name, each after everything that it reads."""
         return self._checked.models
+
+    @property
+    def macros(self) -> dict[str, Macro]:
+        """Every macro by dotted name, each after those that it calls."""
+        return self._checked.macros
 
     @property
     def singular_tests(self) -> tuple[SingularTest, ...]:
@@ -60,8 +60,20 @@ class Project:
 
     @property
     def unit_tests(self) -> tuple[LocatedUnitTest, ...]:
-        """The unit tests of all YAML files."""
+        """The unit tests of SQL models, of all YAML files."""
         return self._checked.unit_tests
+
+    @property
+    def macro_tests(self) -> tuple[LocatedMacroTest, ...]:
+        """The unit tests of macros, of all YAML files."""
+        return self._checked.macro_tests
+
+    @property
+    def queries(self) -> Iterator[Query]:
+        """Every text that was parsed."""
+        yield from (model.query for model in self.models.values())
+        yield from (macro.query for macro in self.macros.values())
+        yield from (test.query for test in self.singular_tests)
 
 
 def load_project(files: Mapping[str, Path]) -> Project:

@@ -34,7 +34,11 @@ _YAML_MAP = "tag:yaml.org,2002:map"
 
 __all__ = [
     "ColumnProperties",
+    "LocatedMacroTest",
     "LocatedUnitTest",
+    "MacroArgument",
+    "MacroProperties",
+    "MacroTest",
     "ModelProperties",
     "ModelVersion",
     "Properties",
@@ -193,6 +197,23 @@ def _version_columns(
     return (*columns, *named.values())
 
 
+class MacroArgument(_Frozen):
+    """An argument of a macro: what it means, and its DuckDB type in unit tests."""
+
+    name: str
+    type: str = Field(min_length=1)
+    description: str = ""
+
+
+class MacroProperties(_Frozen):
+    """One entry of `macros`."""
+
+    name: str
+    description: str = Field(min_length=1)
+    arguments: tuple[MacroArgument, ...] = ()
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+
 class UnitInput(_Frozen):
     """Rows that stand in for one table or view that the SQL model reads; columns left out are null."""
 
@@ -223,12 +244,44 @@ class UnitTest(_Frozen):
         return self
 
 
+class MacroTest(_Frozen):
+    """Given arguments → the values that a macro makes of them, one for each row, or one for all where it aggregates."""
+
+    name: str
+    description: str = ""
+    macro: str
+    given: tuple[dict[str, Any], ...] = Field(min_length=1)
+    expect: tuple[Any, ...] = Field(min_length=1)
+
+
+def _test_kind(value: Any) -> str:
+    is_of_macro = isinstance(value, MacroTest) or (isinstance(value, dict) and "macro" in value)
+    return "macro_test" if is_of_macro else "unit_test"
+
+
 class Properties(_Frozen):
     """One YAML file."""
 
     version: int = 2
     models: tuple[ModelProperties, ...] = ()
-    unit_tests: tuple[UnitTest, ...] = ()
+    macros: tuple[MacroProperties, ...] = ()
+    unit_tests: tuple[
+        Annotated[
+            Annotated[UnitTest, Tag("unit_test")] | Annotated[MacroTest, Tag("macro_test")],
+            Discriminator(_test_kind),
+        ],
+        ...,
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedMacroTest:
+    """A unit test of a macro, and where it is written."""
+
+    test: MacroTest
+    macro: str
+    file: Path
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +301,7 @@ class PropertiesFile:
     file: Path
     properties: Properties
     model_lines: tuple[int, ...]
+    macro_lines: tuple[int, ...]
     unit_test_lines: tuple[int, ...]
 
 
@@ -278,6 +332,7 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         file=file,
         properties=properties,
         model_lines=tuple(_locate(node, ("models", i))[1] for i in range(len(properties.models))),
+        macro_lines=tuple(_locate(node, ("macros", i))[1] for i in range(len(properties.macros))),
         unit_test_lines=tuple(_locate(node, ("unit_tests", i))[1] for i in range(len(properties.unit_tests))),
     )
 

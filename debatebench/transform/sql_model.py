@@ -13,19 +13,39 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
     from debatebench.transform.properties import ModelProperties
 
-__all__ = ["PARSED", "Parsed", "Query", "Reference", "SingularTest", "SqlModel", "parse_query", "read_sql"]
+__all__ = [
+    "MACROS",
+    "PARSED",
+    "MacroCall",
+    "Parsed",
+    "Query",
+    "Reference",
+    "SingularTest",
+    "SqlModel",
+    "called_functions",
+    "called_macros",
+    "is_macro_call",
+    "parse_query",
+    "parse_statement",
+    "read_sql",
+    "text_sha256",
+    "tokens_sha256",
+]
 
 # sqlglot logs what it takes for a command; the refusal here says it better than a line on stderr.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 _VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
+
+MACROS = "macros"
+"""The folder of macros, and the schema that they live in."""
 
 # Functions that make rows out of their arguments. Everything else in FROM could reach a file or hide a dependency.
 _ROW_FUNCTIONS = {"unnest", "generate_series", "range", "repeat", "json_each", "json_tree", "generate_subscripts"}
@@ -44,6 +64,15 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class MacroCall:
+    """A macro that a text calls, by its dotted name, with how many arguments, and the line where it does so first."""
+
+    name: str
+    line: int
+    arguments: int
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """What the engine knows about one SQL text."""
 
@@ -56,16 +85,36 @@ class Query:
     references: tuple[Reference, ...]
     functions: tuple[str, ...]
     """Names of the functions called that SQL itself does not know, lower case, in order."""
+    macro_calls: tuple[MacroCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What parsing finds in a text: where its query ends, and what `Query` has of the same names."""
+    """What parsing finds in a text: where its query ends, and what `Query` has of the same names.
+
+    Of a macro, `signature` is its name and its parameters, `start` is where its expression begins, and `places` are
+    those of its `Macro`.
+    """
 
     length: int
     tokens_sha256: str
     references: tuple[Reference, ...]
     functions: tuple[str, ...]
+    macro_calls: tuple[MacroCall, ...]
+    signature: tuple[str, ...] = ()
+    start: int = 0
+    places: tuple[tuple[int, int, str], ...] = ()
+
+    def query(self, sql: str) -> Query:
+        """What was found, with the text in which it was found."""
+        return Query(
+            sql[: self.length],
+            text_sha256(sql),
+            self.tokens_sha256,
+            self.references,
+            self.functions,
+            self.macro_calls,
+        )
 
 
 PARSED: dict[str, Parsed] = {}
@@ -138,28 +187,44 @@ def parse_query(sql: str, file: Path) -> Query:
     A dotted name in FROM is a dependency, whatever CTEs are called; a bare one must be a CTE that is visible there.
     Raises `SqlModelError` with file and line.
     """
-    sha256 = hashlib.sha256(sql.encode("utf-8")).hexdigest()
+    sha256 = text_sha256(sql)
     found = PARSED.get(sha256)
-    if found is None:
+    if found is None or found.signature:
         found = PARSED[sha256] = _parsed(sql, file)
-    return Query(sql[: found.length], sha256, found.tokens_sha256, found.references, found.functions)
+    return found.query(sql)
+
+
+def text_sha256(sql: str) -> str:
+    """The hash by which `PARSED` knows a text."""
+    return hashlib.sha256(sql.encode("utf-8")).hexdigest()
 
 
 def _parsed(sql: str, file: Path) -> Parsed:
-    tree, tokens = _parse(sql, file)
-    end = next((token.start for token in tokens if token.token_type.name == "SEMICOLON"), len(sql))
-    # Token types are part of the hash because 'a' and "a" have the same text.
-    parts = [f"{token.token_type.name}\x1f{token.text}" for token in tokens if token.start < end]
+    from sqlglot import exp
+
+    tree, tokens = parse_statement(sql, file, "query")
+    if not isinstance(tree, exp.Query):
+        raise SqlModelError(f"{shown_path(file)}: holds a statement that is not a query; write a `select`.")
+    length, sha256 = tokens_sha256(sql, tokens)
     return Parsed(
-        length=len(sql[:end].rstrip()),
-        tokens_sha256=hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest(),
+        length=length,
+        tokens_sha256=sha256,
         references=tuple(_references(tree, file)),
-        functions=tuple(_functions(tree)),
+        functions=tuple(called_functions(tree)),
+        macro_calls=tuple(called_macros(tree, file)),
     )
 
 
-def _parse(sql: str, file: Path) -> tuple[exp.Expr, list[Token]]:
-    """The syntax tree of the only statement, and all tokens."""
+def tokens_sha256(sql: str, tokens: Sequence[Token]) -> tuple[int, str]:
+    """Where the only statement ends, and the hash of its tokens."""
+    end = next((token.start for token in tokens if token.token_type.name == "SEMICOLON"), len(sql))
+    # Token types are part of the hash because 'a' and "a" have the same text.
+    parts = [f"{token.token_type.name}\x1f{token.text}" for token in tokens if token.start < end]
+    return len(sql[:end].rstrip()), hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest()
+
+
+def parse_statement(sql: str, file: Path, kind: str) -> tuple[exp.Expr, Sequence[Token]]:
+    """The syntax tree of the only statement, and all tokens. `kind` is what the file should hold, for messages."""
     from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.errors import ParseError, TokenError
@@ -181,11 +246,10 @@ def _parse(sql: str, file: Path) -> tuple[exp.Expr, list[Token]]:
         raise SqlModelError(f"{shown_path(file)}: is nested too deeply to be read.") from None
     statements = [tree for tree in statements if not isinstance(tree, exp.Semicolon)]
     if len(statements) != 1:
-        raise SqlModelError(f"{shown_path(file)}: holds {len(statements)} statements; a file holds exactly one query.")
-    tree = statements[0]
-    if not isinstance(tree, exp.Query) or sql.lstrip().startswith(";"):
-        raise SqlModelError(f"{shown_path(file)}: holds a statement that is not a query; write a `select`.")
-    return tree, tokens
+        raise SqlModelError(f"{shown_path(file)}: holds {len(statements)} statements; a file holds exactly one {kind}.")
+    if sql.lstrip().startswith(";"):
+        raise SqlModelError(f"{shown_path(file)}: begins with a semicolon; a file holds exactly one {kind}.")
+    return statements[0], tokens
 
 
 def _check_depth(tokens: Iterable[Token]) -> None:
@@ -260,13 +324,49 @@ def _is_visible_cte(table: exp.Table) -> bool:
     return False
 
 
-def _functions(tree: exp.Expr) -> Iterator[str]:
-    """Names of functions that sqlglot has no class for; Python functions are always among them."""
+def called_functions(tree: exp.Expr) -> Iterator[str]:
+    """Names of functions that sqlglot has no class for; Python functions are always among them, macros never."""
     from sqlglot import exp
 
     seen: set[str] = set()
     for call in tree.find_all(exp.Anonymous, exp.AnonymousAggFunc):
         name = call.name.lower()
-        if name not in seen:
+        if name not in seen and not is_macro_call(call.parent):
             seen.add(name)
             yield name
+
+
+def is_macro_call(node: exp.Expr | None) -> bool:
+    """Whether this is `macros.name(…)`."""
+    from sqlglot import exp
+
+    return (
+        isinstance(node, exp.Dot)
+        and isinstance(node.this, exp.Identifier)
+        and node.this.name.lower() == MACROS
+        and isinstance(node.expression, exp.Anonymous)
+    )
+
+
+def called_macros(tree: exp.Expr, file: Path) -> Iterator[MacroCall]:
+    """Every macro that is called, once for each number of arguments. What a macro cannot take is refused."""
+    from sqlglot import exp
+
+    found: dict[tuple[str, int], int] = {}
+    for call in tree.find_all(exp.Anonymous):
+        outer = call.parent
+        if isinstance(outer, exp.Filter) and isinstance(outer.parent, exp.Column) and outer.parent.table == MACROS:
+            raise SqlModelError(f"{shown_path(file)}: macros.{call.name} cannot have a FILTER; use `case when … end`.")
+        if not is_macro_call(outer) or outer is None:
+            continue
+        name, line = f"{MACROS}.{call.name}".lower(), outer.this.meta.get("line", 1)
+        if isinstance(outer.parent, exp.Window):
+            raise SqlModelError(f"{shown_path(file)}:{line}: {name} cannot have OVER; write the window in the macro.")
+        if any(isinstance(each, exp.Distinct | exp.Order | exp.PropertyEQ | exp.Kwarg) for each in call.expressions):
+            raise SqlModelError(
+                f"{shown_path(file)}:{line}: {name} takes expressions in the order of its arguments only."
+            )
+        key = (name, len(call.expressions))
+        found[key] = min(line, found.get(key, line))
+    for (name, arguments), line in sorted(found.items(), key=lambda item: (item[1], item[0])):
+        yield MacroCall(name, line, arguments)

@@ -26,11 +26,12 @@ from debatebench.output.export.dbt_sql import dbt_sql, without_jinja
 from debatebench.output.export.dbt_tests import data_tests
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
+from debatebench.transform.expansion import expand
 from debatebench.transform.project import Project, load_project
 from debatebench.transform.testing.generic_tests import parse_generic_test
 
 PROJECT = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
-NAMES = dbt_names(PROJECT.models)
+NAMES = dbt_names(PROJECT.models, PROJECT.macros)
 
 SMALL = {
     "staging/stg_turns.sql": "select run_tag, debate_id, content from raw.turns",
@@ -100,7 +101,7 @@ def as_dbt_renders(text: str) -> str:
 # --- SQL ------------------------------------------------------------------------------------------------------------
 
 
-def test_only_the_names_change_in_the_text_of_every_model_and_test():
+def test_only_names_and_macros_change_in_the_text_of_every_model_and_test():
     queries = {name: model.query.sql for name, model in PROJECT.models.items() if name in NAMES.models}
     queries |= {test.name: test.query.sql for test in PROJECT.singular_tests}
     assert len(queries) > 50
@@ -110,7 +111,10 @@ def test_only_the_names_change_in_the_text_of_every_model_and_test():
         reads = name not in PROJECT.models or PROJECT.models[name].dependencies
         assert bool(text.count("{{ ref(") + text.count("{{ source(")) == bool(reads), name
         # A table whose name qualifies columns keeps that name as its alias, whatever dbt calls the relation.
-        assert re.sub(r"\b((?:from|join) \w+\.(\w+)) as \2\b", r"\1", as_dbt_renders(text)) == sql + "\n", name
+        assert (
+            re.sub(r"\b((?:from|join) \w+\.(\w+)) as \2\b", r"\1", as_dbt_renders(text))
+            == expand(sql, PROJECT.macros) + "\n"
+        ), name
 
 
 def test_comments_and_layout_stay():
@@ -174,7 +178,7 @@ def test_templates_in_literals_and_comments_are_only_text():
 
 def entries(project: Project) -> dict[str, dict[str, Any]]:
     """Model name → entry, of all properties files."""
-    texts = properties_files(project, dbt_names(project.models))
+    texts = properties_files(project, dbt_names(project.models, project.macros))
     return {entry["name"]: entry for text in texts.values() for entry in yaml.safe_load(text).get("models", [])}
 
 
@@ -217,7 +221,7 @@ def test_versions_are_dbts_own(small: Project):
 
 
 def test_one_name_in_two_schemas_becomes_two_names_with_aliases(small: Project):
-    names = dbt_names(small.models)
+    names = dbt_names(small.models, small.macros)
     assert names.calls["marts.speech"] == "ref('marts_speech')"
     assert names.calls["marts.speech_v1"] == "ref('marts_speech', v=1)"
     assert names.calls["staging.speech"] == "ref('staging_speech')"
@@ -243,7 +247,7 @@ def test_subfolders_stay_and_the_first_folder_is_the_schema(tmp_path: Path):
             "marts/speeches/talk.yml": "models: [{name: talk, description: Talks., versions: [{v: 1}]}]",
         },
     )
-    names = dbt_names(project.models)
+    names = dbt_names(project.models, project.macros)
     assert set(_model_files(project, names)) == {
         "staging/stg_turns.sql",
         "marts/speeches/talk_v1.sql",
@@ -254,7 +258,7 @@ def test_subfolders_stay_and_the_first_folder_is_the_schema(tmp_path: Path):
 
 
 def test_unit_tests_name_their_version_and_all_inputs_with_complete_rows(small: Project):
-    text = properties_files(small, dbt_names(small.models))["marts/speech.yml"]
+    text = properties_files(small, dbt_names(small.models, small.macros))["marts/speech.yml"]
     (unit,) = yaml.safe_load(text)["unit_tests"]
     assert unit == {
         "name": "every_turn_is_a_speech",

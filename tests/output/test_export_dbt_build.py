@@ -85,7 +85,7 @@ def is_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
 def test_dbt_builds_every_model_and_passes_every_test(theirs: Path, project: Project):
     found = results(theirs)
     assert set(found.values()) <= {"success", "pass"}
-    names = dbt_names(project.models)
+    names = dbt_names(project.models, project.macros)
     kinds = [unique_id.partition(".")[0] for unique_id in found]
     assert kinds.count("model") == len(names.models)
     assert kinds.count("unit_test") == sum(unit.model not in names.tables for unit in project.unit_tests)

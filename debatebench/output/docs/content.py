@@ -1,4 +1,6 @@
-"""What the documentation page says: every SQL model and landed table with its columns, tests, versions and lineage."""
+"""What the documentation page says: every SQL model and landed table with its columns, tests, versions and lineage,
+every macro and every singular test.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,21 @@ from debatebench.transform.model_versions import is_prerelease, versions_of
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
-    from debatebench.transform.properties import ColumnProperties
-    from debatebench.transform.sql_model import SqlModel
+    from debatebench.transform.properties import ColumnProperties, MacroTest, UnitTest
+    from debatebench.transform.sql_model import Query, SqlModel
     from debatebench.transform.testing.generic_tests import GenericTest
 
-__all__ = ["ColumnDoc", "Link", "RelationDoc", "SingularTestDoc", "anchor", "describe_project", "describe_tests"]
+__all__ = [
+    "ColumnDoc",
+    "Link",
+    "MacroDoc",
+    "RelationDoc",
+    "SingularTestDoc",
+    "anchor",
+    "describe_macros",
+    "describe_project",
+    "describe_tests",
+]
 
 _SAFE = re.compile(r"[a-z0-9_.]+")
 # Arguments of data tests that need no name to be understood.
@@ -90,6 +102,7 @@ class RelationDoc:
     badges: tuple[Badge, ...]
     versions: tuple[tuple[Link, tuple[Badge, ...]], ...]
     reads: tuple[Link, ...]
+    calls: tuple[Link, ...]
     read_by: tuple[Link, ...]
     columns: tuple[ColumnDoc, ...]
     tests: tuple[str, ...]
@@ -100,6 +113,22 @@ class RelationDoc:
     def search(self) -> str:
         """The words by which the search finds it, apart from the text of the page."""
         return " ".join([self.name, *(badge.text for badge in self.badges), *(column.name for column in self.columns)])
+
+
+@dataclass(frozen=True, slots=True)
+class MacroDoc:
+    """A macro, with its arguments as (name, type, description)."""
+
+    name: str
+    signature: str
+    anchor: str
+    file: str
+    description: tuple[Span, ...]
+    arguments: tuple[tuple[str, str, tuple[Span, ...]], ...]
+    calls: tuple[Link, ...]
+    called_by: tuple[Link, ...]
+    unit_tests: tuple[UnitTestDoc, ...]
+    sql: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +159,48 @@ def describe_project(project: Project, today: date) -> list[RelationDoc]:
     landed = [_landed_table(f"raw.{table}", record, readers) for table, record in TABLES.items()]
     unit_tests: dict[str, list[UnitTestDoc]] = {}
     for located in project.unit_tests:
-        unit = UnitTestDoc(located.test.name.replace("_", " "), _spans(located.test.description))
-        unit_tests.setdefault(located.model, []).append(unit)
+        unit_tests.setdefault(located.model, []).append(_unit_test(located.test))
     described = [
         _sql_model(model, models, lineage, readers, unit_tests.get(name, []), today) for name, model in models.items()
     ]
     return [*landed, *described]
+
+
+def describe_macros(project: Project) -> list[MacroDoc]:
+    """The macros, by name."""
+    called_by: dict[str, list[str]] = {}
+    queries = {name: model.query for name, model in project.models.items()}
+    queries |= {name: macro.query for name, macro in project.macros.items()}
+    for caller, query in sorted(queries.items()):
+        for called in _called(query):
+            called_by.setdefault(called, []).append(caller)
+    described = []
+    for name, macro in sorted(project.macros.items()):
+        arguments = {argument.name: argument for argument in macro.properties.arguments}
+        known = [arguments[parameter] for parameter in macro.parameters if parameter in arguments]
+        described.append(
+            MacroDoc(
+                name=name,
+                signature=macro.signature,
+                anchor=anchor(name),
+                file=place(macro.file, None),
+                description=_spans(macro.properties.description),
+                arguments=tuple((each.name, each.type, _spans(each.description)) for each in known),
+                calls=_links(_called(macro.query)),
+                called_by=_links(called_by.get(name, ())),
+                unit_tests=tuple(_unit_test(each.test) for each in project.macro_tests if each.macro == name),
+                sql=macro.query.sql,
+            )
+        )
+    return described
+
+
+def _called(query: Query) -> list[str]:
+    return list(dict.fromkeys(call.name for call in query.macro_calls))
+
+
+def _unit_test(test: UnitTest | MacroTest) -> UnitTestDoc:
+    return UnitTestDoc(test.name.replace("_", " "), _spans(test.description))
 
 
 def describe_tests(project: Project) -> list[SingularTestDoc]:
@@ -182,6 +247,7 @@ def _landed_table(name: str, record: type[Record], readers: Mapping[str, Sequenc
         badges=(Badge("landed table"),),
         versions=(),
         reads=(),
+        calls=(),
         read_by=_links(readers.get(name, ())),
         columns=columns,
         tests=(f"unique: {', '.join(record.key)}",),
@@ -215,6 +281,7 @@ def _sql_model(
         badges=_badges(model, today),
         versions=versions,
         reads=_links(model.dependencies),
+        calls=_links(_called(model.query)),
         read_by=_links(readers.get(model.name, ())),
         columns=tuple(_column(model.name, name, described.get(name), lineage) for name in names),
         tests=tuple(_test_words(test) for test in model.properties.data_tests),

@@ -10,7 +10,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.output.docs.content import RelationDoc, anchor, describe_project, describe_tests
+from debatebench.output.docs.content import (
+    RelationDoc,
+    anchor,
+    describe_macros,
+    describe_project,
+    describe_tests,
+)
 from debatebench.output.docs.graph_layout import layered_layout
 from debatebench.shared.errors import ConfigError, UsageError
 from debatebench.shared.files import write_atomically
@@ -88,7 +94,7 @@ def write_docs(project: Project, files: Mapping[str, Path], out_dir: Path, today
 
 
 def render_docs(project: Project, files: Mapping[str, Path], today: date) -> str:
-    """The page as HTML: the graph, then every landed table and SQL model, then the singular tests."""
+    """The page as HTML: the graph, then every landed table and SQL model, then macros and singular tests."""
     from debatebench.output.report.html import environment, render
 
     relations = describe_project(project, today)
@@ -109,6 +115,7 @@ def render_docs(project: Project, files: Mapping[str, Path], today: date) -> str
                 (schema, sorted((each for each in relations if each.schema == schema), key=lambda each: each.name))
                 for schema in schemas
             ],
+            "macros": describe_macros(project),
             "singular_tests": describe_tests(project),
             "models": len(project.models),
             "columns": sum(len(relation.columns) for relation in relations if relation.schema != "raw"),

@@ -1,4 +1,4 @@
-"""What every table and view of the warehouse is called in a dbt project, and which of them travel as tables."""
+"""What every table and view of the warehouse is called in a dbt project, and what does not travel as SQL."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from debatebench.shared.records import TABLES
 from debatebench.stats.sql import python_functions
 
 if TYPE_CHECKING:
+    from debatebench.transform.macros import Macro
     from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["DbtNames", "dbt_names"]
@@ -26,9 +27,11 @@ class DbtNames:
     """The dbt model, without its version; the view on a latest version has a name of its own."""
     tables: frozenset[str]
     """Ratings and whatever else Python computes, with all versions: dbt gets their rows and not their SQL."""
+    macros: Mapping[str, Macro]
+    """What is written out, because dbt has no macros of DuckDB."""
 
 
-def dbt_names(models: Mapping[str, SqlModel]) -> DbtNames:
+def dbt_names(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> DbtNames:
     """Name everything. dbt wants model names that are unique over all schemas, and versions are one model there."""
     tables = _made_by_python(models)
     plain = {name: model for name, model in models.items() if name not in tables and model.alias_of is None}
@@ -44,7 +47,7 @@ def dbt_names(models: Mapping[str, SqlModel]) -> DbtNames:
         own = model.base_name if count[model.base_name] == 1 else f"{model.schema}_{model.base_name}"
         calls[name] = f"ref('{own}')" if model.version is None else f"ref('{own}', v={model.version})"
         named[name] = own if model.alias_of is None else _free(f"{own}_latest", taken)
-    return DbtNames(calls, named, frozenset(tables))
+    return DbtNames(calls, named, frozenset(tables), macros)
 
 
 def _made_by_python(models: Mapping[str, SqlModel]) -> set[str]:

@@ -29,7 +29,7 @@ _WORK = (DATABASE, f"{DATABASE}.wal", "target", "logs", "dbt_packages", ".user.y
 def write(snapshot: Snapshot, folder: Path) -> Contents:
     """Write the project and its database. Ratings, and what else Python computes, travel as tables."""
     project = snapshot.project
-    names = dbt_names(project.models)
+    names = dbt_names(project.models, project.macros)
     shutil.copytree(_FILES, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
     texts = {"dbt_project.yml": _project_file(project, names), "models/sources.yml": sources_file(project, names)}
     texts |= {f"models/{path}": text for path, text in _model_files(project, names).items()}
@@ -89,10 +89,11 @@ def _write_database(snapshot: Snapshot, path: Path, names: DbtNames) -> dict[str
 
 
 def _left_out(project: Project, names: DbtNames) -> tuple[LeftOut, ...]:
-    """SQL and unit tests of what travels as tables."""
+    """SQL and unit tests of what travels as tables, and macros."""
     tests = tuple(located.test.name for located in project.unit_tests if located.model in names.tables)
-    why = "Python computes them, so their rows travel instead"
-    sql = (LeftOut(what="SQL of models", why=why, count=len(names.tables), names=tuple(sorted(names.tables))),)
-    if not tests:
-        return sql if names.tables else ()
-    return (*sql, LeftOut(what="unit tests", why="their SQL models travel as tables", count=len(tests), names=tests))
+    found = (
+        ("SQL of models", "Python computes them, so their rows travel instead", tuple(sorted(names.tables))),
+        ("unit tests", "their SQL models travel as tables", tests),
+        ("macros", "their formulas are written out where they are used", tuple(project.macros)),
+    )
+    return tuple(LeftOut(what=what, why=why, count=len(names), names=names) for what, why, names in found if names)

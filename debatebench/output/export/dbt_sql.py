@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from debatebench.transform.expansion import expand
+
 if TYPE_CHECKING:
     from sqlglot import exp
 
@@ -23,6 +25,7 @@ def dbt_sql(sql: str, names: DbtNames) -> str:
     """
     from sqlglot.dialects.duckdb import DuckDB
 
+    sql = expand(sql, names.macros)
     dialect = DuckDB()
     tree = next(tree for tree in dialect.parser().parse(dialect.tokenize(sql), sql) if tree is not None)
     result, end = [], 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.shared.records import TABLES, column_types
+from debatebench.transform.expansion import expand
 from debatebench.transform.testing.generic_tests import (
     AcceptedValues,
     ExpressionIsTrue,
@@ -44,7 +45,7 @@ def _data_test(test: GenericTest, column: str | None, names: DbtNames) -> Any:
     kind, arguments = _call(test, column, names)
     config: dict[str, Any] = {}
     if test.where is not None:
-        config["where"] = test.where
+        config["where"] = expand(test.where, names.macros)
     if test.severity != "error":
         config["severity"] = test.severity
     body: dict[str, Any] = {}
@@ -73,9 +74,10 @@ def _call(test: GenericTest, column: str | None, names: DbtNames) -> tuple[str, 
             here, there = zip(*test.pairs(None), strict=True)
             return "relationships_of_columns", {"to": names.calls[test.to], "columns": [*here], "fields": [*there]}
         case ExpressionIsTrue():
-            return test.kind, {"expression": without_jinja(test.expression)}
+            return test.kind, {"expression": without_jinja(expand(test.expression, names.macros))}
         case Range():
-            limits = {"min": test.min, "max": test.max, "inclusive": None if test.inclusive else False}
+            least, most = (expand(x, names.macros) if isinstance(x, str) else x for x in (test.min, test.max))
+            limits = {"min": least, "max": most, "inclusive": None if test.inclusive else False}
             return test.kind, {key: value for key, value in limits.items() if value is not None}
         case RowCount():
             same_as = names.calls[test.same_as] if test.same_as else None

@@ -134,7 +134,7 @@ class Lineage:
             model = self.models[name]
             columns = {above: self.columns(above) for above in model.dependencies}
             try:
-                self._queries[name] = qualify_query(model.query.sql, columns)
+                self._queries[name] = qualify_query(model.query.sql, columns, self.project.macros)
             except UntraceableError as error:
                 self._queries[name] = error
         return self._queries[name]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from debatebench.transform.expansion import CLOSING, OPENING, expand, one_line
+from debatebench.transform.sql_model import is_macro_call
 
 if TYPE_CHECKING:
     from sqlglot import exp
     from sqlglot.optimizer.scope import Scope
     from sqlglot.tokenizer_core import Token
 
+    from debatebench.transform.macros import Macro
+
 __all__ = ["QualifiedQuery", "UntraceableError", "Written", "output_names", "qualify_query"]
 
-_OPENING = {"L_PAREN", "L_BRACKET", "L_BRACE"}
-_CLOSING = {"R_PAREN", "R_BRACKET", "R_BRACE"}
 _AFTER_THE_LIST = {
     "FROM",
     "WHERE",
@@ -60,8 +62,10 @@ class QualifiedQuery:
         return self.written.get((id(select), column))
 
 
-def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]]) -> QualifiedQuery:
+def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Mapping[str, Macro]) -> QualifiedQuery:
     """Read a query of a SQL model; `columns_of` has the columns of every relation that it reads, by dotted name.
+
+    A call of one of `macros` is what the macro makes of its arguments, and is shown as it is written.
 
     Raises `UntraceableError` for what sqlglot cannot take apart, such as COLUMNS(…).
     """
@@ -79,6 +83,7 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]]) -> Qualifie
     tokens = dialect.tokenize(sql)
     tree = next(tree for tree in dialect.parser().parse(tokens, sql) if tree is not None)
     written = _written(sql, tokens, tree)
+    _write_out(tree, macros)
     if tree.find(exp.Columns) is not None:
         raise UntraceableError("COLUMNS(…) hides which columns come out; name them in a SELECT")
     try:
@@ -94,6 +99,17 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]]) -> Qualifie
     if "*" in columns:
         raise UntraceableError("a star over a struct hides which columns come out; name them in a SELECT")
     return QualifiedQuery(scope, columns, written)
+
+
+def _write_out(tree: exp.Expr, macros: Mapping[str, Macro]) -> None:
+    """Replace every call of a macro by its formula."""
+    from sqlglot.dialects.duckdb import DuckDB
+
+    dialect = DuckDB()
+    outermost = tree.walk(prune=is_macro_call)
+    for call in [node for node in outermost if is_macro_call(node)]:
+        formula = expand(call.sql(dialect), macros)
+        call.replace(dialect.parser().parse(dialect.tokenize(formula), formula)[0])
 
 
 def output_names(query: exp.Expr) -> list[str]:
@@ -120,7 +136,7 @@ def _written(sql: str, tokens: Sequence[Token], tree: exp.Expr) -> dict[tuple[in
             if around:
                 item = min(around, key=len)
                 expression = _without_alias(item, start) if isinstance(projection, exp.Alias) else item
-                text = _text(sql, expression)
+                text = one_line(sql, expression)
                 found[id(select), projection.alias_or_name.lower()] = Written(text, expression[0].line)
     return found
 
@@ -133,9 +149,9 @@ def _select_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
         kind = token.token_type.name
         if kind == "SELECT":
             open_lists.append((depth, _list_start(tokens, place + 1)))
-        elif kind in _OPENING:
+        elif kind in OPENING:
             depth += 1
-        elif kind in _CLOSING:
+        elif kind in CLOSING:
             if open_lists and open_lists[-1][0] == depth:
                 yield tokens[open_lists.pop()[1] : place]
             depth -= 1
@@ -158,7 +174,7 @@ def _list_start(tokens: Sequence[Token], place: int) -> int:
     depth = 0
     for number in range(place + 1, len(tokens)):
         kind = tokens[number].token_type.name
-        depth += (kind in _OPENING) - (kind in _CLOSING)
+        depth += (kind in OPENING) - (kind in CLOSING)
         if depth == 0:
             return number + 1
     return place
@@ -178,13 +194,3 @@ def _without_alias(item: Sequence[Token], start: int) -> Sequence[Token]:
         return item[2:]
     end = place - 1 if place and item[place - 1].token_type.name == "ALIAS" else place
     return item[:end] or item
-
-
-def _text(sql: str, tokens: Sequence[Token]) -> str:
-    """The text of these tokens on one line; comments and line breaks between them go."""
-    parts = [sql[tokens[0].start : tokens[0].end + 1]]
-    for before, token in pairwise(tokens):
-        is_tight = token.start == before.end + 1 or before.token_type.name in _OPENING
-        is_tight = is_tight or token.token_type.name in _CLOSING
-        parts.append(("" if is_tight else " ") + sql[token.start : token.end + 1])
-    return "".join(parts)

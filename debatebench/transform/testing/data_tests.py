@@ -12,12 +12,14 @@ from debatebench.shared.result_formats import visible
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
+from debatebench.transform.macros import select_macros
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import duckdb
 
+    from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SingularTest, SqlModel
     from debatebench.transform.testing.generic_tests import GenericTest
@@ -78,12 +80,13 @@ def run_data_tests(
     """Run the tests of all SQL models, or of those that `select` means (see `graph.select_models`), and singular tests.
 
     Besides the tests in the YAML, each SQL model is checked for its enforced contract and for its description: every
-    column described, none described that is not there, the types as written. A singular test runs when everything is
+    column described, none described that is not there, the types as written. So is each macro that they call, whose
+    arguments must be described. A singular test runs when everything is
     selected, or when it reads something selected. Reads only; needs a built warehouse.
     """
     models = project.models
     chosen = list(models) if select is None else select_models(models, select)
-    results: list[TestResult] = []
+    results = [_macro_description(macro) for macro in select_macros(project.macros, models, select)]
     for name in chosen:
         model = models[name]
         if model.alias_of is None:
@@ -93,6 +96,21 @@ def run_data_tests(
         if select is None or any(reference.name in chosen for reference in singular.query.references):
             results.append(_run_singular(con, singular))
     return results
+
+
+def _macro_description(macro: Macro) -> TestResult:
+    """Whether the YAML describes every argument."""
+    described = {argument.name for argument in macro.properties.arguments if argument.description}
+    silent = [f"{parameter} is not described" for parameter in macro.parameters if parameter not in described]
+    return TestResult(
+        name=f"description_{macro.name}",
+        kind="description",
+        model=macro.name,
+        file=macro.properties_file,
+        status="fail" if silent else "pass",
+        failures=len(silent),
+        message="\n".join(silent),
+    )
 
 
 def _generic_tests(con: duckdb.DuckDBPyConnection, model: SqlModel) -> Iterator[TestResult]:

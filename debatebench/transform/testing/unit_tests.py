@@ -1,11 +1,14 @@
-"""Run unit tests: given rows → expected rows of one SQL model, in a database of their own in memory."""
+"""Run unit tests: given rows → expected rows of one SQL model, given arguments → expected values of one macro.
+
+They run in a database of their own in memory.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
@@ -14,23 +17,32 @@ from typing import TYPE_CHECKING, Any, Literal
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.contracts import actual_columns
+from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import did_you_mean, select_models
+from debatebench.transform.macros import select_macros
 from debatebench.transform.testing.data_tests import TestResult
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
+    from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
-    from debatebench.transform.properties import LocatedUnitTest
+    from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
     from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["run_unit_tests"]
 
 Row = tuple[Any, ...]
 
+# A macro has no argument of this name.
+_PLACE = "row of the test"
+
 
 def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> list[TestResult]:
-    """Run the unit tests of all SQL models, or of those that `select` means (see `graph.select_models`).
+    """Run the unit tests of all SQL models, or of those that `select` means (see `graph.select_models`), and of the
+    macros that they call.
 
     Each input of the SQL model is a table with the given rows; its columns and types are those of the raw record or of
     the `data_type`s in the YAML; columns left out of a row are null; an input left out is empty. Only the columns that
@@ -46,24 +58,46 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     with duckdb.connect(":memory:") as con:
         called = {function for unit in units for function in models[unit.model].query.functions}
         udfs.register(con, udfs.python_functions(called))
-        return [_run(con, unit, models) for unit in units]
+        create_macros(con, project.macros)
+        tested = {macro.name for macro in select_macros(project.macros, models, select)}
+        results = [_run_macro(con, unit, project.macros) for unit in project.macro_tests if unit.macro in tested]
+        return [*results, *(_run(con, unit, models) for unit in units)]
+
+
+def _run_macro(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macros: Mapping[str, Macro]) -> TestResult:
+    """Run one unit test of a macro."""
+    return _result(con, unit.test.name, unit.macro, unit.file, lambda: _wrong_values(con, unit, macros[unit.macro]))
 
 
 def _run(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, models: Mapping[str, SqlModel]) -> TestResult:
-    """Run one unit test in a transaction that is rolled back, so that the next one finds an empty database."""
+    """Run one unit test of a SQL model."""
+    model = models[unit.model]
+
+    def differences() -> tuple[int, str]:
+        _create_inputs(con, unit, model, models)
+        missing, surplus, columns = _compare(con, unit, model)
+        return len(missing) + len(surplus), _diff(missing, surplus, columns)
+
+    return _result(con, unit.test.name, unit.model, unit.file, differences)
+
+
+def _result(
+    con: duckdb.DuckDBPyConnection, name: str, model: str, file: Path, differences: Callable[[], tuple[int, str]]
+) -> TestResult:
+    """Run one test in a transaction that is rolled back, so that the next one finds an empty database.
+
+    `differences` counts what is not as expected, and says what.
+    """
     import duckdb
 
     started = time.perf_counter()
-    model = models[unit.model]
     status: Literal["pass", "fail", "error"] = "pass"
     count, message = 0, ""
     con.execute("begin")
     try:
-        _create_inputs(con, unit, model, models)
-        missing, surplus, columns = _compare(con, unit, model)
-        count = len(missing) + len(surplus)
+        count, found = differences()
         if count:
-            status, message = "fail", _diff(missing, surplus, columns)
+            status, message = "fail", found
     except SqlModelError as error:
         status, message = "error", str(error)
     except duckdb.Error as error:
@@ -71,15 +105,41 @@ def _run(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, models: Mapping[
     finally:
         con.execute("rollback")
     return TestResult(
-        name=unit.test.name,
+        name=name,
         kind="unit",
-        model=unit.model,
-        file=unit.file,
+        model=model,
+        file=file,
         status=status,
         failures=count,
         message=message,
         seconds=time.perf_counter() - started,
     )
+
+
+def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro: Macro) -> tuple[int, str]:
+    """How many values are not the expected ones, and which."""
+    types = {argument.name: argument.type for argument in macro.properties.arguments}
+    untyped = [parameter for parameter in macro.parameters if parameter not in types]
+    if untyped:
+        raise SqlModelError(f"{macro.name} needs a `type` for {', '.join(untyped)} in {macro.properties_file.name}.")
+    given, expected = unit.test.given, unit.test.expect
+    rows = [{_PLACE: place} | row for place, row in enumerate(_complete(given, list(types), macro.name))]
+    con.execute(f"create table given as {_typed_rows({_PLACE: 'bigint'} | types)}", [_to_json(rows)])
+    # One value for each row, in their order; or one for all rows, of a macro that aggregates.
+    is_by_row = len(expected) == len(given) > 1
+    call = f"select {macro.name}({', '.join(map(quoted_identifier, macro.parameters))}) as value from given"
+    query = f"{call} order by {quoted_identifier(_PLACE)}" if is_by_row else call
+    found = con.execute(query).fetchall()
+    types = actual_columns(con, f"({call})")
+    wanted = con.execute(_typed_rows(types), [_to_json([{"value": value} for value in expected])]).fetchall()
+    if len(found) != len(wanted):
+        return 1, f"{len(found)} values come out, and {len(wanted)} are expected"
+    wrong = [(place, *pair) for place, pair in enumerate(zip(found, wanted, strict=True)) if not _same(*pair)]
+    lines = [
+        f"{_cell(came[0])} instead of {_cell(hoped[0])}{f' for {given[place]}' if is_by_row else ''}"
+        for place, came, hoped in wrong
+    ]
+    return len(wrong), "\n".join(lines)
 
 
 def _create_inputs(

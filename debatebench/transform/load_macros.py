@@ -1,0 +1,116 @@
+"""Files → checked macros: each file of `macros/` meets its YAML and its unit tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from debatebench.shared.errors import SqlModelError
+from debatebench.shared.files import shown_path
+from debatebench.stats.sql import python_functions
+from debatebench.transform.graph import did_you_mean
+from debatebench.transform.macros import Macro, check_macro_calls, macros_in_order, parse_macro
+from debatebench.transform.properties import LocatedMacroTest, MacroProperties, MacroTest
+from debatebench.transform.sql_model import MACROS, read_sql
+
+if TYPE_CHECKING:
+    from debatebench.transform.properties import PropertiesFile
+
+__all__ = ["load_macros", "macro_tests"]
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def load_macros(files: Mapping[str, Path], yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, Macro]:
+    """Every macro with its YAML, each after those that it calls."""
+    described: dict[str, tuple[MacroProperties, Path, str]] = {}
+    for read in yaml_files.values():
+        for properties, line in zip(read.properties.macros, read.macro_lines, strict=True):
+            name, where = f"{MACROS}.{properties.name.lower()}", f"{shown_path(read.file)}:{line}"
+            if name in described:
+                raise SqlModelError(f"{where}: {name} is described already at {described[name][2]}.")
+            described[name] = (properties, read.file, where)
+    paths = [path for path in files if path.startswith(f"{MACROS}/") and path.endswith(".sql")]
+    macros = {macro.name: macro for macro in (_macro(path, files[path], described) for path in sorted(paths))}
+    for name, (_, _, where) in described.items():
+        if name not in macros:
+            raise SqlModelError(
+                f"{where}: {name} is described, but there is no sql/{name.replace('.', '/')}.sql."
+                f"{did_you_mean(name, macros)}"
+            )
+    for macro in macros.values():
+        check_macro_calls(macro.query, macro.file, macros)
+    return macros_in_order(macros)
+
+
+def _macro(path: str, file: Path, described: Mapping[str, tuple[MacroProperties, Path, str]]) -> Macro:
+    """One file of `macros/` with its YAML."""
+    if len(PurePosixPath(path).parts) != 2:
+        raise SqlModelError(f"{shown_path(file)}: a macro lies in sql/{MACROS} itself, not in a folder of it.")
+    sql = read_sql(file)
+    found = parse_macro(sql, file)
+    stem, (own, *parameters) = PurePosixPath(path).stem, found.signature
+    name = f"{MACROS}.{stem}"
+    if own != stem:
+        raise SqlModelError(
+            f"{shown_path(file)}: holds the macro '{own}'; name the file {own}.sql, or the macro {stem}."
+        )
+    for part in found.signature:
+        if not _NAME.fullmatch(part):
+            raise SqlModelError(f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
+    for function in python_functions([own, *found.functions]):
+        what = "has the name of" if function == own else "calls"
+        raise SqlModelError(
+            f"{shown_path(file)}: {name} {what} the Python function '{function}'; "
+            "a macro is SQL that any client can run."
+        )
+    if name not in described:
+        raise SqlModelError(
+            f"{shown_path(file)}:1: {name} has no description; add it under `macros` in sql/{MACROS}/_{MACROS}.yml."
+            f"{did_you_mean(name, described)}"
+        )
+    properties, properties_file, where = described[name]
+    for argument in properties.arguments:
+        if argument.name not in parameters:
+            listed = ", ".join(parameters) or "none"
+            raise SqlModelError(f"{where}: {name} has no argument '{argument.name}'. Its arguments: {listed}.")
+    query = found.query(sql)
+    return Macro(
+        name=name,
+        file=file,
+        query=query,
+        parameters=tuple(parameters),
+        expression=query.sql[found.start :],
+        places=found.places,
+        properties=properties,
+        properties_file=properties_file,
+    )
+
+
+def macro_tests(
+    yaml_files: Mapping[PurePosixPath, PropertiesFile], macros: Mapping[str, Macro]
+) -> Iterator[LocatedMacroTest]:
+    """Every unit test of a macro, with its macro and arguments known."""
+    seen: dict[tuple[str, str], str] = {}
+    for read in yaml_files.values():
+        for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):
+            if not isinstance(test, MacroTest):
+                continue
+            place = f"{shown_path(read.file)}:{line}"
+            name = f"{MACROS}.{test.macro.lower().removeprefix(f'{MACROS}.')}"
+            if name not in macros:
+                raise SqlModelError(
+                    f"{place}: unit test {test.name}: there is no macro '{name}'.{did_you_mean(name, macros)}"
+                )
+            for argument in dict.fromkeys(key for row in test.given for key in row):
+                if argument not in macros[name].parameters:
+                    raise SqlModelError(
+                        f"{place}: unit test {test.name}: {name} has no argument '{argument}'."
+                        f"{did_you_mean(argument, macros[name].parameters)}"
+                    )
+            if (name, test.name) in seen:
+                raise SqlModelError(f"{place}: unit test {test.name}: the name is taken at {seen[name, test.name]}.")
+            seen[name, test.name] = place
+            yield LocatedMacroTest(test, name, read.file, line)
