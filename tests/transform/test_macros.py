@@ -28,6 +28,7 @@ from debatebench.transform.build import build, is_current
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.expansion import expand
 from debatebench.transform.lineage.column_lineage import column_lineage
+from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import TestResult, run_data_tests
 from debatebench.transform.testing.generic_tests import parse_generic_test
 from debatebench.transform.testing.unit_tests import run_unit_tests
@@ -343,6 +344,18 @@ def test_a_macro_that_left_the_project_is_dropped_by_a_whole_build(tmp_path: Pat
         assert is_current(con, project)
 
 
+def test_the_macro_of_a_workspace_replaces_the_packaged_one(tmp_path: Path) -> None:
+    files = {"normal_95.sql": "create macro normal_95() as cast(2 as double)", "mine.sql": "create macro mine() as 1"}
+    (tmp_path / "sql" / "macros").mkdir(parents=True)
+    for name, text in files.items():
+        (tmp_path / "sql" / "macros" / name).write_text(text)
+    (tmp_path / "sql" / "macros" / "mine.yml").write_text(macro_yaml("mine"))
+    project = load_project(Workspace(tmp_path).files("sql", "**/*"))
+    assert project.macros["macros.normal_95"].expression == "cast(2 as double)"
+    assert project.macros["macros.mine"].file == tmp_path / "sql" / "macros" / "mine.sql"
+    assert "macros.wilson_low" in project.macros
+
+
 def test_rows_of_changed_runs_are_made_with_the_warehouse_s_macros(tmp_path: Path) -> None:
     files = FILES | {
         "marts/by_run.sql": """
@@ -381,7 +394,7 @@ def test_macros_that_have_not_changed_are_not_parsed_again(tmp_path: Path) -> No
         "print(len(built), len(shares), project.macros['macros.half'].expression, 'sqlglot' in sys.modules)\n"
         "con.close()"
     )
-    places = [str(tmp_path / "sql"), str(tmp_path / "w.duckdb"), str(Path(__file__).parent)]
+    places = [str(tmp_path / "sql"), str(tmp_path / "w.duckdb"), str(SUPPORT)]
     done = subprocess.run([sys.executable, "-c", code, *places], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("3 3 x / 2 False\n", "")
 

@@ -1,0 +1,2 @@
+create macro at_most(value, bound) as
+    case when value > bound then bound else value end
