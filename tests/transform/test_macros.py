@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from paths import SUPPORT
 from sql_project import STAGING, raw_database, read_project, write_project
 
 from debatebench.cli.sql_completion import Completions
