@@ -20,6 +20,7 @@ from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
 from debatebench.play.thinking import strip_thinking
 from debatebench.providers import make_provider, provider_key
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
+from debatebench.providers.simulated import themes as simulated_themes
 from debatebench.providers.simulated.judging import qualities_of
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.providers.simulated.speech import WEAKNESSES, points_named
@@ -287,6 +288,27 @@ def test_a_judge_scores_every_side_and_dimension_on_its_own_scale(equal_debates:
         parsed = parse_verdict(text, configured, declares_winner=True)
         assert not parsed.is_repaired
         assert parsed.declared_winner is not None
+
+
+@pytest.mark.parametrize(
+    ("sign", "kinds"),
+    [
+        ("reason", ["reason"]),
+        ("source", ["source"]),
+        ("weighing", ["weighing", "stake"]),
+        ("opponent", ["answer", "quote"]),
+        ("hedge", ["guess", "wish", "hesitation"]),
+        ("vague", ["vague"]),
+        ("gap", ["gap"]),
+        ("shift", ["shift"]),
+        ("concession", ["doubt", "concession"]),
+    ],
+)
+def test_judges_recognise_what_debaters_say(sign: str, kinds: list[str]) -> None:
+    sentences = [sentence for kind in kinds for sentence in simulated_themes.SENTENCES[kind]]
+    words = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(sentences)), "1")
+    for sentence in sentences:
+        assert simulated_themes.SIGNS[sign].search(sentence.format_map(words).lower())
 
 
 def test_a_winner_is_named_only_when_asked_for(equal_debates: list[list[Turn]]) -> None:

@@ -1,8 +1,7 @@
 """How a simulated judge judges: it counts what it can see in the speeches, then adds its own bias and noise.
 
-It knows nothing about the debaters but their words. Signs of quality are ordinary English (reasons, sources with
-figures, answers to points that the other side really made, comparisons; hedges, vague authorities, repetitions,
-concessions), so that it can judge speeches of any origin, if crudely.
+It knows nothing about the debaters but their words. The signs of quality are ordinary English, so that it can judge
+speeches of any origin, if crudely.
 """
 
 from __future__ import annotations
@@ -10,276 +9,133 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import lru_cache
 from random import Random
 from typing import Any
 
-from debatebench.providers.simulated.speech import number, points_named
+from debatebench.providers.simulated.speech import Speeches, points_named
+from debatebench.providers.simulated.themes import SIGNS
 from debatebench.shared.errors import UsageError
 
-__all__ = ["JudgeTraits", "Qualities", "Question", "judge_answer", "qualities_of"]
+__all__ = ["Qualities", "judge_answer", "qualities_of"]
 
-Speech = tuple[str, str, str]
-
-# All patterns are for text in lower case.
-_REASON = re.compile(r"\b(?:because|the reason is|since|as a result|which means that|due to)\b")
-_SOURCE = re.compile(
-    r"\b(?:according to|study|studies|survey|report|review|audit|census|trial|data|found that|estimates?)\b",
-)
-_VAGUE = re.compile(
-    r"\b(?:experts say|everyone knows|everybody knows|some studies|people say|i once read|they say|well known)\b",
-)
-_OPPONENT = re.compile(r"\b(?:my opponent|the other side|the opposition|they claim|they say|you claim)\b")
-_WEIGHING = re.compile(r"\b(?:outweighs?|matters more|weighs more|on balance|even if|what hangs on it|at stake)\b")
-_HEDGE = re.compile(
-    r"\b(?:maybe|perhaps|i guess|sort of|kind of|i feel|more or less|probably|simply how it is|it is obvious)\b",
-)
-_GAP = re.compile(r"\b(?:and so the|so it simply follows|and therefore the)\b")
-_SHIFT = re.compile(
-    r"\b(?:not for me to prove|failed to prove the opposite|until .{0,40}disproves?|owe you no proof)\b"
-)
-_CONCESSION = re.compile(r"\bi (?:have to |must )?(?:concede|admit)\b|\b(?:opponent|other side) is right\b")
-_QUOTE = re.compile(r"[“\"]([^”\"]{15,200})[”\"]")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
-_LONG_WORD = re.compile(r"[^\W\d_]{5,}")
-
-# Which qualities a dimension looks at, by words in its name; one that fits none looks at the whole.
-_DIMENSIONS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = tuple(
-    (re.compile(words), qualities)
-    for words, qualities in (
-        (r"evid|fact|sourc|support|accura|ground", ("evidence",)),
-        (r"rebut|clash|engag|refut|respon|adapt", ("answers",)),
-        (r"weigh|impact|strateg|exten", ("weighing", "reasons")),
-        (r"reason|logic|argu|coher|burden|analy", ("reasons", "weighing")),
-        (r"clar|langu|style|organ|present|deliver|struct|rhet", ("clarity",)),
-        (r"safe|civil|respect|conduct|honest|ethic", ("conduct",)),
-    )
-)
-# The impression of the whole colours every dimension, as it does with people.
-_HALO = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeTraits:
-    """A judge's leanings, in points of the scale, and the probability of a malformed first answer.
-
-    `bias` favours pro, `leniency` both, `length_bias` the longer side (per doubling of the ratio, at most one),
-    `order_bias` the side whose speeches are shown first; `noise` is a standard deviation, by default 5 % of the scale.
-    """
-
-    bias: float = 0.0
-    leniency: float = 0.0
-    length_bias: float = 0.0
-    order_bias: float = 0.0
-    noise: float | None = None
-    malformed: float = 0.0
-
-    @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> JudgeTraits:
-        """Read the traits. Raises `UsageError` for impossible ones."""
-        return cls(
-            number(parameters, "bias", 0.0, -1e6, 1e6),
-            number(parameters, "leniency", 0.0, -1e6, 1e6),
-            number(parameters, "length_bias", 0.0, -1e6, 1e6),
-            number(parameters, "order_bias", 0.0, -1e6, 1e6),
-            number(parameters, "noise", 0.0, 0.0, 1e6) if "noise" in parameters else None,
-            number(parameters, "malformed", 0.0, 0.0, 1.0),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a judge is asked for: the scales by dimension, whether to name a winner, and the how-manieth ask this is."""
-
-    dimensions: Mapping[str, tuple[Decimal, Decimal]]
-    declares_winner: bool
-    ask: int
+_TOPIC_WORD = re.compile(r"\b(?!opponent|other)[^\W\d_]{5,}")
+_LAST_SCORE = re.compile(r"(-?[\d.]+)(?=}})")
+# Words in the names of dimensions that look at a quality (one that fits none looks at the whole), the weight of the
+# quality in the whole, its value without any sign, and what each sign adds if every sentence shows it. `met` is the
+# share of the opponent's points that are answered, `repeated` that of runs of six words.
+_QUALITIES = {
+    "evid|fact|sourc|support|accura|ground": (0.22, 0.1, {"source": 5.0, "vague": -2.5, "shift": -1.0}),
+    "rebut|clash|engag|refut|respon|adapt": (0.22, 0.05, {"answer": 3, "met": 0.3, "concession": -2.5}),
+    "weigh|impact|strateg|exten": (0.16, 0.15, {"weighing": 4.0, "concession": -2.5, "shift": -1.0}),
+    "reason|logic|argu|coher|burden|analy": (0.28, 0.1, {"reason": 2.6, "gap": -3, "shift": -2, "concession": -2.5}),
+    "clar|langu|style|organ|present|deliver|struct|rhet": (0.1, 0.95, {"hedge": -1.8, "repeated": -1.5, "gap": -1.5}),
+    "safe|civil|respect|conduct|honest|ethic": (0.06, 0.95, {"shift": -1.0, "vague": -0.5}),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Qualities:
-    """What the text of one side shows, each in [0, 1]."""
+    """What the text of one side shows, in [0, 1]: each quality, and the whole."""
 
-    reasons: float
-    evidence: float
-    answers: float
-    weighing: float
-    clarity: float
-    conduct: float
-
-    @property
-    def overall(self) -> float:
-        """The impression of the whole."""
-        return (
-            0.28 * self.reasons
-            + 0.22 * self.evidence
-            + 0.22 * self.answers
-            + 0.12 * self.weighing
-            + 0.10 * self.clarity
-            + 0.06 * self.conduct
-        )
+    by_words: Mapping[str, float]
+    overall: float
 
     def of_dimension(self, name: str) -> float:
-        """What a dimension of this name looks at, coloured by the whole."""
-        for pattern, qualities in _DIMENSIONS:
-            if pattern.search(name.lower()):
-                own = math.fsum(getattr(self, quality) for quality in qualities) / len(qualities)
-                return _HALO * self.overall + (1 - _HALO) * own
-        return self.overall
+        """What a dimension of this name looks at; the impression of the whole colours it, as it does with people."""
+        looks_at = (quality for words, quality in self.by_words.items() if re.search(words, name.lower()))
+        return (next(looks_at, self.overall) + self.overall) / 2
 
 
 @lru_cache(maxsize=64)  # A panel reads the same speeches at about the same time.
-def qualities_of(side: str, speeches: tuple[Speech, ...]) -> Qualities:
+def qualities_of(side: str, speeches: Speeches) -> Qualities:
     """Count the signs of quality in everything that `side` said, per sentence, so that length earns nothing."""
-    own = [text.lower() for each, _, text in speeches if each == side]
-    sentences = [sentence for text in own for sentence in _SENTENCE.findall(text) if len(sentence.split()) > 2]
-    count = max(len(sentences), 1)
-
-    def share(pattern: re.Pattern[str]) -> float:
-        return sum(1 for sentence in sentences if pattern.search(sentence)) / count
-
-    evidence = sum(1 for s in sentences if _SOURCE.search(s) and re.search(r"\d", s)) / count
-    hedges, vague, gaps, shifts = share(_HEDGE), share(_VAGUE), share(_GAP), share(_SHIFT)
-    repeats, concessions = _repeated(sentences) / count, share(_CONCESSION)
-    answers = _answered(side, speeches)
-    return Qualities(
-        reasons=_unit(0.1 + 2.6 * share(_REASON) - 2.5 * gaps - 1.6 * shifts - 1.2 * concessions - repeats),
-        evidence=_unit(0.1 + 5.0 * evidence - 2.0 * vague - 1.0 * shifts),
-        answers=_unit(answers - 1.2 * concessions),
-        weighing=_unit(0.15 + 4.0 * share(_WEIGHING) - 1.5 * concessions - 1.0 * shifts),
-        clarity=_unit(0.95 - 1.8 * hedges - 1.5 * repeats - 1.5 * gaps - vague),
-        conduct=_unit(0.95 - 1.0 * shifts - 0.5 * vague),
-    )
-
-
-def judge_answer(rng: Random, traits: JudgeTraits, question: Question, speeches: tuple[Speech, ...]) -> str:
-    """The text of a judge's answer: strict JSON, or, as often as `malformed` says and on the first ask only, something
-    that is less."""
-    verdict = _verdict(rng, traits, question, speeches)
-    text = json.dumps(verdict)
-    if question.ask == 0 and rng.random() < traits.malformed:
-        return _malformed(rng, verdict, text)
-    return text
-
-
-def _verdict(rng: Random, traits: JudgeTraits, question: Question, speeches: tuple[Speech, ...]) -> dict[str, Any]:
-    """Scores for both sides, and the winner when it is asked for."""
-    words = {side: sum(len(t.split()) for each, _, t in speeches if each == side) for side in ("pro", "con")}
-    ratio = math.log2((words["pro"] + 1) / (words["con"] + 1))
-    scores: dict[str, dict[str, int | float]] = {}
-    totals = {}
-    for side, sign in (("pro", 1), ("con", -1)):
-        qualities, mood = qualities_of(side, speeches), rng.gauss(0.0, 1.0)
-        shares, scores[side] = [], {}
-        for name, (least, most) in question.dimensions.items():
-            span = float(most - least)
-            noise = (0.05 * span if traits.noise is None else traits.noise) * (0.8 * mood + 0.6 * rng.gauss(0.0, 1.0))
-            leaning = traits.leniency + (traits.bias if side == "pro" else 0.0)
-            leaning += traits.order_bias if speeches and side == speeches[0][0] else 0.0
-            leaning += traits.length_bias * sign * max(-1.0, min(1.0, ratio))
-            felt = float(least) + span * (0.08 + 0.84 * qualities.of_dimension(name)) + leaning + noise
-            scores[side][name] = _on_scale(felt, least, most)
-            shares.append((felt - float(least)) / span if span else 0.0)
-        totals[side] = sum(shares) / max(len(shares), 1)
-    answer: dict[str, Any] = {"scores": scores}
-    if question.declares_winner:
-        lead = totals["pro"] - totals["con"]
-        answer["winner"] = "tie" if abs(lead) < 0.01 else "pro" if lead > 0 else "con"
-    return answer
-
-
-def _malformed(rng: Random, verdict: dict[str, Any], text: str) -> str:
-    """An answer as models give them when they do not keep to the form; the first two can be repaired."""
-    kind = rng.choice(["fence", "prose", "out_of_range", "missing", "quoted", "cut", "refusal"])
-    scores = verdict["scores"]
-    name = next(iter(scores["con"]))
-    if kind == "fence":
-        return f"```json\n{json.dumps(verdict, indent=2)}\n```"
-    if kind == "prose":
-        return f"Both sides made good points. Here is my verdict:\n\n{text}\n\nI hope that this helps."
-    if kind == "cut":
-        return text[: len(text) * 2 // 3]
-    if kind == "refusal":
-        return "I would rather not choose between two such thoughtful speakers."
-    if kind == "out_of_range":
-        scores["con"][name] = 1_000_000
-    elif kind == "quoted":
-        scores["con"][name] = str(scores["con"][name])
-    else:
-        del scores["con"][name]
-    return json.dumps(verdict)
-
-
-def _answered(side: str, speeches: tuple[Speech, ...]) -> float:
-    """How well a side answered: the share of its later speeches' sentences, and of the points named against it."""
-    heard, open_points = "", set[str]()
-    answers = sentences = 0
-    named = met = 0
-    for each, _, text in speeches:
-        if each != side:
-            heard += "\n" + text.lower()
-            new = set(points_named(text)) - open_points
-            open_points |= new
-            named += len(new)
+    heard = ""
+    sentences: list[str] = []
+    answers: list[str] = []
+    for speaker, _, text in speeches:
+        if speaker != side:
+            heard += text.lower()
             continue
-        if not heard:
-            continue
-        for sentence in _SENTENCE.findall(text.lower()):
-            sentences += 1
-            if _OPPONENT.search(sentence) and _is_about(sentence, heard):
-                answers += 1
-                now_met = {point for point in open_points if point in sentence}
-                met += len(now_met)
-                open_points -= now_met
-    if not sentences:
-        return 0.4
-    coverage = met / named if named else 0.4
-    return 0.05 + 2.2 * answers / sentences + 0.45 * coverage
+        said = [sentence for sentence in _SENTENCE.findall(text.lower()) if len(sentence.split()) > 2]
+        answers += [each for each in said if SIGNS["opponent"].search(each) and _is_about(each, heard)]
+        sentences += said
+    counts = {sign: sum(map(bool, map(pattern.search, sentences))) for sign, pattern in SIGNS.items()}
+    shares = {sign: count / max(len(sentences), 1) for sign, count in (counts | {"answer": len(answers)}).items()}
+    shares["repeated"] = _repeated(" ".join(sentences))
+    points = points_named(heard)
+    shares["met"] = sum(any(point in answer for answer in answers) for point in points) / max(len(points), 1)
+    by_words = {
+        words: min(max(base + math.fsum(shares[sign] * worth for sign, worth in signs.items()), 0.0), 1.0)
+        for words, (_, base, signs) in _QUALITIES.items()
+    }
+    return Qualities(by_words, math.fsum(weight * by_words[words] for words, (weight, *_) in _QUALITIES.items()))
 
 
 def _is_about(sentence: str, heard: str) -> bool:
-    """Whether a sentence takes up something that was really said: a quotation, or several of its longer words."""
-    quotes = _QUOTE.findall(sentence)
-    if quotes:
-        return any(quote in heard for quote in quotes)
-    words = set(_LONG_WORD.findall(sentence)) - {"opponent", "other", "claims", "claim", "about"}
-    return sum(1 for word in words if word in heard) >= 3
+    """Whether a sentence takes up something that was really said: several of its longer words were."""
+    return sum(word in heard for word in _TOPIC_WORD.findall(sentence)) >= 3
 
 
-def _repeated(sentences: Sequence[str]) -> int:
-    """Sentences that share six words in a row with an earlier one of the same side."""
-    seen: set[tuple[str, ...]] = set()
-    count = 0
-    for sentence in sentences:
-        words = re.findall(r"\w+", sentence)
-        runs = {tuple(words[i : i + 6]) for i in range(len(words) - 5)}
-        count += bool(runs & seen)
-        seen |= runs
-    return count
+def _repeated(text: str) -> float:
+    """The share of runs of six words that came before."""
+    words = re.findall(r"\w+", text)
+    runs = [tuple(words[start : start + 6]) for start in range(len(words) - 5)]
+    return 1 - len(set(runs)) / len(runs) if runs else 0.0
 
 
-def _on_scale(value: float, least: Decimal, most: Decimal) -> int | float:
-    """The nearest score that the scale knows: a whole number between whole ends, else one with two decimals."""
-    inside = min(max(value, float(least)), float(most))
-    if least == least.to_integral_value() and most == most.to_integral_value():
-        return round(inside)
-    return min(max(round(inside, 2), float(least)), float(most))
+def judge_answer(rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], speeches: Speeches) -> str:
+    """The text of a judge's answer: strict JSON, or on the first ask, as often as `malformed` says, something less.
 
-
-def _unit(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
-
-
-def read_question(hints: Mapping[str, Any]) -> Question:
-    """What the caller says a judge is asked for. Raises `UsageError` when it does not say."""
+    Raises `UsageError` when `hints` do not say what is asked for.
+    """
     try:
-        dimensions = {
-            str(name): (Decimal(str(scale["min"])), Decimal(str(scale["max"])))
-            for name, scale in hints["dimensions"].items()
-        }
-        return Question(dimensions, bool(hints.get("declares_winner")), int(hints.get("ask", 0)))
-    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError):
+        scales = {str(name): (float(scale["min"]), float(scale["max"])) for name, scale in hints["dimensions"].items()}
+        may_fail = int(hints.get("ask", 0)) == 0
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         raise UsageError("A simulated judge must be told the dimensions and their scales.") from None
+    verdict: dict[str, Any] = {"scores": {"pro": {}, "con": {}}}
+    lead = 0.0
+    for side, scores in verdict["scores"].items():
+        qualities, mood, leaning = qualities_of(side, speeches), rng.gauss(0.0, 1.0), _leaning(traits, side, speeches)
+        for name, (least, most) in scales.items():
+            span = most - least or 1.0
+            noise = traits.get("noise", 0.05 * span) * (0.8 * mood + 0.6 * rng.gauss(0.0, 1.0))
+            share = 0.08 + 0.84 * qualities.of_dimension(name) + (leaning + noise) / span
+            is_whole = least.is_integer() and most.is_integer()
+            scores[name] = round(min(max(least + span * share, least), most), None if is_whole else 2)
+            lead += share / len(scales) * (1 if side == "pro" else -1)
+    if hints.get("declares_winner"):
+        verdict["winner"] = "tie" if abs(lead) < 0.01 else "pro" if lead > 0 else "con"
+    answer = json.dumps(verdict)
+    return _malformed(rng, answer) if may_fail and rng.random() < traits.get("malformed", 0.0) else answer
+
+
+def _leaning(traits: Mapping[str, float], side: str, speeches: Speeches) -> float:
+    """The points that `side` gets for other things than what it says."""
+    own, theirs = (sum(len(s[2].split()) for s in speeches if (s[0] == side) is mine) for mine in (True, False))
+    gains = {
+        "leniency": 1.0,
+        "bias": side == "pro",
+        "order_bias": bool(speeches) and side == speeches[0][0],
+        "length_bias": max(-1.0, min(1.0, math.log2((own + 1) / (theirs + 1)))),
+    }
+    return sum(gain * traits.get(name, 0.0) for name, gain in gains.items())
+
+
+def _malformed(rng: Random, answer: str) -> str:
+    """An answer as models give it when they do not keep to the form; the first two can be repaired."""
+    return rng.choice(
+        [
+            f"```json\n{answer}\n```",
+            f"Both sides made good points. Here is my verdict:\n\n{answer}\n\nI hope that this helps.",
+            "I would rather not choose between two such thoughtful speakers.",
+            answer[: len(answer) * 2 // 3],
+            answer.replace('"con"', '"opposition"', 1),
+            _LAST_SCORE.sub("1000000", answer),
+            _LAST_SCORE.sub(r'"\1"', answer),
+        ]
+    )

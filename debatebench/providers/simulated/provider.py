@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from debatebench.config.transcript_layout import read_transcript
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Request
 from debatebench.providers.openai_reply import ReplySource, read_reply
-from debatebench.providers.simulated.judging import JudgeTraits, judge_answer, read_question
-from debatebench.providers.simulated.speech import DebaterTraits, Floor, write_speech
+from debatebench.providers.simulated.judging import judge_answer
+from debatebench.providers.simulated.speech import Speaker, read_traits
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _SOURCE = ReplySource("simulated", reports_usd=True)
 _IGNORED = {"temperature", "seed", "max_tokens", "top_p"}
 _THINKING = 0.15
 _CHARACTERS_PER_TOKEN = 4
-_FIRST_TOKEN_MS, _PROMPT_TOKEN_MS, _COMPLETION_TOKEN_MS = 180.0, 0.05, 11.0
 
 
 class Simulated:
@@ -51,8 +50,7 @@ class Simulated:
             known = ", ".join(sorted(LOCAL_PARAMETERS - {"debatebench", "structured_output"}))
             raise UsageError(f"'{member.id}' is simulated and has no parameter '{unknown[0]}'. Known: {known}.")
         try:
-            DebaterTraits.of(member.parameters)
-            JudgeTraits.of(member.parameters)
+            read_traits(member.parameters)
         except UsageError as error:
             raise UsageError(f"'{member.id}': {error}") from None
         return cls(member.pricing)
@@ -60,15 +58,17 @@ class Simulated:
     async def send(self, request: Request) -> Reply:
         """See `Provider.send`. A request that cannot be understood gets status 400, as everywhere."""
         await asyncio.sleep(0)
-        status, body = self._respond(request)
-        usage = body.get("usage", {})
-        prompt, completion = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        try:
+            status, body = 200, self._completion(request)
+        except UsageError as error:
+            status, body = 400, {"error": {"code": 400, "message": str(error)}}
+        usage = body.get("usage", {"prompt_tokens": 0, "completion_tokens": 0})
         return Reply(
             status=status,
             body=json.dumps(body).encode("ascii"),
             headers={"content-type": "application/json"},
             received_at=datetime.now(UTC).replace(tzinfo=None),
-            duration_ms=_FIRST_TOKEN_MS + _PROMPT_TOKEN_MS * prompt + _COMPLETION_TOKEN_MS * completion,
+            duration_ms=180.0 + 0.05 * usage["prompt_tokens"] + 11.0 * usage["completion_tokens"],
         )
 
     def read(self, reply: Reply) -> Completion:
@@ -78,40 +78,30 @@ class Simulated:
     async def aclose(self) -> None:
         """See `Provider.aclose`."""
 
-    def _respond(self, request: Request) -> tuple[int, dict[str, Any]]:
-        """Status and body of the reply."""
+    def _completion(self, request: Request) -> dict[str, Any]:
+        """The body of a reply, with the cost at the configured prices if there are any."""
         digest = request.sha256()
-        try:
-            text = _text(request, Random(digest))  # noqa: S311
-        except UsageError as error:
-            return 400, {"error": {"code": 400, "message": str(error)}}
-        limit = request.max_tokens * _CHARACTERS_PER_TOKEN if request.max_tokens else len(text)
-        finish_reason = "length" if len(text) > limit else "stop"
-        text = text[:limit]
-        prompt_tokens = sum(_tokens(message.content) for message in request.messages)
-        completion_tokens = _tokens(text)
-        return 200, {
+        whole = _text(request, Random(digest))  # noqa: S311
+        text = whole[: request.max_tokens * _CHARACTERS_PER_TOKEN] if request.max_tokens else whole
+        prompt, completion = sum(_tokens(message.content) for message in request.messages), _tokens(text)
+        usage: dict[str, float] = {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+        }
+        if self._pricing is not None:
+            cost = self._pricing.prompt * prompt + self._pricing.completion * completion
+            # Records keep ten decimals; the shortest text of such a number is exact again when it is read.
+            usage["cost"] = round(float(cost), 10)
+        message = {"role": "assistant", "content": text}
+        choice = {"index": 0, "message": message, "finish_reason": "stop" if text == whole else "length"}
+        return {
             "id": f"sim-{digest[:16]}",
             "object": "chat.completion",
             "model": request.model,
-            "choices": [
-                {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}
-            ],
-            "usage": {
-                "prompt_tokens": prompt_tokens,
-                "completion_tokens": completion_tokens,
-                "total_tokens": prompt_tokens + completion_tokens,
-                **self._cost(prompt_tokens, completion_tokens),
-            },
+            "choices": [choice],
+            "usage": usage,
         }
-
-    def _cost(self, prompt_tokens: int, completion_tokens: int) -> dict[str, float]:
-        """The cost at the configured prices; none when there are none."""
-        if self._pricing is None:
-            return {}
-        cost = self._pricing.prompt * prompt_tokens + self._pricing.completion * completion_tokens
-        # Records keep ten decimals; the shortest text of such a number is exact again when it is read.
-        return {"cost": round(float(cost), 10)}
 
 
 def _text(request: Request, rng: Random) -> str:
@@ -119,24 +109,14 @@ def _text(request: Request, rng: Random) -> str:
     hints = request.parameters.get("debatebench")
     if not isinstance(hints, Mapping):
         raise UsageError("The simulated provider must be told in `debatebench` what it is asked for.")
+    traits = read_traits(request.parameters)
     prompt = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
     speeches = tuple(read_transcript(prompt))
     if hints.get("task") == "verdict":
-        return judge_answer(rng, JudgeTraits.of(request.parameters), read_question(hints), speeches)
-    if hints.get("task") != "speech" or hints.get("side") not in ("pro", "con"):
-        raise UsageError("The simulated provider can give a `speech` for pro or con, or a `verdict`.")
-    floor = Floor(str(hints.get("motion", "")), str(hints["side"]), str(hints.get("stage", "")), speeches)
-    return _speech(rng, DebaterTraits.of(request.parameters), floor, request.max_tokens)
-
-
-def _speech(rng: Random, traits: DebaterTraits, floor: Floor, max_tokens: int | None) -> str:
-    """A speech with what models write around it: the end marker, and sometimes their thinking."""
-    # Two words take about three tokens, and the last move may run over.
-    most_words = max(30, max_tokens * 6 // 10 - 40) if max_tokens else None
-    speech = write_speech(rng, traits, floor, most_words) + "\n<END_OF_TURN>"
-    if rng.random() < _THINKING:
-        return f"<think>I speak for {floor.side} in the {floor.stage}. What weighs most?</think>\n\n{speech}"
-    return speech
+        return judge_answer(rng, traits, hints, speeches)
+    speech = Speaker(rng, traits, hints, speeches).speech(request.max_tokens) + "\n<END_OF_TURN>"
+    thinking = f"<think>I speak for {hints['side']}. What weighs most?</think>\n\n" if rng.random() < _THINKING else ""
+    return thinking + speech
 
 
 def _tokens(text: str) -> int:

@@ -1,92 +1,89 @@
 """How a simulated debater speaks: a small English grammar in which skill, verbosity and weaknesses show in the text.
 
-A speech is a row of moves: arguments (claim, reason, evidence, stake), rebuttals that name the opponent's point,
-extensions and comparisons. Skill decides how often a move is made properly; without it come bare assertions, vague
-authorities, hedges and repetitions. A weakness spoils its own kind of move, whatever the skill.
+A speech is a row of moves, and a move a row of sentences. Skill decides how often a sentence is what it should be;
+otherwise a poorer kind takes its place. A weakness spoils its own kind of sentence or move, whatever the skill.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain, cycle, repeat
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle, islice
 from random import Random
 from typing import Any
 
-from debatebench.providers.simulated.themes import PLACES, SOURCES, THEMES
+from debatebench.providers.simulated.themes import PLACES, SENTENCES, SOURCES, THEMES, case
 from debatebench.shared.errors import UsageError
 
-__all__ = ["WEAKNESSES", "DebaterTraits", "Floor", "points_named", "write_speech"]
+__all__ = ["WEAKNESSES", "Speaker", "Speeches", "points_named", "read_traits"]
+
+Speeches = tuple[tuple[str, str, str], ...]
+"""Side, stage and text of each speech, oldest first."""
 
 WEAKNESSES = ("weak_evidence", "argument_dropping", "logical_gaps", "burden_of_proof", "side_concession")
-_ORDINALS = ("first", "second", "third", "fourth", "next", "further")
-_FEWEST_WORDS, _MOST_WORDS = 80, 220
-_LEAST_VERBOSE, _MOST_VERBOSE = 0.5, 2.0
-# How often a weakness shows where it can.
-_WEAK = 0.85
-# How far the form of the day departs from skill, as a standard deviation.
-_FORM = 0.15
-_THEMES_PER_MOTION = 9
+# What a weakness puts in place of which sentence, and how often.
+_FLAWS = {
+    "weak_evidence": ("source", "vague"),
+    "logical_gaps": ("reason", "gap"),
+    "burden_of_proof": ("reason", "shift"),
+}
+_FLAW_SHARE = 0.85
+# How often a sentence is what it should be, at skill 0 and at skill 1, and what takes its place.
+_CRAFT = {
+    "claim": (0.5, 0.96, "guess"),
+    "reason": (0.25, 0.95, "assertion"),
+    "source": (0.1, 0.85, "vague"),
+    "vague": (0.5, 0.1, ""),
+    "stake": (0.1, 0.7, ""),
+    "answer": (0.2, 0.95, "contradiction"),
+    "extension": (0.25, 0.95, "echo"),
+    "weighing": (0.0, 0.95, "wish"),
+    "ending": (0.6, 1.0, "hesitation"),
+}
+_MOVES = {
+    "argument": ("claim", "reason", "source", "stake"),
+    "rebuttal": ("answer", "reason", "source"),
+    "quotation": ("quote", "reason"),
+    "extension": ("extension", "reason", "source"),
+    "weighing": ("weighing",),
+}
+_PLANS = {
+    "opening": ("argument",),
+    "rebuttal": ("rebuttal", "rebuttal", "argument", "weighing"),
+    "closing": ("weighing", "rebuttal", "weighing", "extension"),
+}
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "next")
 _POINT = re.compile(r"\bpoint (?:is|on|about) (\w+)")
+_QUOTABLE = re.compile(r"(?<![^.!?\n]) ?((?:[\w'’,-]+ ){6}[\w'’-]+)")
+
+_TRAITS = dict.fromkeys(("bias", "leniency", "length_bias", "order_bias"), (-1e6, 1e6)) | {
+    "skill": (0.0, 1.0),
+    "verbosity": (0.5, 2.0),
+    "noise": (0.0, 1e6),
+    "malformed": (0.0, 1.0),
+}
+"""What can be set of a simulated member, and its least and most: of a debater skill and verbosity (1 is ordinary).
+
+A judge's leanings are in points of the scale: `bias` favours pro, `leniency` both, `length_bias` the longer side (per
+doubling of the ratio, at most one), `order_bias` the side whose speeches are shown first; `noise` is a standard
+deviation, by default 5 % of the scale. `malformed` is the probability of a malformed first answer.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class DebaterTraits:
-    """Skill in [0, 1], verbosity in [0.5, 2] (1 is ordinary), and the flaws that every speech shows."""
-
-    skill: float = 0.5
-    verbosity: float = 1.0
-    weaknesses: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> DebaterTraits:
-        """Read `skill`, `verbosity` and `weakness` (a name or several). Raises `UsageError` for impossible ones."""
-        given = parameters.get("weakness") or []
-        names = set(given if isinstance(given, list | tuple) else [given]) - {"none"}
-        unknown = sorted(str(name) for name in names if name not in WEAKNESSES)
-        if unknown:
-            raise UsageError(f"No weakness '{unknown[0]}'. Known: none, {', '.join(WEAKNESSES)}.")
-        return cls(
-            number(parameters, "skill", 0.5, 0.0, 1.0),
-            number(parameters, "verbosity", 1.0, _LEAST_VERBOSE, _MOST_VERBOSE),
-            frozenset(names),
-        )
-
-
-def number(parameters: Mapping[str, Any], name: str, default: float, least: float, most: float) -> float:
-    """A numeric trait. Raises `UsageError` when it is no number or out of its range."""
-    value = parameters.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise UsageError(
-            f"`{name}` of a simulated member is {value!r}; it must be a number from {least:g} to {most:g}."
-        )
-    return float(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """The situation in which a speech is given. `speeches` are (side, stage, text), oldest first."""
-
-    motion: str
-    side: str
-    stage: str
-    speeches: tuple[tuple[str, str, str], ...]
-
-    def said(self, *, by_opponent: bool) -> str:
-        """Everything that one's own side, or the opponent, has said so far."""
-        return "\n".join(text for side, _, text in self.speeches if (side != self.side) is by_opponent)
-
-    @property
-    def kind(self) -> str:
-        """`opening`, `rebuttal` or `closing`, whatever the format calls it."""
-        if re.search(r"clos|summ|final|conclu", self.stage, re.IGNORECASE):
-            return "closing"
-        has_heard = any(side != self.side for side, _, _ in self.speeches)
-        has_spoken = any(side == self.side for side, _, _ in self.speeches)
-        if re.search(r"open|construct", self.stage, re.IGNORECASE) or not has_heard:
-            return "opening" if not has_spoken else "rebuttal"
-        return "rebuttal"
+def read_traits(parameters: Mapping[str, Any]) -> dict[str, float]:
+    """The traits that are numbers, and 1 for each weakness. Raises `UsageError` for impossible ones."""
+    given = parameters.get("weakness") or []
+    weaknesses = [name for name in (given if isinstance(given, list | tuple) else [given]) if name != "none"]
+    if unknown := sorted(str(name) for name in weaknesses if name not in WEAKNESSES):
+        raise UsageError(f"No weakness '{unknown[0]}'. Known: none, {', '.join(WEAKNESSES)}.")
+    numbers = {name: parameters[name] for name in _TRAITS if name in parameters}
+    for name, value in numbers.items():
+        least, most = _TRAITS[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise UsageError(
+                f"`{name}` of a simulated member is {value!r}; it must be a number from {least:g} to {most:g}."
+            )
+    return numbers | dict.fromkeys(weaknesses, 1.0)
 
 
 def points_named(text: str) -> list[str]:
@@ -94,225 +91,110 @@ def points_named(text: str) -> list[str]:
     return list(dict.fromkeys(name.lower() for name in _POINT.findall(text)))
 
 
-def write_speech(rng: Random, traits: DebaterTraits, floor: Floor, most_words: int | None = None) -> str:
-    """A speech for the situation, in paragraphs, of about 80 to 220 words by verbosity, or `most_words` if fewer."""
-    share = (traits.verbosity - _LEAST_VERBOSE) / (_MOST_VERBOSE - _LEAST_VERBOSE)
-    wanted = round((_FEWEST_WORDS + share * (_MOST_WORDS - _FEWEST_WORDS)) * rng.uniform(0.92, 1.08))
-    return _Speaker(rng, traits, floor).speak(min(wanted, most_words or wanted))
+class Speaker:
+    """A speech for a situation, in the making. A sentence that was said in the debate is not said again."""
 
-
-class _Speaker:
-    """One speech in the making."""
-
-    def __init__(self, rng: Random, traits: DebaterTraits, floor: Floor) -> None:
-        self._rng = rng
-        self._traits = traits
-        self._form = min(max(traits.skill + rng.gauss(0.0, _FORM), 0.0), 1.0)
-        self._floor = floor
-        self._said: set[str] = set()
-        self._goal = "stand" if floor.side == "pro" else "fall"
-        own, theirs = floor.said(by_opponent=False), floor.said(by_opponent=True)
+    def __init__(self, rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], speeches: Speeches) -> None:
+        """Raises `UsageError` when `hints` name neither side."""
+        if hints.get("task") != "speech" or hints.get("side") not in ("pro", "con"):
+            raise UsageError("The simulated provider can give a `speech` for pro or con, or a `verdict`.")
+        self._rng, self._traits = rng, traits
+        # The form of the day departs from skill.
+        self._form = min(max(traits.get("skill", 0.5) + rng.gauss(0.0, 0.08), 0.0), 1.0)
+        self._side, self._other_side = ("pro", "con") if hints["side"] == "pro" else ("con", "pro")
+        own, theirs = ("\n".join(s[2] for s in speeches if (s[0] == self._side) is mine) for mine in (True, False))
+        self._said = f"{own}\n{theirs}"
+        stage = str(hints.get("stage", "")).lower()
+        is_early = not own and (not theirs or re.search(r"open|construct", stage))
+        is_late = re.search(r"clos|summ|final|conclu", stage)
+        self._kind_of_speech = "closing" if is_late else "opening" if is_early else "rebuttal"
+        self._motion = " ".join(str(hints.get("motion", "")).split())[:200].rstrip(".")
+        self._fitting = Random(self._motion).sample(list(THEMES), 8)  # noqa: S311
         self._own_points = [name for name in points_named(own) if name in THEMES]
+        self._unused = [name for name in self._fitting if name not in self._own_points]
         self._their_points = [name for name in points_named(theirs) if name in THEMES]
-        self._unanswered = [name for name in self._their_points if not re.search(rf"\b[Oo]n {name}\b", own)]
-        self._quotes = _quotable(theirs)
-        fitting = Random(floor.motion).sample(list(THEMES), _THEMES_PER_MOTION)  # noqa: S311
-        self._unused = [name for name in fitting if name not in self._own_points]
+        self._unanswered = [name for name in self._their_points if f"On {name}, " not in own]
+        self._quotes = [] if self._their_points else _QUOTABLE.findall(theirs)
 
-    def speak(self, words: int) -> str:
-        """Moves until the number of words is reached, between a greeting and a last sentence."""
-        paragraphs = [self._beginning()]
-        moves = {
-            "argument": self._argument,
-            "rebuttal": self._rebuttal,
-            "extension": self._extension,
-            "weighing": self._weighing,
-        }
-        count = _words(paragraphs[0])
-        for move in self._plan():
-            if count >= words - 12:
+    def speech(self, max_tokens: int | None) -> str:
+        """Paragraphs of about 80 to 220 words by verbosity, or fewer to fit `max_tokens`."""
+        words = (80 + 140 * (self._traits.get("verbosity", 1.0) - 0.5) / 1.5) * self._rng.uniform(0.92, 1.08)
+        if max_tokens:  # Two words take about three tokens, and the last move may run over.
+            words = min(words, max(30, max_tokens * 6 // 10 - 40))
+        paragraphs = [self._sentences([self._kind_of_speech], self._fitting[0])]
+        if "side_concession" in self._traits:
+            kind = "concession" if self._their_points else "doubt"
+            paragraphs.append(self._sentences([kind], self._rng.choice(self._their_points or self._fitting)))
+        for move in islice(cycle(_PLANS[self._kind_of_speech]), 30):
+            if len(" ".join(paragraphs).split()) >= words - 12:
                 break
-            paragraph = moves[move]()
-            paragraphs.append(paragraph)
-            count += _words(paragraph)
-        if "side_concession" in self._traits.weaknesses:
-            paragraphs.insert(1, self._concession())
-        return "\n\n".join([*paragraphs, self._ending()])
+            paragraphs.append(self._move(move))
+        paragraphs.append(self._sentences(["ending"], self._fitting[0]))
+        return "\n\n".join(filter(None, paragraphs))
 
-    def _plan(self) -> Iterator[str]:
-        """The order of moves; whoever drops arguments speaks of something else instead of answering."""
-        kind = self._floor.kind
-        if kind == "opening":
-            moves: Iterator[str] = repeat("argument")
-        elif kind == "closing":
-            moves = chain(["rebuttal"], cycle(["weighing", "extension", "rebuttal"]))
-        else:
-            moves = cycle(["rebuttal", "rebuttal", "argument", "weighing"])
-        if "argument_dropping" in self._traits.weaknesses:
-            other = "extension" if self._own_points else "argument"
-            moves = (other if move == "rebuttal" else move for move in moves)
-        return moves
-
-    # --- moves
-
-    def _argument(self) -> str:
-        """A point of one's own: claim, reason, evidence, stake, as far as skill goes."""
-        if self._own_points and (not self._unused or self._flips(0.45, 0.0)):
-            name = self._rng.choice(self._own_points)
-        else:
-            name = self._unused.pop(self._rng.randrange(min(3, len(self._unused))))
-        case = THEMES[name].case(self._floor.side)
-        if self._flips(0.5, 0.04):
-            claim = f"Maybe another point is {name}, I guess: {case.claim}, sort of."
-        else:
-            ordinal = _ORDINALS[min(len(self._own_points), len(_ORDINALS) - 1)]
-            claim = f"My {ordinal} point is {name}: {case.claim}."
-        if name not in self._own_points:
+    def _move(self, wanted: str) -> str:
+        """A paragraph; a move without a theme gives way to one with a theme."""
+        drops = "argument_dropping" in self._traits
+        fresh = [name for name in self._own_points if self._unsaid(case(name, self._side)["reasons"])]
+        themes = {
+            "rebuttal": [] if drops else self._unanswered[:1],
+            "quotation": [] if drops or not self._quotes else self._fitting,
+            "argument": self._unused[:3],
+            "extension": fresh or self._own_points,
+            "weighing": self._own_points,
+        }
+        move = next(move for move in (wanted, "quotation", "extension", "argument") if themes[move])
+        name = self._rng.choice(themes[move])
+        if move == "argument":
+            self._unused.remove(name)
             self._own_points.append(name)
-        stake = f"What hangs on it is {case.stake}." if self._flips(0.1, 0.7) else ""
-        return _join(claim, self._reason(self._rng.choice(case.reasons)), self._evidence(name), stake)
-
-    def _rebuttal(self) -> str:
-        """An answer to a point that the opponent made, or mere contradiction."""
-        if not self._flips(0.2, 0.95) or not (self._their_points or self._quotes):
-            return self._pick(
-                "My opponent is wrong about nearly everything.",
-                "What the other side said does not convince me.",
-                "I do not agree with what we just heard.",
-            )
-        points = self._unanswered or self._their_points
-        if not points:
-            return _join(
-                f"My opponent says “{self._rng.choice(self._quotes)}”, but that does not settle the matter.",
-                self._reason(THEMES[self._rng.choice(list(THEMES))].case(self._floor.side).reasons[0]),
-            )
-        name = points[0] if self._flips(0.2, 0.9) else self._rng.choice(points)
-        if name in self._unanswered:
+        elif move == "rebuttal":
             self._unanswered.remove(name)
-        theirs = THEMES[name].case("con" if self._floor.side == "pro" else "pro")
-        answer = self._pick(
-            f"On {name}, my opponent told us that {theirs.claim}; that does not hold.",
-            f"On {name}, the other side claims that {theirs.claim}, but it has the matter backwards.",
-        )
-        reason = self._reason(self._rng.choice(THEMES[name].case(self._floor.side).reasons))
-        return _join(answer, reason, self._evidence(name) if self._flips(0.1, 0.5) else "")
+        return self._sentences(_MOVES[move], name)
 
-    def _extension(self) -> str:
-        """An earlier point, carried further or merely said again."""
-        if not self._own_points:
-            return self._argument()
-        name = self._rng.choice(self._own_points)
-        case = THEMES[name].case(self._floor.side)
-        if self._flips(0.25, 0.95):
-            return _join(f"Our point on {name} still stands.", self._reason(case.reasons[1]))
-        return f"As I said, my point is {name}: {case.claim}."
+    def _sentences(self, kinds: Sequence[str], name: str) -> str:
+        """Sentences about a theme; when the first is not what it should be, it stays alone."""
+        words, sentences = self._words(name), []
+        for wanted in kinds:
+            kind = self._kind(wanted)
+            options = self._unsaid(sentence.format_map(words) for sentence in SENTENCES.get(kind, ()))
+            if options:
+                sentences.append(self._rng.choice(options))
+                self._said += sentences[-1]
+            if wanted == kinds[0] and (kind != wanted or not options):
+                break
+        return " ".join(sentences)
 
-    def _weighing(self) -> str:
-        """A comparison of both cases, or a bare wish to win."""
-        if not self._flips(0.0, 0.95) or not self._own_points:
-            return self._pick("So I think that my side should probably win.", "That is more or less my whole case.")
-        mine = self._rng.choice(self._own_points)
-        stake = THEMES[mine].case(self._floor.side).stake
-        others = [name for name in self._their_points if name not in self._own_points]
-        if not others:
-            return f"On balance {mine} matters more than anything said against us: it decides {stake}."
-        return self._pick(
-            f"Even if {self._rng.choice(others)} counts for something, {mine} outweighs it: at stake is {stake}.",
-            f"On balance {mine} weighs more than {self._rng.choice(others)}, for it decides {stake}.",
-        )
+    def _kind(self, wanted: str) -> str:
+        """The kind of sentence that comes out where `wanted` should stand, as skill and weaknesses have it."""
+        flaws = [flaw for name, (kind, flaw) in _FLAWS.items() if kind == wanted and name in self._traits]
+        if flaws and self._rng.random() < _FLAW_SHARE:
+            return self._rng.choice(flaws)
+        unskilled, skilled, instead = _CRAFT.get(wanted, (1.0, 1.0, ""))
+        if self._rng.random() < unskilled + (skilled - unskilled) * self._form:
+            return wanted
+        return instead and self._kind(instead)
 
-    def _concession(self) -> str:
-        """What nobody should say who wants to win."""
-        if self._their_points:
-            return f"I have to concede that my opponent is right about {self._rng.choice(self._their_points)}."
-        return self._pick(
-            "I admit that there is a great deal to be said for the other side.",
-            "I concede that the opposite view is perhaps the stronger one.",
-        )
+    def _words(self, name: str) -> dict[str, Any]:
+        """What can be filled into sentences about a theme."""
+        rng, own = self._rng, case(name, self._side)
+        others = [other for other in self._their_points if other != name]
+        return own | {
+            "name": name,
+            "motion": self._motion,
+            "position": "for" if self._side == "pro" else "against",
+            "goal": "stand" if self._side == "pro" else "fall",
+            "ordinal": _ORDINALS[min(len(self._own_points), len(_ORDINALS)) - 1],
+            "reason": rng.choice(self._unsaid(own["reasons"]) or own["reasons"]),
+            "theirs": case(name, self._other_side)["claim"],
+            "other": rng.choice(others or ["all that was said against us"]),
+            "quote": rng.choice(self._quotes or [""]),
+            "year": rng.randint(2006, 2023),
+            "source": rng.choice(SOURCES),
+            "share": rng.randint(4, 38),
+            "count": rng.randint(12, 240),
+            "places": rng.choice(PLACES),
+        }
 
-    # --- parts of moves
-
-    def _reason(self, reason: str) -> str:
-        """Why a claim holds, or what stands in place of a reason."""
-        if self._shows("logical_gaps"):
-            return self._pick(
-                f"Cities have grown for centuries, and so the motion must {self._goal}.",
-                f"People have always talked about this, so it simply follows that the motion must {self._goal}.",
-                f"Some things were better in the past, and therefore the motion has to {self._goal}.",
-            )
-        if self._shows("burden_of_proof"):
-            return self._pick(
-                "It is not for me to prove this; until my opponent disproves it, it must be taken as true.",
-                "My opponent has failed to prove the opposite, so I owe you no proof.",
-            )
-        if self._flips(0.25, 0.95):
-            return self._pick(
-                f"This holds because {reason}.", f"The reason is that {reason}.", f"Why? Because {reason}."
-            )
-        return self._pick("That is simply how it is.", "Nobody can seriously doubt that.", "It is obvious, really.")
-
-    def _evidence(self, name: str) -> str:
-        """A source with a figure, a vague authority, or nothing."""
-        if self._shows("weak_evidence") or self._flips(0.35, 0.02):
-            return self._pick(
-                "Experts say so, and everyone knows it.",
-                "Some studies out there seem to point this way.",
-                "I once read something like that somewhere.",
-                "People say that it has worked in other places.",
-            )
-        if "weak_evidence" in self._traits.weaknesses or not self._flips(0.15, 0.85):
-            return ""
-        is_good = (name in ("cost", "safety", "health", "privacy", "environment", "fairness")) is (
-            self._floor.side == "pro"
-        )
-        change = "fell" if is_good else "rose"
-        year, share, places = self._rng.randint(2006, 2023), self._rng.randint(4, 38), self._rng.randint(12, 240)
-        source, place, measure = self._rng.choice(SOURCES), self._rng.choice(PLACES), THEMES[name].measure
-        return self._pick(
-            f"A {year} study by {source} found that {measure} {change} by {share} per cent in {places} {place}.",
-            f"According to {source}, {measure} {change} by {share} per cent in {places} {place} after {year}.",
-        )
-
-    def _beginning(self) -> str:
-        """The first sentence or two."""
-        if self._floor.kind == "opening":
-            motion = " ".join(self._floor.motion.split())[:200].rstrip(".")
-            position = "for" if self._floor.side == "pro" else "against"
-            return f"The motion before us is: {motion}. I speak {position} it."
-        if self._floor.kind == "closing":
-            return "Let me draw this debate together."
-        return "Let me turn to what this debate is about."
-
-    def _ending(self) -> str:
-        """The last sentence."""
-        if self._flips(0.4, 0.0):
-            return f"So perhaps the motion should {self._goal}, I guess."
-        return f"That is why the motion should {self._goal}."
-
-    # --- chance
-
-    def _flips(self, unskilled: float, skilled: float) -> bool:
-        """True with a probability that goes from `unskilled` at skill 0 to `skilled` at skill 1."""
-        return self._rng.random() < unskilled + (skilled - unskilled) * self._form
-
-    def _shows(self, weakness: str) -> bool:
-        return weakness in self._traits.weaknesses and self._rng.random() < _WEAK
-
-    def _pick(self, *sentences: str) -> str:
-        """One of the sentences, if possible one that this speech does not hold yet."""
-        chosen = self._rng.choice([sentence for sentence in sentences if sentence not in self._said] or sentences)
-        self._said.add(chosen)
-        return chosen
-
-
-def _quotable(text: str) -> list[str]:
-    """Beginnings of sentences that can be quoted against whoever said them."""
-    return [found.strip() for found in re.findall(r"(?<![^.!?\n]) ?((?:[\w'’,-]+ ){6}[\w'’-]+)", text)]
-
-
-def _join(*sentences: str) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _words(text: str) -> int:
-    return len(text.split())
+    def _unsaid(self, texts: Iterable[str]) -> list[str]:
+        return [text for text in texts if text not in self._said]
