@@ -135,16 +135,16 @@ class Speaker:
     def _move(self, wanted: str) -> str:
         """A paragraph; a move without a theme gives way to one with a theme."""
         drops = "argument_dropping" in self._traits
-        fresh = [name for name in self._own_points if self._unsaid(case(name, self._side)["reasons"])]
         themes = {
             "rebuttal": [] if drops else self._unanswered[:1],
             "quotation": [] if drops or not self._quotes else self._fitting,
             "argument": self._unused[:3],
-            "extension": fresh or self._own_points,
+            "extension": self._own_points,
             "weighing": self._own_points,
         }
         move = next(move for move in (wanted, "quotation", "extension", "argument") if themes[move])
-        name = self._rng.choice(themes[move])
+        fresh = [name for name in themes[move] if self._unsaid(case(name, self._side)["reasons"])]
+        name = self._rng.choice(fresh or themes[move])
         if move == "argument":
             self._unused.remove(name)
             self._own_points.append(name)

@@ -6,6 +6,7 @@ By `SIGNS` judges recognise the kinds of these sentences, and those of any other
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 __all__ = ["PLACES", "SENTENCES", "SIGNS", "SOURCES", "THEMES", "case"]
@@ -175,6 +176,7 @@ SOURCES += ["Marlow and Finch", "the Velden Statistics Bureau", "the Northmere O
 PLACES = ["towns", "regions", "schools", "firms", "clinics", "districts", "households", "agencies"]
 
 
+@cache
 def case(name: str, side: str) -> dict[str, Any]:
     """One side's case on a theme: claim, stake, reasons, and a finding that speaks for it."""
     finding, *pro_and_con = THEMES[name]
