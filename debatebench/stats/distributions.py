@@ -26,6 +26,7 @@ __all__ = [
 
 _TINY = 1e-300
 _MOST_TERMS = 100_000
+_MOST_STEPS = 100
 
 
 def normal_cdf(x: float) -> float:
@@ -111,10 +112,15 @@ def t_two_sided_p(t: float, df: float) -> float:
 def t_quantile(level: float, df: float) -> float:
     """The t with P(|T| <= t) = `level`, for an interval of that level: 1.96 at 0.95 and many degrees of freedom."""
     outside = 1.0 - level
-    low, high = 0.0, 1.0
-    while t_two_sided_p(high, df) > outside:
-        low, high = high, 2.0 * high
-    return root(lambda t: outside - t_two_sided_p(t, df), low, high)
+    log_front = math.lgamma((df + 1.0) / 2.0) - math.lgamma(df / 2.0) - 0.5 * math.log(df * math.pi)
+    t = normal_quantile(0.5 + level / 2.0)
+    for _ in range(_MOST_STEPS):
+        density = math.exp(log_front - 0.5 * (df + 1.0) * math.log1p(t * t / df))
+        step = (t_two_sided_p(t, df) - outside) / (2.0 * density)
+        t += step
+        if step <= 1e-12 * t:
+            break
+    return t
 
 
 def root(rises: Callable[[float], float], low: float, high: float, tolerance: float = 1e-14) -> float:
