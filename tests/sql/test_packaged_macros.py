@@ -15,7 +15,7 @@ import pytest
 from debatebench.shared.workspace import Workspace
 from debatebench.stats import jackknife, significance
 from debatebench.stats.distributions import normal_cdf, t_quantile
-from debatebench.transform.macros import create_macros
+from debatebench.transform.create_macros import create_macros
 from debatebench.transform.project import load_project
 from debatebench.transform.testing.unit_tests import run_unit_tests
 
@@ -105,7 +105,8 @@ def test_adjusted_p_values(con: duckdb.DuckDBPyConnection, seed: int):
         steps as (
             select *, macros.holm_step(p, f) as step, macros.benjamini_hochberg_step(p, (f, 1)) as bh_step from tests
         )
-        select f, macros.holm_p(p, step, f), macros.benjamini_hochberg_p(p, bh_step, (f, 1)) from steps order by f, place
+        select f, macros.holm_p(p, step, f), macros.benjamini_hochberg_p(p, bh_step, (f, 1))
+        from steps order by f, place
         """,
         columns,
     ).fetchall()
