@@ -123,7 +123,6 @@ final as (
 
     select
         debates.run_tag, judging_values.role, judging_values.member_id, judging_values.measure,
-        '' as dimension,
         debates.topic_id,
         coalesce(debates.pro_model_id, '') as pro_model_id,
         coalesce(debates.con_model_id, '') as con_model_id,

@@ -126,7 +126,9 @@ final as (
     union all
 
     select
-        run_tag, role, member_id, measure, dimension, topic_id, pro_model_id, con_model_id, count_debates, total
+        run_tag, role, member_id, measure,
+        '' as dimension,
+        topic_id, pro_model_id, con_model_id, count_debates, total
 
     from marts.judging_cells
 
