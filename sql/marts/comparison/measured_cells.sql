@@ -150,7 +150,7 @@ levels as (
         ) as level
 
     from intermediate.int_verdict_totals
-    where is_valid and pro_total is not null
+    where is_valid and pro_total is not null and con_total is not null
 
 ),
 
