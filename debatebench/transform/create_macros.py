@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
-from debatebench.transform.expansion import own_variables
+from debatebench.transform.expansion import expand, own_variables
 from debatebench.transform.macros import macro_definitions
 from debatebench.transform.sql_model import MACROS
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["create_macros", "update_macros"]
 
 
-def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro]) -> None:
+def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *, stand_alone: bool = False) -> None:
     """Create the macros, which come in order, in the current database; those that are there are replaced.
+
+    With `stand_alone` a macro calls no other, so that it works where the file is attached under another name.
 
     Raises `SqlModelError` for one that has the name of a function of DuckDB, and for what DuckDB refuses.
     """
@@ -33,8 +35,10 @@ def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro]) -
     _check_names(con, macros.values())
     con.execute(f"create schema if not exists {MACROS}")
     for macro in macros.values():
+        expression = own_variables(macro)
+        expression = expand(expression, macros) if stand_alone else expression
         try:
-            con.execute(f"create or replace macro {macro.signature} as {own_variables(macro)}\n")
+            con.execute(f"create or replace macro {macro.signature} as {expression}\n")
         except duckdb.Error as error:
             message = " ".join(re.split(r"\n\n|\nLINE ", str(error))[0].split())
             raise SqlModelError(f"Macro {macro.name} ({shown_path(macro.file)}) failed: {message}") from None
@@ -63,7 +67,7 @@ def update_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *
     if there == wanted:
         return wanted == own
     with transaction(con):
-        create_macros(con, macros)
+        create_macros(con, macros, stand_alone=True)
         for name in sorted(there.keys() - wanted.keys()):
             con.execute(f"drop macro if exists {name}")
         con.execute("delete from meta.macros")

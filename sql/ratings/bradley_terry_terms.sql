@@ -3,29 +3,18 @@ with
 
 debaters as (
 
-    select
-        run_tag,
-        pro_model_id as model_id,
-        pro_code as code
-
-    from marts.games
-
+    select run_tag, pro_model_id as model_id, pro_code as code from marts.games
     union
-
-    select
-        run_tag,
-        con_model_id as model_id,
-        con_code as code
-
-    from marts.games
+    select run_tag, con_model_id as model_id, con_code as code from marts.games
 
 ),
 
+-- A thousand games per debater tell what side and length are worth, so a large run lends no more.
 sizes as (
 
     select
         run_tag,
-        count(*) as count_debaters
+        500 * count(*) as most_games
 
     from debaters
     group by run_tag
@@ -43,19 +32,13 @@ game_counts as (
 
 ),
 
--- A thousand games per debater tell what side and length are worth, so a large run lends no more. The number is spread
--- evenly over 0 to 4294967295 and follows from the game's place alone.
 sampled_games as materialized (
 
     select games.*
     from marts.games
     inner join sizes using (run_tag)
     inner join game_counts using (run_tag)
-
-    where
-        game_counts.count_games <= 500 * sizes.count_debaters
-        or games.game_number * 2654435761 % 4294967296
-        < 4294967296 * (500 * sizes.count_debaters) / game_counts.count_games
+    where macros.is_sampled(games.game_number, sizes.most_games, game_counts.count_games)
 
 ),
 
@@ -92,31 +75,12 @@ measured_games as materialized (
 
 ),
 
-measured_runs as (
-
-    select
-        run_tag,
-        count(length_difference) as count_measured
-
-    from measured_games
-    group by run_tag
-
-),
-
 -- Where no length is known at all, the side's effect still is.
 usable_games as (
 
-    select
-        measured_games.run_tag,
-        measured_games.topic_code,
-        measured_games.pro_code,
-        measured_games.con_code,
-        measured_games.pro_score,
-        coalesce(measured_games.length_difference, 0) as length_difference
-
+    select *
     from measured_games
-    inner join measured_runs using (run_tag)
-    where measured_games.length_difference is not null or measured_runs.count_measured = 0
+    qualify length_difference is not null or count(length_difference) over (partition by run_tag) = 0
 
 ),
 
@@ -129,7 +93,7 @@ fits as materialized (
             list(usable_games.pro_code),
             list(usable_games.con_code),
             list(usable_games.pro_score),
-            list(usable_games.length_difference),
+            list(coalesce(usable_games.length_difference, 0)),
             any_value(runs.elo_initial_rating)
         ) as fit,
         count(*) as count_games
@@ -140,7 +104,7 @@ fits as materialized (
 
 ),
 
-debater_terms as (
+terms as (
 
     select
         fits.run_tag,
@@ -154,45 +118,15 @@ debater_terms as (
     from fits
     inner join debaters using (run_tag)
 
-),
+    union all
 
-side_terms as (
-
-    select
-        run_tag,
-        'pro_side' as term,
-        0 as number,
-        cast(null as varchar) as model_id,
-        fit.pro_side as estimate,
-        fit,
-        count_games
-
+    select run_tag, 'pro_side' as term, 0 as number, null as model_id, fit.pro_side as estimate, fit, count_games
     from fits
 
-),
+    union all
 
-length_terms as (
-
-    select
-        run_tag,
-        'length' as term,
-        0 as number,
-        cast(null as varchar) as model_id,
-        fit.length as estimate,
-        fit,
-        count_games
-
+    select run_tag, 'length' as term, 0 as number, null as model_id, fit.length as estimate, fit, count_games
     from fits
-
-),
-
-terms as (
-
-    select * from debater_terms
-    union all
-    select * from side_terms
-    union all
-    select * from length_terms
 
 ),
 

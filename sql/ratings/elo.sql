@@ -38,6 +38,7 @@ totals as (
         run_tag, model_id,
         max(last_game) as last_game,
         arg_max(side, last_game) as last_side,
+        row_number() over (partition by run_tag order by model_id) as code,
         cast(sum(wins + losses + ties) as bigint) as games,
         cast(sum(wins) as bigint) as wins,
         cast(sum(losses) as bigint) as losses,
@@ -45,34 +46,6 @@ totals as (
 
     from sides
     group by run_tag, model_id
-
-),
-
-results as (
-
-    select
-        totals.run_tag, totals.model_id,
-        case totals.last_side when 'pro' then elo_games.pro_after else elo_games.con_after end as rating,
-        totals.games,
-        totals.wins,
-        totals.losses,
-        totals.ties
-
-    from totals
-
-    inner join ratings.elo_games
-        on totals.run_tag = elo_games.run_tag
-        and totals.last_game = elo_games.game_number
-
-),
-
-coded_debaters as (
-
-    select
-        run_tag, model_id, games, rating, wins, losses, ties,
-        row_number() over (partition by run_tag order by model_id) as code
-
-    from results
 
 ),
 
@@ -85,21 +58,17 @@ sizes as (
         sum(games) / 2 as count_games,
         greatest(2000, 200 * count(*)) as most_games
 
-    from results
+    from totals
     group by run_tag
 
 ),
 
--- A number that is spread evenly over 0 to 4294967295 and follows from the game's place alone.
 sampled_games as (
 
     select games.*
     from marts.games
     inner join sizes using (run_tag)
-
-    where
-        sizes.count_games <= sizes.most_games
-        or games.game_number * 2654435761 % 4294967296 < 4294967296 * sizes.most_games / sizes.count_games
+    where macros.is_sampled(games.game_number, sizes.most_games, sizes.count_games)
 
 ),
 
@@ -141,22 +110,26 @@ orders as materialized (
 final as (
 
     select
-        coded_debaters.run_tag,
-        coded_debaters.model_id,
-        coded_debaters.rating,
-        coded_debaters.games,
-        coded_debaters.wins,
-        coded_debaters.losses,
-        coded_debaters.ties,
-        orders.spread.mean[coded_debaters.code] as mean_over_orders,
-        orders.spread.sd[coded_debaters.code] as sd_over_orders,
-        orders.spread.rank_low[coded_debaters.code] as rank_low_over_orders,
-        orders.spread.rank_high[coded_debaters.code] as rank_high_over_orders,
+        totals.run_tag,
+        totals.model_id,
+        case totals.last_side when 'pro' then elo_games.pro_after else elo_games.con_after end as rating,
+        totals.games,
+        totals.wins,
+        totals.losses,
+        totals.ties,
+        orders.spread.mean[totals.code] as mean_over_orders,
+        orders.spread.sd[totals.code] as sd_over_orders,
+        orders.spread.rank_low[totals.code] as rank_low_over_orders,
+        orders.spread.rank_high[totals.code] as rank_high_over_orders,
         orders.spread.count as count_orders,
         orders.count_games as count_games_per_order
 
-    from coded_debaters
+    from totals
     inner join orders using (run_tag)
+
+    inner join ratings.elo_games
+        on totals.run_tag = elo_games.run_tag
+        and totals.last_game = elo_games.game_number
 
 )
 

@@ -297,7 +297,7 @@ def test_a_view_that_calls_a_macro_can_be_read_without_debatebench(tmp_path: Pat
         con.execute(f"attach '{database}' as another (read_only)")
         found = con.execute("select winner, share, spread from another.marts.shares order by winner").fetchall()
         assert found == SHARES
-        assert con.execute("select another.macros.half(3)").fetchall() == [(1.5,)]
+        assert con.execute("select another.macros.share(1, 4)").fetchall() == [(0.25,)]
 
 
 def built(con: duckdb.DuckDBPyConnection, folder: Path, **files: str) -> list[str]:

@@ -1,0 +1,140 @@
+-- One row per pool of runs and debater with a rated debate in one of them: Bradley–Terry over all of them.
+with
+
+-- Where a pool is one run, its ratings are known.
+single_ratings as (
+
+    select
+        runs.pool_kind,
+        runs.pool,
+        bradley_terry.model_id,
+        bradley_terry.rating,
+        bradley_terry.ci_low,
+        bradley_terry.ci_high,
+        bradley_terry.rank,
+        bradley_terry.rank_low,
+        bradley_terry.rank_high,
+        bradley_terry.games,
+        bradley_terry.count_topics,
+        bradley_terry.interval_method,
+        bradley_terry.is_separated,
+        bradley_terry.component,
+        runs.count_runs
+
+    from ratings.bradley_terry
+    inner join ratings.pooled_runs as runs on bradley_terry.run_tag = runs.pooled_run_tag
+    where runs.count_runs = 1
+
+),
+
+-- Runs that debated a topic of one id are taken to have debated the same topic.
+pooled_matchups as materialized (
+
+    select
+        runs.pool_kind, runs.pool, matchups.topic_id, matchups.pro_model_id, matchups.con_model_id,
+        any_value(runs.count_runs) as count_runs,
+        any_value(runs.elo_initial_rating) as elo_initial_rating,
+        cast(sum(matchups.pro_wins) as integer) as pro_wins,
+        cast(sum(matchups.ties) as integer) as ties,
+        cast(sum(matchups.con_wins) as integer) as con_wins
+
+    from ratings.matchups
+    inner join ratings.pooled_runs as runs on matchups.run_tag = runs.pooled_run_tag
+    where runs.count_runs > 1
+    group by runs.pool_kind, runs.pool, matchups.topic_id, matchups.pro_model_id, matchups.con_model_id
+
+),
+
+sides as (
+
+    select pool_kind, pool, pro_model_id as model_id, pro_wins + ties + con_wins as games from pooled_matchups
+    union all
+    select pool_kind, pool, con_model_id as model_id, pro_wins + ties + con_wins as games from pooled_matchups
+
+),
+
+debaters as (
+
+    select
+        pool_kind, pool, model_id,
+        cast(row_number() over (partition by pool_kind, pool order by model_id) as integer) as code,
+        cast(sum(games) as bigint) as games
+
+    from sides
+    group by pool_kind, pool, model_id
+
+),
+
+coded_matchups as (
+
+    select
+        matchups.*,
+        cast(
+            dense_rank() over (partition by matchups.pool_kind, matchups.pool order by matchups.topic_id) as integer
+        ) as topic_code,
+        pro_codes.code as pro_code,
+        con_codes.code as con_code
+
+    from pooled_matchups as matchups
+
+    inner join debaters as pro_codes
+        on matchups.pool_kind = pro_codes.pool_kind
+        and matchups.pool = pro_codes.pool
+        and matchups.pro_model_id = pro_codes.model_id
+
+    inner join debaters as con_codes
+        on matchups.pool_kind = con_codes.pool_kind
+        and matchups.pool = con_codes.pool
+        and matchups.con_model_id = con_codes.model_id
+
+),
+
+fits as materialized (
+
+    select
+        pool_kind, pool,
+        any_value(count_runs) as count_runs,
+        bradley_terry_standings(
+            list(topic_code),
+            list(pro_code),
+            list(con_code),
+            list(pro_wins),
+            list(ties),
+            list(con_wins),
+            any_value(elo_initial_rating),
+            1000,
+            0
+        ) as standings
+
+    from coded_matchups
+    group by pool_kind, pool
+
+),
+
+final as (
+
+    select * from single_ratings
+
+    union all
+
+    select
+        pool_kind, pool, debaters.model_id,
+        fits.standings.rating[debaters.code] as rating,
+        fits.standings.ci_low[debaters.code] as ci_low,
+        fits.standings.ci_high[debaters.code] as ci_high,
+        fits.standings.rank[debaters.code] as rank,
+        fits.standings.rank_low[debaters.code] as rank_low,
+        fits.standings.rank_high[debaters.code] as rank_high,
+        debaters.games,
+        fits.standings.count_topics as count_topics,
+        fits.standings.interval_method as interval_method,
+        fits.standings.is_separated as is_separated,
+        fits.standings.component[debaters.code] as component,
+        fits.count_runs
+
+    from debaters
+    inner join fits using (pool_kind, pool)
+
+)
+
+select * from final
