@@ -70,6 +70,7 @@ def run_tests(
     from debatebench.transform.build_state import is_current
     from debatebench.transform.testing.data_tests import run_data_tests, unbuilt_models
     from debatebench.transform.testing.unit_tests import run_unit_tests
+    from debatebench.transform.testing.version_names import version_name_test
 
     database = workspace_of(context).database
     project = _built_project(context)
@@ -89,6 +90,8 @@ def run_tests(
             if not is_current(con, project):
                 note("SQL models or data changed since the last build; data tests see the warehouse as it was built.")
             results = [*run_unit_tests(project, select), *run_data_tests(con, project, select)]
+            if select is None:
+                results.append(version_name_test(project, workspace_of(context).files("reports", "pages/**/*.yml")))
     _print_results(results, output)
     failed = [result.name for result in results if result.status in ("fail", "error")]
     if failed:

@@ -12,6 +12,6 @@ jackknife.py               intervals for statistics of clustered data, leaving o
 power.py                   how many games a test needs to find a difference
 significance.py            intervals for rates and means, tests of difference, many tests at once
 standings.py               Bradley-Terry ratings with intervals, and the ranks that these leave open
-votes.py                   winners by vote, and their distance from a gold standard
+votes.py                   how far winners are from a gold standard
 sql/                       the same functions behind SQL signatures
 """

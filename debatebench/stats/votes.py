@@ -1,19 +1,15 @@
-"""Winners by vote, and how far winners are from a gold standard."""
+"""How far winners are from a gold standard."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
-__all__ = ["WINNERS", "Rule", "WinnerErrors", "majority_vote", "winner_errors"]
+__all__ = ["WINNERS", "WinnerErrors", "winner_errors"]
 
 WINNERS = ("pro", "tie", "con")
 """In the order of the scale on which a tie lies between the sides."""
-
-Rule = Literal["plurality", "strict_majority"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +21,6 @@ class WinnerErrors:
     accuracy: float
     macro_f1: float
     decisive_rate: float
-
-
-def majority_vote(winners: Sequence[str | None], rule: Rule = "plurality") -> str:
-    """The winner of a panel: `pro`, `con` or `tie`; `no_decision` without a valid vote.
-
-    `plurality`: the side that more votes favour than the other (the default rule, `panel_winners_v2`).
-    `strict_majority`: the side that more than half of the valid votes favour (`panel_winners_v1`). Otherwise a tie.
-    Votes that are neither `pro`, `con` nor `tie` are not valid.
-    """
-    if rule not in get_args(Rule):
-        raise ValueError(f"a rule is plurality or strict_majority, not '{rule}'")
-    votes = Counter(winner for winner in winners if winner in WINNERS)
-    if not votes:
-        return "no_decision"
-    if votes["pro"] == votes["con"]:
-        return "tie"
-    side = "pro" if votes["pro"] > votes["con"] else "con"
-    return side if rule == "plurality" or 2 * votes[side] > votes.total() else "tie"
 
 
 def winner_errors(predicted: Sequence[str | None], gold: Sequence[str | None]) -> WinnerErrors | None:

@@ -29,7 +29,7 @@ from debatebench.transform.build_state import (
 )
 from debatebench.transform.create_macros import update_macros
 from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
-from debatebench.transform.model_versions import reading_warnings
+from debatebench.transform.model_versions import broken_reading, reading_warnings
 from debatebench.transform.parse_cache import remember_parsed
 from debatebench.transform.workers import create_all
 
@@ -233,7 +233,7 @@ class _Build:
         try:
             rows = self._create_whole(con, model) if runs is None else replace_runs(con, model, self.models, runs)
         except duckdb.Error as error:
-            raise _failure(model, error) from None
+            raise self._failure(model, error) from None
         is_whole = model.properties.config.incremental_by is not None and fingerprint == self.expected[model.name]
         return BuiltModel(
             name=model.name,
@@ -268,11 +268,29 @@ class _Build:
             model = self.models[row.name]
             is_promised = model.properties.config.contract.enforced
             if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
+                wrong = "; ".join(breaches)
                 raise SqlModelError(
-                    f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: "
-                    f"{'; '.join(breaches)}."
+                    broken_reading(model, self.models, columns, wrong, "")
+                    or f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: {wrong}."
                 )
             self.rows[row.name] = row
+
+    def _failure(self, model: SqlModel, error: Exception) -> SqlModelError:
+        """DuckDB's message in one sentence, with the line of the file where it names one."""
+        from debatebench.shared.files import shown_path
+        from debatebench.transform.contracts import columns_of_all
+
+        text = str(error)
+        line = re.search(r"^LINE (\d+):", text, re.MULTILINE)
+        if line:
+            with closing(self.con.cursor()) as cursor:
+                columns = columns_of_all(cursor)
+            reason = broken_reading(model, self.models, columns, text.split("\n")[0], line[1])
+            if reason:
+                return SqlModelError(reason)
+        where = shown_path(model.file) + (f":{line[1]}" if line else "")
+        message = " ".join(text[: line.start()].split() if line else text.split())
+        return SqlModelError(f"SQL model {model.name} ({where}) failed: {message}")
 
     def drop_removed(self) -> tuple[str, ...]:
         """Drop what an earlier build made and the project no longer has."""
@@ -289,14 +307,3 @@ class _Build:
             row.fingerprint == self.expected[name] and row.definition == self.definitions[name]
             for name, row in self.rows.items()
         )
-
-
-def _failure(model: SqlModel, error: Exception) -> SqlModelError:
-    """DuckDB's message in one sentence, with the line of the file where it names one."""
-    from debatebench.shared.files import shown_path
-
-    text = str(error)
-    line = re.search(r"^LINE (\d+):", text, re.MULTILINE)
-    where = shown_path(model.file) + (f":{line[1]}" if line else "")
-    message = " ".join(text[: line.start()].split() if line else text.split())
-    return SqlModelError(f"SQL model {model.name} ({where}) failed: {message}")

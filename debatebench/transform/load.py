@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from debatebench.shared.errors import SqlModelError
@@ -16,6 +16,7 @@ from debatebench.transform.graph import check_layers, check_references, did_you_
 from debatebench.transform.load_macros import load_macros, macro_tests
 from debatebench.transform.macros import Macro, check_macro_calls
 from debatebench.transform.properties import (
+    AddedVersions,
     LocatedMacroTest,
     LocatedUnitTest,
     ModelProperties,
@@ -110,19 +111,54 @@ def load_files(files: Mapping[str, Path]) -> Checked:
 
 
 def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, PropertiesFile]:
-    """Every YAML file of `files`, by its relative path."""
-    return {
+    """Every YAML file of `files`, by its relative path, with the versions that one file adds to another's SQL model."""
+    read = {
         PurePosixPath(path): read_properties(file)
         for path, file in sorted(files.items())
         if path.endswith((".yml", ".yaml"))
     }
+    added = _added_versions(read)
+    if not added:
+        return read
+    for path, each in read.items():
+        models = tuple(
+            (_completed(entry, added.pop(_dotted(entry.name, path), ())), line) for entry, line in each.models
+        )
+        read[path] = replace(each, models=models)
+    for name, ((_, where), *_) in added.items():
+        raise SqlModelError(
+            f"{where}: {name} has versions here and a description in none of the files. Describe it, or rename this "
+            "file if it replaces the packaged one that does."
+        )
+    return read
+
+
+def _added_versions(
+    read: Mapping[PurePosixPath, PropertiesFile],
+) -> dict[str, tuple[tuple[AddedVersions, str], ...]]:
+    """Dotted name → what is added to the SQL model, and where."""
+    found: dict[str, tuple[tuple[AddedVersions, str], ...]] = {}
+    for path, each in read.items():
+        for added, line in each.added:
+            name = _dotted(added.name, path)
+            found[name] = (*found.get(name, ()), (added, f"{shown_path(each.file)}:{line}"))
+    return found
+
+
+def _completed(properties: ModelProperties, added: Iterable[tuple[AddedVersions, str]]) -> ModelProperties:
+    for versions, where in added:
+        try:
+            properties = properties.with_added(versions)
+        except ValueError as error:
+            raise SqlModelError(f"{where}: {properties.name}: {error}.") from None
+    return properties
 
 
 def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _Entry]:
     """Dotted name → entry; the schema of an undotted name is the first folder that the YAML lies in."""
     entries: dict[str, _Entry] = {}
     for path, read in yaml_files.items():
-        for properties, line in zip(read.properties.models, read.model_lines, strict=True):
+        for properties, line in read.models:
             name = _dotted(properties.name, path)
             entry = _Entry(properties, read.file, line)
             if name in entries:

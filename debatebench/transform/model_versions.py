@@ -1,18 +1,20 @@
-"""Versions of a SQL model: which there are, which is not out yet, which should no longer be read."""
+"""Versions of a SQL model: which there are, which are not out yet or deprecated, and what the latest one lacks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
+from debatebench.shared.files import shown_path
 from debatebench.transform.graph import did_you_mean
 
 if TYPE_CHECKING:
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["is_prerelease", "reading_warnings", "remarks", "versions_of"]
+__all__ = ["broken_reading", "is_prerelease", "reading_warnings", "remarks", "versions_of"]
 
 
 def versions_of(models: Mapping[str, SqlModel], name: str) -> tuple[SqlModel, dict[int, SqlModel]]:
@@ -73,3 +75,43 @@ def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[st
                 yield f"{model.name} reads {dependency}, which is deprecated since {deprecated}."
             if is_prerelease(read):
                 yield f"{model.name} reads {dependency}, a prerelease whose meaning may still change."
+
+
+def broken_reading(
+    model: SqlModel, models: Mapping[str, SqlModel], columns: Mapping[str, Mapping[str, str]], wrong: str, line: str
+) -> str | None:
+    """Why `model` cannot be built, where that is a column that the latest version of what it reads lacks or changed.
+
+    `columns` are those of everything that is built, with their types, by dotted name. `wrong` is what the build says,
+    and `line` the line of `model` that it names, or empty.
+    """
+    named = set(re.findall(r"\w+", wrong.lower()))
+    for reference in model.query.references:
+        if reference.name not in models or models[reference.name].alias_of is None:
+            continue
+        alias, versions = versions_of(models, reference.name)
+        latest = models[str(alias.alias_of)]
+        for number, column, change in _changes(latest, versions, columns):
+            if column in named:
+                where = f"{shown_path(model.file)}:{line or reference.line}"
+                return (
+                    f"SQL model {model.name} ({where}) selects {column} from {alias.name}, which {change}. "
+                    f"Mend {shown_path(latest.file)}, set `latest_version: {number}`, or change {model.name}."
+                )
+    return None
+
+
+def _changes(
+    latest: SqlModel, versions: Mapping[int, SqlModel], columns: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[int, str, str]]:
+    """(version, column, what the latest version does to it), from the version that is closest to the latest."""
+    top, found = latest.version or 0, columns.get(latest.name, {})
+    for number in sorted(versions.keys() - {top}, key=lambda n: (abs(n - top), n)):
+        # A version that is not built yet has the columns that are described.
+        described = {column.name.lower(): None for column in versions[number].properties.columns}
+        since = f"since version {min(n for n in versions if n > number)}" if number < top else f"in version {top}"
+        for column, sql_type in columns.get(versions[number].name, described).items():
+            if column not in found:
+                yield number, column, f"lacks it {since} (version {number} has it)"
+            elif sql_type and sql_type != found[column]:
+                yield number, column, f"has it as {found[column]} {since} ({sql_type} in version {number})"

@@ -33,6 +33,7 @@ _YAML_LIST = "tag:yaml.org,2002:seq"
 _YAML_MAP = "tag:yaml.org,2002:map"
 
 __all__ = [
+    "AddedVersions",
     "ColumnProperties",
     "LocatedMacroTest",
     "LocatedUnitTest",
@@ -143,6 +144,10 @@ class ModelProperties(_Frozen):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"column '{twice[0]}' is described twice")
+        self._check_versions()
+        return self
+
+    def _check_versions(self) -> None:
         numbers = [version.v for version in self.versions]
         if len(set(numbers)) != len(numbers):
             raise ValueError("a version is listed twice")
@@ -152,7 +157,13 @@ class ModelProperties(_Frozen):
             if version.prerelease and version.v == self.latest:
                 raise ValueError(f"version {version.v} is a prerelease, so it cannot be the latest")
             _merged(self.config, version)
-        return self
+
+    def with_added(self, added: AddedVersions) -> ModelProperties:
+        """The same with more versions, or another latest one. Raises `ValueError` where they do not fit."""
+        latest = self.latest_version if added.latest_version is None else added.latest_version
+        changed = self.model_copy(update={"versions": (*self.versions, *added.versions), "latest_version": latest})
+        changed._check_versions()
+        return changed
 
     @property
     def latest(self) -> int | None:
@@ -174,6 +185,27 @@ class ModelProperties(_Frozen):
                 "data_tests": tests,
             }
         )
+
+
+class AddedVersions(_Frozen):
+    """An entry of `models` without a description: versions of a SQL model that another file describes, or its latest.
+
+    It is how a workspace changes the latest version without a copy of the whole description.
+    """
+
+    name: str
+    latest_version: int | None = None
+    versions: tuple[ModelVersion, ...] = ()
+
+
+def _entry_kind(value: Any) -> str:
+    keys = set(value) if isinstance(value, dict) else set()
+    is_added = isinstance(value, AddedVersions) or ("name" in keys and keys & _VERSION_KEYS and not keys - _ADDED_KEYS)
+    return "added" if is_added else "described"
+
+
+_VERSION_KEYS = {"latest_version", "versions"}
+_ADDED_KEYS = {"name", *_VERSION_KEYS}
 
 
 def _merged(config: SqlModelConfig, version: ModelVersion) -> SqlModelConfig:
@@ -263,7 +295,13 @@ class Properties(_Frozen):
     """One YAML file."""
 
     version: int = 2
-    models: tuple[ModelProperties, ...] = ()
+    models: tuple[
+        Annotated[
+            Annotated[ModelProperties, Tag("described")] | Annotated[AddedVersions, Tag("added")],
+            Discriminator(_entry_kind),
+        ],
+        ...,
+    ] = ()
     macros: tuple[MacroProperties, ...] = ()
     unit_tests: tuple[
         Annotated[
@@ -296,11 +334,12 @@ class LocatedUnitTest:
 
 @dataclass(frozen=True, slots=True)
 class PropertiesFile:
-    """A YAML file that was read, with the line of every entry."""
+    """A YAML file that was read, with the line of every entry: `models` are those that it describes."""
 
     file: Path
     properties: Properties
-    model_lines: tuple[int, ...]
+    models: tuple[tuple[ModelProperties, int], ...]
+    added: tuple[tuple[AddedVersions, int], ...]
     macro_lines: tuple[int, ...]
     unit_test_lines: tuple[int, ...]
 
@@ -328,10 +367,12 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
         found = "" if first["type"] in ("missing", "value_error") else f" (found {_short(first['input'])})"
         raise SqlModelError(f"{shown_path(file)}:{line}: {where}: {message}{found}.") from None
+    entries = [(entry, _locate(node, ("models", i))[1]) for i, entry in enumerate(properties.models)]
     return PropertiesFile(
         file=file,
         properties=properties,
-        model_lines=tuple(_locate(node, ("models", i))[1] for i in range(len(properties.models))),
+        models=tuple((entry, line) for entry, line in entries if isinstance(entry, ModelProperties)),
+        added=tuple((entry, line) for entry, line in entries if isinstance(entry, AddedVersions)),
         macro_lines=tuple(_locate(node, ("macros", i))[1] for i in range(len(properties.macros))),
         unit_test_lines=tuple(_locate(node, ("unit_tests", i))[1] for i in range(len(properties.unit_tests))),
     )

@@ -46,6 +46,17 @@ def test_all_tests_of_the_packaged_sql_models_pass_on_a_run(played: Path):
     assert digest(played) == before
 
 
+def test_a_page_that_names_a_version_fails_the_tests(played: Path, mine: Path):
+    page = mine / "reports" / "pages" / "mine.yml"
+    page.parent.mkdir(parents=True)
+    page.write_text("query: select * from marts.panel_winners_v1\n", encoding="utf-8")
+    done = debatebench_here(mine, "test")
+    assert done.code == 1
+    assert "mine.yml:1 names marts.panel_winners_v1; write marts.panel_winners, which is the latest" in done.out
+    assert "1 of " in done.err
+    assert "description_versions_are_named_by_versions_only" in done.err
+
+
 def test_people_get_counts_by_kind(played: Path):
     done = debatebench_here(played, "test", "--select", "panel_winners", "winner_counts")
     assert done.code == 2, "--select takes one selector; give it again for another"

@@ -110,17 +110,20 @@ def test_rows_that_change_are_counted_by_run(diff: ModelDiff):
     assert diff.key == ("run_tag", "debate_id")
     assert diff.runs == (RunCounts("clear", 2, 2, 0, 0, 0), RunCounts("close", 3, 3, 0, 0, 2))
     assert [run.unchanged for run in diff.runs] == [2, 1]
-    assert diff.columns_changed == {"winner": 2}
+    assert diff.columns_changed == {"winner": 2, "winner_without_tie": 2}
 
 
 def test_what_became_of_what_is_counted_for_winners(diff: ModelDiff):
-    assert diff.values == (ValueChange("winner", "tie", "con", 1), ValueChange("winner", "tie", "pro", 1))
+    assert diff.values == tuple(
+        ValueChange(column, "tie", after, 1) for column in ("winner", "winner_without_tie") for after in ("con", "pro")
+    )
 
 
 def test_a_changed_row_shows_only_the_columns_that_differ(diff: ModelDiff):
     key = {"run_tag": "close", "debate_id": "d1"}
-    assert diff.rows[0] == ChangedRow("changed", key, {"winner": "tie"}, {"winner": "pro"})
-    assert diff.rows[0].cells() == [("winner", "tie", "pro")]
+    columns = ("winner", "winner_without_tie")
+    assert diff.rows[0] == ChangedRow("changed", key, dict.fromkeys(columns, "tie"), dict.fromkeys(columns, "pro"))
+    assert diff.rows[0].cells() == [(column, "tie", "pro") for column in columns]
 
 
 def test_the_other_direction_is_the_mirror_image(database: Path, project: Project, diff: ModelDiff):
@@ -210,7 +213,7 @@ def with_a_third(tmp_path: Path) -> Project:
     )
     second = (own / "panel_winners_v2.sql").read_text(encoding="utf-8")
     (folder / "panel_winners_v3.sql").write_text(
-        second.replace("when votes.count_pro > votes.count_con then 'pro'", "when votes.count_pro > 0 then 'pro'"),
+        second.replace("when panel.pro > panel.con then 'pro'", "when panel.pro > 0 then 'pro'"),
         encoding="utf-8",
     )
     return load_project(Workspace(tmp_path / "ws").files("sql", "**/*"))
@@ -220,7 +223,7 @@ def test_a_prerelease_is_compared_before_it_was_ever_built(database: Path, with_
     diff = diff_model(database, with_a_third, "panel_winners", 2, 3)
     assert not diff.is_current
     assert [(row.key["run_tag"], row.key["debate_id"], row.after) for row in diff.rows] == [
-        ("clear", "d2", {"winner": "pro"})
+        ("clear", "d2", {"winner": "pro", "winner_without_con": "pro"})
     ]
     assert diff.leaderboard is not None
     changed = {each.model_id: each.difference for each in diff.leaderboard if each.run_tag == "clear"}
@@ -234,7 +237,15 @@ def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(datab
     file.write_text(sql.replace("debates.debate_id,\n        case", "debates.debate_id, 1 as more,\n        case", 1))
     file.write_text(f"select run_tag, debate_id, count_pro from (\n{sql}\n)")
     diff = diff_model(database, load_project(with_a_third.files), "panel_winners", 2, 3)
-    assert diff.columns_only_before == ("winner", "count_con", "count_tie", "count_verdicts")
+    assert diff.columns_only_before == (
+        "winner",
+        "count_con",
+        "count_tie",
+        "count_verdicts",
+        "winner_without_pro",
+        "winner_without_con",
+        "winner_without_tie",
+    )
     assert diff.leaderboard is None
     assert diff.remark is not None
     assert diff.remark.startswith("marts.leaderboard cannot be computed with version 3: SQL model ")

@@ -31,7 +31,7 @@ from debatebench.stats.bias import mirrored_pairs, verbosity
 from debatebench.stats.correlation import kendall_tau_b, pearson, spearman
 from debatebench.stats.distributions import t_quantile
 from debatebench.stats.jackknife import jackknife
-from debatebench.stats.votes import majority_vote, winner_errors
+from debatebench.stats.votes import winner_errors
 
 LEVELS = ("nominal", "ordinal", "interval")
 
@@ -129,19 +129,6 @@ def test_judges_agree_as_in_the_worked_example(shared: Path, con: duckdb.DuckDBP
     codes = [("pro", "tie", "con").index(winner) for winner in winners]
     alpha = one(con, "select krippendorff_alpha(?, ?::double[], 'nominal')", units, codes)
     assert alpha == close(expected["krippendorff_nominal"])
-
-
-@pytest.mark.parametrize(
-    ("rule", "name"),
-    [("plurality", "rule_plurality_pro_vs_con"), ("strict_majority", "rule_strict_majority_of_valid")],
-)
-def test_panels_vote_as_in_the_worked_example(
-    rule: Any, name: str, shared: Path, con: duckdb.DuckDBPyConnection
-) -> None:
-    given, expected = example(shared, "majority_vote")
-    assert [majority_vote(panel, rule) for panel in given["panels"]] == expected[name]
-    through_sql = [one(con, "select majority_vote(?::varchar[], ?)", panel, rule) for panel in given["panels"]]
-    assert through_sql == expected[name]
 
 
 def test_winners_are_as_far_from_gold_as_in_the_worked_example(shared: Path, con: duckdb.DuckDBPyConnection) -> None:
@@ -349,17 +336,11 @@ def test_levels_weights_and_rules_that_do_not_exist_are_refused() -> None:
         lambda: cohen_kappa(["pro"], ["pro"], "cubic"),  # type: ignore[arg-type]
         lambda: cohen_kappa(["pro"], ["pro"], "linear"),
         lambda: cohen_kappa(["pro"], ["draw"], "linear", ["pro", "tie", "con"]),
-        lambda: majority_vote(["pro"], "unanimity"),  # type: ignore[arg-type]
         lambda: pearson([1.0], [1.0, 2.0]),
         lambda: spearman([math.nan, 1.0], [1.0, 2.0]),
     ):
         with pytest.raises(ValueError, match=r"not|need|but"):
             call()
-
-
-def test_a_split_panel_is_a_tie_and_an_empty_one_decides_nothing() -> None:
-    assert majority_vote(["pro", "con"]) == "tie"
-    assert majority_vote([]) == majority_vote([None, "invalid"]) == "no_decision"
 
 
 def test_equal_values_share_the_mean_of_their_ranks() -> None:

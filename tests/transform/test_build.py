@@ -509,3 +509,78 @@ def test_a_text_that_has_changed_is_parsed(tmp_path: Path) -> None:
     write_project(tmp_path / "sql", {"marts/counts.sql": text})
     done = run_python(REBUILD, str(tmp_path / "sql"), str(tmp_path / "w.duckdb"))
     assert (done.stdout, done.stderr) == ("7 True\n0\n", "")
+
+
+# --- columns that a version lacks -------------------------------------------------------------------------------------
+
+GONE = {
+    "marts/winners_v3.sql": "select run_tag, debate_id, 1 as winner from staging.stg_debates",
+    "marts/own.yml": "models: [{name: winners, latest_version: 3, versions: [{v: 3}]}]",
+}
+
+
+def refusal(con: duckdb.DuckDBPyConnection, folder: Path, files: dict[str, str]) -> str:
+    with pytest.raises(SqlModelError) as caught:
+        build(con, write_project(folder, files))
+    return str(caught.value)
+
+
+def test_a_column_that_vanished_from_the_latest_version_is_named_with_who_selects_it(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    build(con, write_project(tmp_path, FILES))
+    assert refusal(con, tmp_path, GONE) == (
+        f"SQL model ratings.elo ({tmp_path}/ratings/elo.sql:2) selects pro_model_id from marts.winners, which lacks it "
+        f"since version 3 (version 2 has it). Mend {tmp_path}/marts/winners_v3.sql, set `latest_version: 2`, or change "
+        "ratings.elo."
+    )
+
+
+def test_a_column_that_an_earlier_version_lacks_is_named_when_that_becomes_the_latest(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    own = {"marts/own.yml": "models: [{name: winners, latest_version: 1}]"}
+    message = refusal(con, tmp_path, FILES | own)
+    assert (
+        "ratings/elo.sql:2) selects pro_model_id from marts.winners, which lacks it in version 1 (version 2" in message
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "change"),
+    [
+        ("select run_tag, debate_id from staging.stg_debates", "lacks it since version 3 (version 2 has it)"),
+        (GONE["marts/winners_v3.sql"], "has it as INTEGER since version 3 (VARCHAR in version 2)"),
+    ],
+)
+def test_a_contract_that_another_version_breaks_names_the_version(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path, sql: str, change: str
+) -> None:
+    files = {name: text for name, text in FILES.items() if not name.startswith("ratings") and "counts" not in name}
+    files |= GONE | {
+        "marts/winners_v3.sql": sql,
+        "marts/all_winners.sql": "select *\nfrom marts.winners",
+        "marts/m.yml": """
+            models:
+              - name: winners
+                description: Who won.
+                latest_version: 2
+                config: {materialized: table}
+                versions: [{v: 1}, {v: 2}]
+              - {name: other, description: Unrelated., config: {materialized: table}}
+              - name: all_winners
+                description: All.
+                config: {contract: {enforced: true}}
+                columns:
+                  - {name: run_tag, data_type: varchar}
+                  - {name: debate_id, data_type: varchar}
+                  - {name: winner, data_type: varchar}
+            """,
+    }
+    message = refusal(con, tmp_path, files)
+    assert f"all_winners.sql:2) selects winner from marts.winners, which {change}. Mend " in message
+
+
+def test_a_column_that_no_version_has_is_duckdbs_own_error(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    message = refusal(con, tmp_path, FILES | {"marts/counts.sql": "select lost from marts.winners"})
+    assert "counts.sql:1) failed: Binder Error" in message

@@ -11,6 +11,7 @@ from sql_project import STAGING, raw_database, read_project, write_project
 
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import TestResult, run_data_tests
+from debatebench.transform.testing.version_names import version_name_test
 
 ROWS = """
     select * from (
@@ -216,3 +217,80 @@ def test_data_tests_run_on_a_read_only_connection(tmp_path: Path) -> None:
         build(con, project)
     with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as con:
         assert {r.status for r in run_data_tests(con, project)} == {"pass"}
+
+
+# --- versions that are named ------------------------------------------------------------------------------------------
+
+VERSIONS = STAGING | {
+    "marts/votes_v1.sql": "select * from staging.stg_debates",
+    "marts/w_v1.sql": "select * from marts.votes_v1",
+    "marts/w_v2.sql": "select * from marts.votes_v1",
+    "marts/a.sql": "-- Not marts.w_v1.\nselect run_tag from marts.w",
+    "marts/m.yml": """
+        models:
+          - {name: votes, description: V., versions: [{v: 1}]}
+          - name: w
+            description: W.
+            versions: [{v: 1}, {v: 2}]
+            data_tests: [{row_count: {same_as: marts.votes_v1}}]
+          - name: a
+            description: Unlike `marts.w_v1`, it is the latest.
+        unit_tests:
+          - {name: u, model: w_v1, given: [{input: marts.votes_v1, rows: []}], expect: {rows: []}}
+        """,
+}
+
+
+def named_versions(folder: Path, files: dict[str, str], page: str = "query: select 1 from marts.w") -> TestResult:
+    (folder / "page.yml").write_text(page, encoding="utf-8")
+    return version_name_test(write_project(folder / "sql", VERSIONS | files), {"pages/page.yml": folder / "page.yml"})
+
+
+def test_a_versioned_models_own_files_may_name_versions(tmp_path: Path) -> None:
+    assert named_versions(tmp_path, {}, "text: Unlike `marts.w_v1`.").status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "where"),
+    [
+        ("marts/a.sql", "select run_tag\nfrom marts.w_v1", "marts/a.sql:2 names marts.w_v1; write marts.w, "),
+        ("tests/t.sql", "select 1\n\nfrom marts.w_v2 where false", "tests/t.sql:3 names marts.w_v2; write marts.w, "),
+        (
+            "marts/a.yml",
+            "models:\n- name: b\n  description: B.\n  data_tests:\n  - row_count: {same_as: marts.w_v1}",
+            "marts/a.yml:5 names marts.w_v1; ",
+        ),
+        (
+            "marts/a.yml",
+            "models:\n- name: b\n  description: B.\n  columns:\n  - name: run_tag\n    data_tests:\n"
+            "    - relationships: {to: marts.w_v2, field: run_tag}",
+            "marts/a.yml:7 names marts.w_v2; ",
+        ),
+    ],
+)
+def test_a_version_that_anything_else_names_fails_by_file_and_line(
+    tmp_path: Path, path: str, text: str, where: str
+) -> None:
+    described = "models: [{name: b, description: B.}]"
+    files = {"marts/b.sql": "select run_tag from marts.w", "marts/a.yml": described, path: text}
+    result = named_versions(tmp_path, files)
+    assert (result.kind, result.status, result.failures) == ("description", "fail", 1)
+    assert f"{where}" in result.message
+    assert "which is the latest version." in result.message
+
+
+def test_a_version_that_a_unit_test_or_a_page_names_fails(tmp_path: Path) -> None:
+    files = {
+        "marts/a.sql": "select run_tag from marts.w_v1",
+        "marts/u.yml": """
+            unit_tests:
+              - {name: a, model: a, given: [{input: marts.w_v1, rows: []}], expect: {rows: []}}
+            """,
+    }
+    result = named_versions(tmp_path, files, "title: P\nquery: |\n  select 1\n  from marts.w_v1")
+    lines = [line.partition("; ")[0] for line in result.message.splitlines()]
+    assert [line.removeprefix(f"{tmp_path}/") for line in lines] == [
+        "page.yml:4 names marts.w_v1",
+        "sql/marts/a.sql:1 names marts.w_v1",
+        "sql/marts/u.yml:2 names marts.w_v1",
+    ]

@@ -8,6 +8,7 @@ import pytest
 from sql_project import STAGING, write_project
 
 from debatebench.shared.errors import SqlModelError
+from debatebench.transform.model_versions import is_prerelease
 
 VERSIONED = STAGING | {
     "marts/winners_v1.sql": "select run_tag, debate_id, winner from staging.stg_debates",
@@ -173,6 +174,56 @@ def test_a_version_that_the_yaml_does_not_list_is_refused(tmp_path: Path) -> Non
     refused(
         tmp_path, VERSIONED | {"marts/winners_v3.sql": "select 1 as x"}, r"winners_v3\.sql:1: marts\.winners_v3 has no"
     )
+
+
+ADDED = {
+    "marts/winners_v3.sql": "select run_tag, debate_id, winner, 2 as weight from staging.stg_debates",
+    "marts/own.yml": "models: [{name: winners, latest_version: 3, versions: [{v: 3, description: Twice.}]}]",
+}
+
+
+def test_another_file_may_add_a_version_that_takes_over_columns_and_tests(tmp_path: Path) -> None:
+    models = write_project(tmp_path, VERSIONED | ADDED).models
+    two, three = models["marts.winners_v2"].properties, models["marts.winners_v3"].properties
+    assert models["marts.winners"].alias_of == "marts.winners_v3"
+    assert (three.description, three.columns, three.data_tests) == ("Twice.", two.columns, two.data_tests)
+    assert models["marts.winners_v3"].properties_file.name == "_marts.yml"
+
+
+def test_an_added_version_is_a_prerelease_until_it_is_the_latest(tmp_path: Path) -> None:
+    yaml = "models: [{name: marts.winners, versions: [{v: 3}]}]"
+    models = write_project(tmp_path, VERSIONED | ADDED | {"marts/own.yml": "models: []", "own.yml": yaml}).models
+    assert models["marts.winners"].alias_of == "marts.winners_v2"
+    assert is_prerelease(models["marts.winners_v3"])
+
+
+def test_another_file_may_go_back_to_an_earlier_version(tmp_path: Path) -> None:
+    own = {"marts/own.yml": "models: [{name: winners, latest_version: 1}]"}
+    assert write_project(tmp_path, VERSIONED | own).models["marts.winners"].alias_of == "marts.winners_v1"
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        (
+            "{name: winner, latest_version: 1}",
+            r"own\.yml:2: marts\.winner has versions here and a description in none of",
+        ),
+        (
+            "{name: winners, latest_version: 3}",
+            r"own\.yml:2: winners: latest_version 3 is not among the versions \[1, 2\]",
+        ),
+        ("{name: winners, versions: [{v: 2}]}", r"own\.yml:2: winners: a version is listed twice"),
+        ("{name: winners, versions: [{v: 0}]}", r"own\.yml:2: models\[0\]\.versions\[0\]\.v: Input should be greater"),
+        (
+            "{name: winners, versions: [{v: 4}]}",
+            r"marts\.winners_v4 is described, but there is no sql/marts/winners_v4",
+        ),
+        ("{name: winners, columns: []}", r"own\.yml:2: models\[0\]\.description: Field required"),
+    ],
+)
+def test_added_versions_that_do_not_fit_are_refused_by_line(tmp_path: Path, yaml: str, message: str) -> None:
+    refused(tmp_path, VERSIONED | {"marts/own.yml": f"models:\n  - {yaml}\n"}, message)
 
 
 def test_a_description_without_file_is_refused_by_line(tmp_path: Path) -> None:

@@ -20,28 +20,26 @@ __all__ = ["properties_files", "sources_file", "yaml_text"]
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     """Path in `models/` → text, one file for each YAML file that describes something that dbt builds."""
-    from debatebench.transform.properties import read_properties
+    from debatebench.transform.load import read_yaml_files
 
     texts: dict[str, str] = {}
-    for path, file in sorted(project.files.items()):
-        if not path.endswith((".yml", ".yaml")):
-            continue
+    for path, read in read_yaml_files(project.files).items():
         models = []
-        for properties in read_properties(file).properties.models:
+        for properties, _ in read.models:
             models += _models(_dotted(properties.name, path), properties, project, names)
         tests = [
             unit_test(located, project.models, names)
             for located in project.unit_tests
-            if located.file == file and located.model not in names.tables
+            if located.file == read.file and located.model not in names.tables
         ]
         if models or tests:
             content = {"version": 2} | ({"models": models} if models else {}) | ({"unit_tests": tests} if tests else {})
-            texts[path] = yaml_text(content)
+            texts[str(path)] = yaml_text(content)
     return texts
 
 
-def _dotted(name: str, path: str) -> str:
-    return name.lower() if "." in name else f"{PurePosixPath(path).parts[0]}.{name.lower()}"
+def _dotted(name: str, path: PurePosixPath) -> str:
+    return name.lower() if "." in name else f"{path.parts[0]}.{name.lower()}"
 
 
 def _models(name: str, properties: ModelProperties, project: Project, names: DbtNames) -> list[dict[str, Any]]:

@@ -53,11 +53,6 @@ def krippendorff_alpha_interval(
     return None if estimate is None else asdict(estimate)
 
 
-def majority_vote(winners: Sequence[str], rule: str) -> str:
-    """The winner of a panel's votes under the rule `plurality` or `strict_majority`."""
-    return votes.majority_vote(winners, cast(votes.Rule, rule))
-
-
 def winner_errors(predicted: Sequence[str], gold: Sequence[str]) -> dict[str, Any] | None:
     """Predicted winners against gold ones: rmse (pro 0, tie ½, con 1), accuracy, macro F1, decisive rate."""
     result = votes.winner_errors(predicted, gold)
@@ -113,7 +108,6 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
         "STRUCT(value DOUBLE, standard_error DOUBLE, ci_low DOUBLE, ci_high DOUBLE, clusters BIGINT)",
         _AGREEMENT,
     ),
-    "majority_vote": SqlFunction(majority_vote, ("VARCHAR[]", "VARCHAR"), "VARCHAR", ("stats/votes.py",)),
     "winner_errors": SqlFunction(
         winner_errors,
         _TWO_LABELS,

@@ -25,10 +25,13 @@ levels as (
 
     select
         run_tag, debate_id, judge_id,
-        cast((pro_mean + con_mean) / 2 as decimal(38, 12)) as level
+        cast(
+            (cast(pro_total as double) / count_dimensions + cast(con_total as double) / count_dimensions) / 2
+            as decimal(38, 12)
+        ) as level
 
-    from marts.judge_verdicts
-    where is_valid
+    from intermediate.int_verdict_totals
+    where is_valid and pro_total is not null and con_total is not null
 
 ),
 

@@ -16,16 +16,11 @@ votes as (
 
 ),
 
-final as (
+panels as (
 
     select
         debates.run_tag, debates.debate_id,
-        case
-            when debates.status <> 'complete' or votes.count_verdicts is null then 'no_decision'
-            when votes.count_pro > votes.count_con then 'pro'
-            when votes.count_pro < votes.count_con then 'con'
-            else 'tie'
-        end as winner,
+        debates.status = 'complete' as is_complete,
         coalesce(votes.count_pro, 0) as count_pro,
         coalesce(votes.count_con, 0) as count_con,
         coalesce(votes.count_tie, 0) as count_tie,
@@ -33,6 +28,41 @@ final as (
 
     from staging.stg_debates as debates
     left join votes using (run_tag, debate_id)
+
+),
+
+decided as (
+
+    select
+        *,
+        list_transform(
+            macros.panels_without_one(count_pro, count_con, count_tie),
+            lambda panel: case
+                when not is_complete or panel.pro + panel.con + panel.tie = 0 then 'no_decision'
+                when panel.pro > panel.con then 'pro'
+                when panel.pro < panel.con then 'con'
+                else 'tie'
+            end
+        ) as winners
+
+    from panels
+
+),
+
+final as (
+
+    select
+        run_tag, debate_id,
+        winners[1] as winner,
+        count_pro,
+        count_con,
+        count_tie,
+        count_verdicts,
+        case when count_pro > 0 then winners[2] end as winner_without_pro,
+        case when count_con > 0 then winners[3] end as winner_without_con,
+        case when count_tie > 0 then winners[4] end as winner_without_tie
+
+    from decided
 
 )
 

@@ -1,8 +1,13 @@
--- One row per valid verdict in a decided debate, beside the panel's winner.
+-- One row per valid verdict in a decided debate, beside the panel's winner with it and without it.
 select
     judge_verdicts.run_tag, judge_verdicts.debate_id, judge_verdicts.judge_id, judge_verdicts.winner,
-    decided_debates.winner as panel_winner
+    panel_winners.winner as panel_winner,
+    case judge_verdicts.winner
+        when 'pro' then panel_winners.winner_without_pro
+        when 'con' then panel_winners.winner_without_con
+        when 'tie' then panel_winners.winner_without_tie
+    end as winner_without
 
 from marts.judge_verdicts
-inner join marts.decided_debates using (run_tag, debate_id)
-where judge_verdicts.is_valid
+inner join marts.panel_winners using (run_tag, debate_id)
+where judge_verdicts.is_valid and panel_winners.winner <> 'no_decision'

@@ -1,39 +1,22 @@
 -- One row per judge of a run with a valid verdict on a rated debate.
 with
 
-votes as (
-
-    select
-        judge_verdicts.run_tag, judge_verdicts.judge_id, decided_debates.winner, panel_winners.count_verdicts,
-        sign(
-            panel_winners.count_pro
-            - panel_winners.count_con
-            - case judge_verdicts.winner when 'pro' then 1 when 'con' then -1 else 0 end
-        ) as lead_without
-
-    from marts.judge_verdicts
-    inner join marts.decided_debates using (run_tag, debate_id)
-    inner join marts.panel_winners using (run_tag, debate_id)
-    where judge_verdicts.is_valid and decided_debates.is_rated
-
-),
-
 flips as (
 
     select
-        run_tag, judge_id,
+        counted_verdicts.run_tag, counted_verdicts.judge_id,
         count(*) as count_debates,
-        count(case when count_verdicts = 1 then 1 end) as count_undecided_without,
+        count(case when counted_verdicts.winner_without = 'no_decision' then 1 end) as count_undecided_without,
         count(
             case
-                when count_verdicts > 1
-                and winner <> case when lead_without > 0 then 'pro' when lead_without < 0 then 'con' else 'tie' end
-                    then 1
+                when counted_verdicts.winner_without not in ('no_decision', counted_verdicts.panel_winner) then 1
             end
         ) as count_changed
 
-    from votes
-    group by run_tag, judge_id
+    from marts.counted_verdicts
+    inner join marts.decided_debates using (run_tag, debate_id)
+    where decided_debates.is_rated
+    group by counted_verdicts.run_tag, counted_verdicts.judge_id
 
 ),
 
