@@ -6,6 +6,7 @@ files.py           atomic writes, synced files and folders, paths as a person wo
 json_bytes.py      JSON in ASCII, written and read fast
 records.py         frozen records: one class per landed table, the only schema of `raw.*`
 result_formats.py  rows as a table for people, JSON, CSV or Markdown
+strict_yaml.py     YAML as plain data with lines; what is doubtful is refused
 version.py         the version of debatebench, and the commit of a checkout
 workspace.py       where configs/, sql/, reports/ and warehouse/ are; a workspace's files overlay the packaged ones
 """
