@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.safe_query import check_limits, one_select, open_for_reading, within
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import replacing_file
 from debatebench.shared.result_formats import unique_names
 
 if TYPE_CHECKING:
@@ -57,11 +57,8 @@ def write_parquet(
         rows, in_file = within(timeout_s, lambda _: _run(database, statement, values, limit), database)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the file that it becomes, so that it can be renamed.
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".debatebench-") as folder:
-            part = Path(folder).absolute() / "rows.parquet"
-            count = _write(rows, in_file, part)
-            os.replace(part, path)
+        with replacing_file(path) as new:
+            count = _write(rows, in_file, new.absolute())
     except OSError as error:
         raise DebatebenchError(f"{path} cannot be written: {error.strerror}.") from error
     return count
@@ -98,8 +95,6 @@ def _write(rows: duckdb.DuckDBPyRelation, in_file: list[str], path: Path) -> int
             number = re.search(r'"errno":"(\d+)"', str(error))
             reason = os.strerror(int(number[1])) if number else str(error).splitlines()[0]
             raise OSError(0, reason) from error
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
     return count
 
 
