@@ -28,7 +28,7 @@ class WinnerErrors:
 
 
 def majority_vote(winners: Sequence[str | None], rule: Rule = "plurality") -> str:
-    """The winner of a panel: `pro`, `con` or `tie`; `no_decision` without a valid vote.
+    """The winner of a panel by `plurality` or `strict_majority`: `pro`, `con` or `tie`; `no_decision` without a vote.
 
     `plurality`: the side that more votes favour than the other (the default rule, `panel_winners_v2`).
     `strict_majority`: the side that more than half of the valid votes favour (`panel_winners_v1`). Otherwise a tie.

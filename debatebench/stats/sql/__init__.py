@@ -21,7 +21,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import cache, wraps
+from dataclasses import asdict, is_dataclass
+from functools import cache
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +88,6 @@ def _callable(name: str) -> Callable[..., Any]:
     call = function.call
     lists = [(place, _decoder(kind)) for place, kind in enumerate(function.parameters) if kind.endswith("[]")]
 
-    @wraps(call)
     def called(*arguments: Any) -> Any:
         if None in arguments:
             return None
@@ -94,10 +95,14 @@ def _callable(name: str) -> Callable[..., Any]:
         try:
             for place, decode in lists:
                 values[place] = decode(values[place])
-            return call(*values)
+            result = call(*values)
+            return asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
         except (ValueError, ArithmeticError) as error:
             raise ValueError(f"{name}: {error}") from error
 
+    # DuckDB counts the parameters, and the function may have more, with defaults.
+    names = [Parameter(f"p{place}", Parameter.POSITIONAL_ONLY) for place in range(len(function.parameters))]
+    called.__signature__ = Signature(names)  # type: ignore[attr-defined]
     return called
 
 
