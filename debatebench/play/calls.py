@@ -20,9 +20,9 @@ import msgspec
 
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, largest_cost
 from debatebench.play.pacing import TOO_BUSY, estimated_tokens
-from debatebench.play.requests import hash_of
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
+from debatebench.shared.hashing import hash_of
 from debatebench.shared.records import MOST_MONEY, CostSource, to_money
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 duckdb_sql.py      a transaction, a text literal and a quoted name for DuckDB statements
 errors.py          errors that a user can cause or meet, each with its exit code
 files.py           atomic writes, synced files and folders, paths as a person would type them
+hashing.py         SHA-256 over several parts
 json_bytes.py      JSON in ASCII, written and read fast
 records.py         frozen records: one class per landed table, the only schema of `raw.*`
 result_formats.py  rows as a table for people, JSON, CSV or Markdown

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
+from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -149,10 +150,10 @@ def _parsed(sql: str, file: Path) -> Parsed:
     tree, tokens = _parse(sql, file)
     end = next((token.start for token in tokens if token.token_type.name == "SEMICOLON"), len(sql))
     # Token types are part of the hash because 'a' and "a" have the same text.
-    parts = [f"{token.token_type.name}\x1f{token.text}" for token in tokens if token.start < end]
+    parts = [f"{token.token_type.name} {token.text}" for token in tokens if token.start < end]
     return Parsed(
         length=len(sql[:end].rstrip()),
-        tokens_sha256=hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest(),
+        tokens_sha256=hash_of(*parts),
         references=tuple(_references(tree, file)),
         functions=tuple(_functions(tree)),
     )

@@ -15,7 +15,6 @@ sql_function.py   a Python function with its SQL signature
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sys
@@ -27,6 +26,7 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.shared.hashing import hash_of
 from debatebench.stats.sql import agreement, bradley_terry, ratings, significance
 from debatebench.stats.sql.sql_function import SqlFunction
 
@@ -131,8 +131,7 @@ def _decoder(kind: str) -> Callable[[str], Any]:
 def fingerprint(name: str) -> str:
     """Hash of a function's signature and of the code behind it; it changes when results may change."""
     function = FUNCTIONS[name]
-    digest = hashlib.sha256(f"{name}{function.parameters}{function.returns}".encode())
     package = Path(__file__).parents[2]
-    for file in (sys.modules[function.call.__module__].__file__, *(package / source for source in function.sources)):
-        digest.update(Path(str(file)).read_bytes())
-    return digest.hexdigest()
+    own = Path(str(sys.modules[function.call.__module__].__file__))
+    code = (file.read_bytes() for file in (own, *(package / source for source in function.sources)))
+    return hash_of(name, str(function.parameters), function.returns, *code)
