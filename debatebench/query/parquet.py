@@ -21,8 +21,9 @@ from debatebench.shared.result_formats import unique_names
 
 if TYPE_CHECKING:
     import duckdb
+    from duckdb.sqltypes import DuckDBPyType
 
-__all__ = ["write_parquet"]
+__all__ = ["as_in_file", "write_parquet"]
 
 # Parquet has no such type, or one of less precision; as text their values stay what they are.
 _AS_TEXT = {"bit", "bignum", "enum", "interval", "time with time zone", "union"}
@@ -102,8 +103,17 @@ def _columns(names: list[str], types: list[str], wanted: list[str]) -> str:
     """A select list that casts the columns to the types that are wanted."""
     items = []
     for number, (name, have, want) in enumerate(zip(names, types, wanted, strict=True), 1):
-        items.append(f"{f'#{number}' if have == want else f'cast(#{number} as {want})'} as {quoted_identifier(name)}")
+        items.append(f"{_cast(f'#{number}', have, want)} as {quoted_identifier(name)}")
     return ", ".join(items)
+
+
+def as_in_file(column: str, type_: DuckDBPyType) -> str:
+    """SQL for a column (as SQL) of this type as a Parquet file holds it; see `write_parquet`."""
+    return _cast(column, str(type_), _type_name(type_, is_in_file=True))
+
+
+def _cast(column: str, have: str, want: str) -> str:
+    return column if have == want else f"cast({column} as {want})"
 
 
 def _type_name(type_: Any, *, is_in_file: bool) -> str:
