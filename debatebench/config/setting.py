@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from debatebench.shared.errors import ConfigError
+from debatebench.shared.result_formats import shortened
 
 __all__ = ["LARGEST_FILE", "Setting", "parse_json", "parse_yaml", "read_file", "read_text"]
 
@@ -302,5 +303,4 @@ def _shown(value: Any) -> str:
         return "a mapping" if value else "an empty mapping"
     if isinstance(value, list):
         return "a list" if value else "an empty list"
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+    return shortened(repr(value), 60)

@@ -25,7 +25,7 @@ from debatebench.transform.sql_model import (
 )
 from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
 
-__all__ = ["SOURCES", "load_files", "read_yaml_files"]
+__all__ = ["SOURCES", "dotted_name", "load_files", "read_yaml_files"]
 
 SOURCES = tuple(f"raw.{table}" for table in TABLES)
 
@@ -92,7 +92,7 @@ def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _E
     entries: dict[str, _Entry] = {}
     for path, read in yaml_files.items():
         for properties, line in zip(read.properties.models, read.model_lines, strict=True):
-            name = _dotted(properties.name, path)
+            name = dotted_name(properties.name, path)
             entry = _Entry(properties, read.file, line)
             if name in entries:
                 raise SqlModelError(f"{entry.where}: {name} is described already at {entries[name].where}.")
@@ -100,7 +100,8 @@ def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _E
     return entries
 
 
-def _dotted(name: str, yaml_path: PurePosixPath) -> str:
+def dotted_name(name: str, yaml_path: PurePosixPath) -> str:
+    """The name of a SQL model as a YAML file says it, with its schema: by default the folder of the file."""
     name = name.lower()
     return name if "." in name or len(yaml_path.parts) < 2 else f"{yaml_path.parts[0]}.{name}"
 
@@ -257,7 +258,7 @@ def _unit_tests(
     for path, read in yaml_files.items():
         for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):
             where = f"{shown_path(read.file)}:{line}: unit test {test.name}"
-            name = _dotted(test.model, path)
+            name = dotted_name(test.model, path)
             if name not in models:
                 raise SqlModelError(f"{where}: no SQL model '{name}'.{did_you_mean(name, models)}")
             model = models[models[name].alias_of or name]

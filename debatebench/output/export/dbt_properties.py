@@ -20,6 +20,7 @@ __all__ = ["properties_files", "sources_file", "yaml_text"]
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     """Path in `models/` → text, one file for each YAML file that describes something that dbt builds."""
+    from debatebench.transform.load import dotted_name
     from debatebench.transform.properties import read_properties
 
     texts: dict[str, str] = {}
@@ -28,7 +29,7 @@ def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
             continue
         models = []
         for properties in read_properties(file).properties.models:
-            models += _models(_dotted(properties.name, path), properties, project, names)
+            models += _models(dotted_name(properties.name, PurePosixPath(path)), properties, project, names)
         tests = [
             unit_test(located, project.models, names)
             for located in project.unit_tests
@@ -38,10 +39,6 @@ def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
             content = {"version": 2} | ({"models": models} if models else {}) | ({"unit_tests": tests} if tests else {})
             texts[path] = yaml_text(content)
     return texts
-
-
-def _dotted(name: str, path: str) -> str:
-    return name.lower() if "." in name else f"{PurePosixPath(path).parts[0]}.{name.lower()}"
 
 
 def _models(name: str, properties: ModelProperties, project: Project, names: DbtNames) -> list[dict[str, Any]]:
