@@ -123,8 +123,7 @@ def _code_sha256() -> str:
     """Hash of the code that decides what a build makes: the rooms transform and stats, records, the YAML reader."""
     package = Path(__file__).parents[1]
     files = [
-        package / "shared" / "records.py",
-        package / "shared" / "strict_yaml.py",
+        *(package / "shared" / name for name in ("record_columns.py", "records.py", "strict_yaml.py")),
         *(file for part in ("transform", "stats") for file in package.glob(f"{part}/**/*.py")),
     ]
     return hash_of(*(part for file in sorted(files) for part in (str(file.relative_to(package)), file.read_bytes())))
@@ -166,7 +165,8 @@ def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
 
 def definitions(models: Mapping[str, SqlModel]) -> dict[str, str]:
     """SQL model → hash of how it is made: its tokens, how it is stored, its contract, its functions, all upstream."""
-    from debatebench.shared.records import TABLES, column_types
+    from debatebench.shared.record_columns import column_types
+    from debatebench.shared.records import TABLES
     from debatebench.stats.sql import fingerprint, python_functions
 
     found = {

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.output.export.dbt_tests import FixtureRow, data_tests, unit_test
-from debatebench.shared.records import TABLES, column_types
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import TABLES
 
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
