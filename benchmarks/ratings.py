@@ -23,7 +23,7 @@ import duckdb
 import numpy as np
 
 from debatebench.query.rated_games import read_games
-from debatebench.stats.bradley_terry import counted_games
+from debatebench.stats.counted_games import counted_games
 from debatebench.stats.elo import elo_ratings
 from debatebench.stats.standings import standings
 

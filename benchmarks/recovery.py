@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from debatebench.stats.bradley_terry import ELO_PER_LOG_STRENGTH, Games, fit
+from debatebench.stats.bradley_terry import ELO_PER_LOG_STRENGTH, fit
+from debatebench.stats.counted_games import Games
 from debatebench.stats.elo import elo_ratings
 from debatebench.stats.standings import standings
 

@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Format", "FormatOption", "note", "now", "print_rows", "workspace_of"]
+__all__ = ["Format", "FormatOption", "note", "now", "print_caption", "print_rows", "workspace_of"]
 
 
 class Format(StrEnum):
@@ -47,6 +47,11 @@ def note(text: str) -> None:
     """Tell the reader something that is not the result, on stderr; when nobody reads it, work goes on all the same."""
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
+
+
+def print_caption(text: str, output: Format) -> None:
+    """Print what the next table shows; in Markdown a table begins after an empty line."""
+    typer.echo(f"\n{text}\n" if output is Format.MARKDOWN else f"\n{text}")
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], output: Format) -> None:

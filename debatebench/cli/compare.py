@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, print_caption, print_rows, workspace_of
 from debatebench.shared.errors import RegressionError
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _print_comparison(comparison: Comparison, show_all: bool, output: Format) ->
     typer.echo(f"Winners of both: {', '.join(comparison.sql_models.values())}.")
     items = [item for item in comparison.items if show_all or item["state"] != "same"]
     if items:
-        _caption("Settings" if show_all else "Settings that are not the same", output)
+        print_caption("Settings" if show_all else "Settings that are not the same", output)
         _print_rows([_item_row(item) for item in items], output)
     for measure in ("rating", "win_rate", "mean_score"):
         _print_measure(comparison, measure, output)
@@ -191,10 +191,10 @@ def _print_comparison(comparison: Comparison, show_all: bool, output: Format) ->
     _print_measure(comparison, "cost_usd", output)
     for row in comparison.panels:
         if row["measure"] == "agreement":
-            _caption(_CAPTIONS["agreement"], output)
+            print_caption(_CAPTIONS["agreement"], output)
             _print_rows([_picked(row, (*_CHANGES, "method"))], output)
     if comparison.judges:
-        _caption("Judges: agreement with the rest of the panel, lean to pro (-1 to 1), leniency", output)
+        print_caption("Judges: agreement with the rest of the panel, lean to pro (-1 to 1), leniency", output)
         names = ("judge_id", "measure", *_CHANGES, "method")
         _print_rows([_picked(row, names) for row in comparison.judges], output)
     _print_flipped(comparison, show_all, output)
@@ -205,7 +205,7 @@ def _print_measure(comparison: Comparison, measure: str, output: Format) -> None
     if not rows:
         return
     ranks = {row["model_id"]: row for row in comparison.debaters if row["measure"] == "rank"}
-    _caption(_CAPTIONS[measure], output)
+    print_caption(_CAPTIONS[measure], output)
     table = []
     for row in rows:
         shown = _picked(row, ("model_id", *_CHANGES, "method"))
@@ -223,17 +223,19 @@ def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) ->
     shown = rows if show_all else changed
     if shown:
         caption = "Scores by dimension"
-        _caption(caption if show_all else f"{caption}: {len(changed)} of {len(rows)} whose interval excludes 0", output)
+        print_caption(
+            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} whose interval excludes 0", output
+        )
         _print_rows([_picked(row, ("model_id", "dimension", *_CHANGES, "method")) for row in shown], output)
 
 
 def _print_flipped(comparison: Comparison, show_all: bool, output: Format) -> None:
     debates = comparison.debates
     if not debates["matched"]:
-        _caption("They have no debate in common: no topic with the same debaters on the same sides.", output)
+        print_caption("They have no debate in common: no topic with the same debaters on the same sides.", output)
         return
     rate = f" ({debates['flip_rate']:.1%})" if debates["flip_rate"] is not None else ""
-    _caption(
+    print_caption(
         f"Of {debates['decided']} debates that both decided, {debates['flipped']}{rate} have another winner", output
     )
     rows = comparison.flipped if show_all else comparison.flipped[:_MOST_FLIPPED]
@@ -244,17 +246,14 @@ def _print_flipped(comparison: Comparison, show_all: bool, output: Format) -> No
         note(f"{len(rows)} of {len(comparison.flipped)} flipped debates are shown; --all shows all.")
 
 
-def _caption(text: str, output: Format) -> None:
-    """What the next table shows; in Markdown a table begins after an empty line."""
-    typer.echo(f"\n{text}\n" if output is Format.MARKDOWN else f"\n{text}")
-
-
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
+    from debatebench.shared.result_formats import shortened
+
     return {
         "item": item["item"],
         "state": item["state"],
-        "baseline": _short(item["baseline_value"]),
-        "candidate": _short(item["candidate_value"]),
+        "baseline": shortened(item["baseline_value"], _LONGEST),
+        "candidate": shortened(item["candidate_value"], _LONGEST),
     }
 
 
@@ -263,7 +262,7 @@ def _print_checks(result: GateResult, output: Format) -> None:
     names = ("outcome", "model_id", *_CHANGES, "allowed", "detectable")
     for measure in dict.fromkeys(check.measure for check in result.checks):
         own = [check for check in result.checks if check.measure == measure]
-        _caption(_CAPTIONS[measure], output)
+        print_caption(_CAPTIONS[measure], output)
         rows = [{name: _rounded(measure, getattr(check, name)) for name in names} for check in own]
         _print_rows(rows, output)
 
@@ -279,10 +278,6 @@ def _rounded(measure: str, value: Any) -> Any:
 
 def _place(rank: float | None) -> str:
     return "–" if rank is None else f"{rank:.0f}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _print_rows(rows: Rows, output: Format) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.plan.selection import fits_filter, parse_numbers
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError, UsageError
-from debatebench.shared.result_formats import visible
+from debatebench.shared.result_formats import shortened, visible
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
@@ -150,8 +150,7 @@ def _show_rows(title: str, rows: Sequence[Row], shown: Sequence[int], terminal: 
 
 
 def _cell(text: str) -> str:
-    text = visible(text)
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+    return shortened(visible(text), _WIDEST)
 
 
 def _pick_topics(inputs: Inputs, terminal: Terminal) -> tuple[str, ...] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, now, print_caption, print_rows, workspace_of
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 
 if TYPE_CHECKING:
@@ -241,28 +241,25 @@ def _print_diff(diff: ModelDiff, output: Format) -> None:
     ]
     print_rows(names, counts, output)
     if diff.columns_changed:
-        _caption("Columns that differ", output)
+        print_caption("Columns that differ", output)
         print_rows(["column", "rows"], list(diff.columns_changed.items()), output)
     if diff.values:
-        _caption("What became of what", output)
+        print_caption("What became of what", output)
         values = [(value.column, value.before, value.after, value.rows) for value in diff.values]
         print_rows(["column", f"v{diff.before}", f"v{diff.after}", "rows"], values, output)
     if diff.rows:
-        _caption("Rows that differ", output)
+        print_caption("Rows that differ", output)
         columns = ["change", *_key_columns(diff), "column", f"v{diff.before}", f"v{diff.after}"]
         print_rows(columns, _cell_rows(diff), output)
     if diff.leaderboard is not None:
         _print_leaderboard(diff, diff.leaderboard, output)
 
 
-def _caption(text: str, output: Format) -> None:
-    """What the next table shows; in Markdown a table begins after an empty line."""
-    typer.echo(f"\n{text}\n" if output is Format.MARKDOWN else f"\n{text}")
-
-
 def _print_leaderboard(diff: ModelDiff, standings: Sequence[Standing], output: Format) -> None:
     moved = sum(each.rank_before != each.rank_after for each in standings)
-    _caption(f"The leaderboard under both versions; {moved} of {len(standings)} debaters change their rank", output)
+    print_caption(
+        f"The leaderboard under both versions; {moved} of {len(standings)} debaters change their rank", output
+    )
     b, a = f"v{diff.before}", f"v{diff.after}"
     columns = ["run_tag", "model_id", f"rank_{b}", f"rank_{a}", f"rating_{b}", f"rating_{a}", "difference"]
     rows = [

@@ -1,8 +1,7 @@
 """YAML and JSON files → plain data, read strictly, and `Setting`: a value that knows where it stands in its file.
 
 A person writes these files, so what is doubtful is refused and never guessed: a key that comes twice, an alias, a tag,
-NaN, a value of another type, a key that nobody reads. YAML scalars follow the YAML 1.2 core rules: only `true` and
-`false` are booleans, `1e-6` is a number, and a date is text.
+NaN, a value of another type, a key that nobody reads.
 """
 
 from __future__ import annotations
@@ -13,14 +12,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from debatebench.shared.errors import ConfigError
-
-if TYPE_CHECKING:
-    import yaml
+from debatebench.shared.result_formats import shortened
 
 __all__ = ["LARGEST_FILE", "Setting", "parse_json", "parse_yaml", "read_file", "read_text"]
 
@@ -29,6 +25,21 @@ LARGEST_FILE = 1024 * 1024
 
 _DEEPEST_NESTING = 32
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NAME = "line {line}: found the alias or anchor '{found}'; allowed: values written out"
+_KEY = "line {line}: found a key that is not text; allowed: text (write numbers in quotes)"
+_YAML_MESSAGES = {
+    "characters": "cannot be read as YAML: {found}",
+    "syntax": "line {line}: {details}",
+    "documents": "line {line}: expected a single document in the stream, but found another document",
+    "alias": _NAME,
+    "anchor": _NAME,
+    "tag": "line {line}: found the tag '{found}'; allowed: values without tags",
+    "depth": "line {line}: found deeper nesting; allowed: at most {found} levels",
+    "complex key": _KEY,
+    "key": _KEY,
+    "repeated key": "line {line}: found the key {found!r} twice; allowed: once",
+    "number": "line {line}: found {found}; allowed: a finite number",
+}
 
 
 def read_file(path: Path) -> Setting:
@@ -62,17 +73,13 @@ def read_text(path: Path) -> str:
 
 def parse_yaml(text: str, file: str) -> Any:
     """One YAML document as dicts, lists, text, numbers, booleans and None. `file` is named in errors."""
-    import yaml
+    from debatebench.shared.strict_yaml import YamlError, read_yaml
 
     try:
-        data = yaml.load(text, Loader=_strict_loader())  # noqa: S506 (a SafeLoader with more refused)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = f"line {mark.line + 1}: " if mark else ""
-        problem = " ".join(", ".join(part for part in (error.context, error.problem) if part).split())
-        raise ConfigError(f"{file}: {line}{problem}.") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{file}: cannot be read as YAML: {' '.join(str(error).split())}.") from error
+        # Without libyaml, which words its errors less clearly; these files are short.
+        data = read_yaml(text.encode(), deepest=_DEEPEST_NESTING, is_fast=False).data
+    except YamlError as error:
+        raise ConfigError(f"{file}: {error.sentence(_YAML_MESSAGES)}.") from error
     _refuse_unusable(data, file, "")
     return data
 
@@ -124,56 +131,6 @@ def _refuse_unusable(value: Any, file: str, path: str, depth: int = 0) -> None:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             _refuse_unusable(item, file, f"{path}[{index}]", depth + 1)
-
-
-@cache
-def _strict_loader() -> type[yaml.SafeLoader]:
-    """A SafeLoader that refuses aliases, anchors, tags, deep nesting, and keys that come twice or are not text."""
-    import yaml
-
-    class StrictLoader(yaml.SafeLoader):
-        yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 (PyYAML's own name and type)
-        depth = 0
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-            if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
-                self.refuse(f"found the alias or anchor '{event.anchor}'; allowed: values written out", event)
-            if event.tag is not None:
-                self.refuse(f"found the tag '{event.tag}'; allowed: values without tags", event)
-            if self.depth > _DEEPEST_NESTING:
-                self.refuse(f"found deeper nesting; allowed: at most {_DEEPEST_NESTING} levels", event)
-            self.depth += 1
-            node: Any = super().compose_node(parent, index)
-            self.depth -= 1
-            return node
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-            seen: set[str] = set()
-            for key_node, _ in node.value:
-                if key_node.tag != "tag:yaml.org,2002:str":
-                    self.refuse("found a key that is not text; allowed: text (write numbers in quotes)", key_node)
-                if key_node.value in seen:
-                    self.refuse(f"found the key {key_node.value!r} twice; allowed: once", key_node)
-                seen.add(key_node.value)
-            return super().construct_mapping(node, deep)
-
-        def construct_number(self, node: Any) -> int | float:
-            text = node.value
-            value = float(text) if re.search(r"[.eE]", text) else int(text)
-            if not math.isfinite(value):
-                self.refuse(f"found {text}; allowed: a finite number", node)
-            return value
-
-        def refuse(self, problem: str, at: Any) -> NoReturn:
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
-
-    number = re.compile(r"[-+]?(?:\d{1,18}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?\Z", re.ASCII)
-    StrictLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), list("tf"))
-    StrictLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:~|null|)\Z"), ["~", "n", ""])
-    StrictLoader.add_implicit_resolver("tag:yaml.org,2002:float", number, list("-+.0123456789"))
-    StrictLoader.add_constructor("tag:yaml.org,2002:float", StrictLoader.construct_number)
-    return StrictLoader
 
 
 class Setting:
@@ -346,5 +303,4 @@ def _shown(value: Any) -> str:
         return "a mapping" if value else "an empty mapping"
     if isinstance(value, list):
         return "a list" if value else "an empty list"
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+    return shortened(repr(value), 60)

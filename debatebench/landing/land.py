@@ -11,7 +11,8 @@ from typing import IO, TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import DamagedDataError
-from debatebench.shared.records import TABLES, Record, Row, column_types
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import TABLES, Record, Row
 
 if TYPE_CHECKING:
     import duckdb

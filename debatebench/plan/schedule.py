@@ -6,7 +6,6 @@ itself (topic, sides, repetition), not on the run tag, so that two runs with one
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from debatebench.config.types import Config, MemberConfig, TopicConfig
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions, PlanPart, overlap
 from debatebench.shared.errors import UsageError
+from debatebench.shared.hashing import hash_with_decimal_lengths
 from debatebench.shared.records import ScheduledDebate
 from debatebench.shared.version import __version__
 
@@ -170,7 +170,7 @@ def _debates(
                 matchup = (topic.id, pro.id, con.id)
                 repetition = repetitions[matchup]
                 repetitions[matchup] += 1
-                seed = int(_digest(options.seed, "debate", *matchup, repetition)[:8], 16) >> 1
+                seed = int(hash_with_decimal_lengths(options.seed, "debate", *matchup, repetition)[:8], 16) >> 1
                 eligible = _eligible(pool, (pro, con), options)
                 if len(eligible) < panel_size:
                     raise UsageError(_pool_too_small(panel_size, len(eligible), pro, con, options))
@@ -181,7 +181,7 @@ def _debates(
                     panel = random_panel(eligible, panel_size, rng)
                 yield ScheduledDebate(
                     run_tag=run_tag,
-                    debate_id=_digest(run_tag, *matchup, repetition)[:16],
+                    debate_id=hash_with_decimal_lengths(run_tag, *matchup, repetition)[:16],
                     schedule_position=position,
                     topic_id=topic.id,
                     pro_model_id=pro.id,
@@ -216,10 +216,4 @@ def _pool_too_small(size: int, found: int, pro: MemberConfig, con: MemberConfig,
 
 def _rng(seed: int, *purpose: object) -> random.Random:
     """A generator of its own for every purpose, so that one draw never shifts another."""
-    return random.Random(int(_digest(seed, *purpose), 16))  # noqa: S311 (repeatable draws, no secrets)
-
-
-def _digest(*parts: object) -> str:
-    """SHA-256 (hexadecimal) over the parts as text, each with its length in front, so that no two lists are alike."""
-    texts = [str(part).encode() for part in parts]
-    return hashlib.sha256(b"".join(b"%d:%b" % (len(text), text) for text in texts)).hexdigest()
+    return random.Random(int(hash_with_decimal_lengths(seed, *purpose), 16))  # noqa: S311 (repeatable draws, no secrets)

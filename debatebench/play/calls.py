@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, largest_cost
+from debatebench.play.attempts import Attempt, Step, call_id_of, reply_of, status_of
+from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
 from debatebench.play.pacing import TOO_BUSY, estimated_tokens
-from debatebench.play.requests import hash_of
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import MOST_MONEY, CostSource, to_money
@@ -40,24 +40,10 @@ __all__ = [
     "DurableCalls",
     "RetryPolicy",
     "RunStoppedError",
-    "Step",
-    "call_id_of",
     "cost_of",
 ]
 
 _FIRST_ERROR_STATUS = 400
-
-
-class Step(msgspec.Struct, frozen=True):
-    """The place of a call in its debate: `turn:0`, `verdict:j3:0`. Together with the request it makes the call's id.
-
-    `calls_after` is how many calls must follow, one after another, until the debate is over.
-    """
-
-    debate_id: str
-    name: str
-    purpose: Literal["turn", "verdict"]
-    calls_after: int = 0
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -121,11 +107,6 @@ class RetryPolicy:
         """Seconds to wait after the `failures`-th failure of a call."""
         ceiling = min(self.longest_wait_s, self.first_wait_s * 2 ** (failures - 1))
         return max(retry_after_s or 0.0, jitter.uniform(0.0, ceiling))
-
-
-def call_id_of(run_tag: str, step: Step, request: Request) -> str:
-    """SHA-256 over the length-delimited run tag, debate, step and request: the same for every attempt and restart."""
-    return hash_of(run_tag, step.debate_id, step.name, request.sha256())
 
 
 def cost_of(completion: Completion, member: MemberConfig) -> tuple[Decimal | None, CostSource | None]:
@@ -194,7 +175,7 @@ class DurableCalls:
         failures: list[FailureKind] = []
         jitter: random.Random | None = None
         for attempt in count(1):
-            call = _CallPlace(call_id, attempt, step, member, request)
+            call = Attempt(call_id, attempt, step, member, request)
             try:
                 replays = attempt in past
                 answer = await (self._replay(call, past[attempt]) if replays else self._send(call))
@@ -228,7 +209,7 @@ class DurableCalls:
         """Whether a failure that ended the call in an earlier session leaves it open in this one."""
         return attempt < max(past) or self._retry_failed or kind is FailureKind.STOP
 
-    async def _send(self, call: _CallPlace) -> Answer:
+    async def _send(self, call: Attempt) -> Answer:
         """One attempt over the wire. The slot is free once the reply is there; nobody acts before it is durable."""
         tokens, calls_after = estimated_tokens(call.request), call.step.calls_after
         with await self._pacing.admit(call.member, calls_after=calls_after, tokens=tokens) as admission:
@@ -254,9 +235,7 @@ class DurableCalls:
                 return await self._settle(call, reply, sent_at, seq, admission)
         return await self._settle(call, reply, sent_at, seq, admission)
 
-    async def _settle(
-        self, call: _CallPlace, reply: Reply, sent_at: datetime, seq: int, admission: Admission
-    ) -> Answer:
+    async def _settle(self, call: Attempt, reply: Reply, sent_at: datetime, seq: int, admission: Admission) -> Answer:
         """Read a reply once it is durable, and let the pacing know how it went."""
         await self._journal.durable(seq, others_follow=self._pacing.in_flight > 0)
         try:
@@ -268,7 +247,7 @@ class DurableCalls:
         admission.answered(answer.completion.total_tokens)
         return answer
 
-    async def _afford(self, call: _CallPlace) -> None:
+    async def _afford(self, call: Attempt) -> None:
         """Wait until the limit on cost has room for `call`; stop the run when nothing in flight can make any."""
         while not self._stopping.is_set() and not self._ledger.fits(call.possible_cost):
             if self._ledger.in_flight:
@@ -282,14 +261,14 @@ class DurableCalls:
                 RunIncompleteError,
             )
 
-    async def _replay(self, call: _CallPlace, past: PastAttempt) -> Answer:
+    async def _replay(self, call: Attempt, past: PastAttempt) -> Answer:
         """One attempt as the journal has it; nothing is sent."""
         if past.response is None:
             raise ProviderFailure(past.kind, past.error)
-        reply = _reply_of(self._journal.read_at(*past.response))
+        reply = reply_of(self._journal.read_at(*past.response))
         return self._read(call, reply, past.sent_at, is_kept=past.is_settled)
 
-    def _read(self, call: _CallPlace, reply: Reply, sent_at: datetime, *, is_kept: bool = False) -> Answer:
+    def _read(self, call: Attempt, reply: Reply, sent_at: datetime, *, is_kept: bool = False) -> Answer:
         """Read a reply that is durable, and journal what became of the attempt unless that is kept already."""
         try:
             completion = self._provider_of(call.member).read(reply)
@@ -303,7 +282,7 @@ class DurableCalls:
 
     def _keep(
         self,
-        call: _CallPlace,
+        call: Attempt,
         sent_at: datetime,
         *,
         reply: Reply | None = None,
@@ -312,14 +291,14 @@ class DurableCalls:
     ) -> None:
         """Journal what became of an attempt, and what arrived of a reply that was cut. What a reply says can wait."""
         told = completion or (failure.completion if failure is not None else None) or Completion(text="")
-        status = _STATUS[failure.kind] if failure is not None else "answered"
+        status = status_of(failure)
         cost, cost_source = cost_of(told, call.member)
         cost = None if cost is None else to_money(cost)
         # An answer that broke off with an error has been written in part, and may have been billed in part.
         may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(told.text)
         could_cost = call.possible_cost if cost is None and may_be_billed else None
         row = {
-            **self._call_row(call, sent_at, status, told, reply, failure),
+            **call.row(self._run_tag, sent_at, told, reply, failure),
             "cost": None if cost is None else str(cost),
             "cost_source": cost_source,
             "possible_cost": None if could_cost is None else str(could_cost),
@@ -331,44 +310,6 @@ class DurableCalls:
         self._journal.append(outcome, with_next=reply is not None)
         self._ledger.settle(call.key, status, cost, cost_source, could_cost)
         self._progress.call_settled(status, cost)
-
-    def _call_row(
-        self,
-        call: _CallPlace,
-        sent_at: datetime,
-        status: str,
-        told: Completion,
-        reply: Reply | None,
-        failure: ProviderFailure | None,
-    ) -> dict[str, Any]:
-        """The row of `raw.calls` of one attempt, but for money. Tokens of a failed attempt are kept too."""
-        is_debater = call.step.purpose == "turn"
-        http_status = reply.status if reply is not None else (failure.http_status if failure is not None else None)
-        return {
-            "run_tag": self._run_tag,
-            "call_id": call.call_id,
-            "attempt": call.attempt,
-            "debate_id": call.step.debate_id,
-            "step": call.step.name,
-            "purpose": call.step.purpose,
-            "model_id": call.member.id if is_debater else None,
-            "judge_id": None if is_debater else call.member.id,
-            "provider": call.member.provider,
-            "model_name": call.member.model,
-            "status": status,
-            "error": str(failure) if failure is not None else None,
-            "http_status": http_status,
-            "sent_at": sent_at.isoformat(),
-            "duration_ms": reply.duration_ms if reply is not None else None,
-            "prompt_tokens": told.prompt_tokens,
-            "completion_tokens": told.completion_tokens,
-            "total_tokens": told.total_tokens,
-            "finish_reason": told.finish_reason,
-            "served_model": told.served_model,
-            "serving_provider": told.serving_provider,
-            "generation_id": told.generation_id or (failure.generation_id if failure is not None else None),
-            "request_sha256": call.request_sha256,
-        }
 
     async def _wait(self, seconds: float) -> None:
         """Wait before the next attempt, and let it be seen."""
@@ -384,77 +325,3 @@ class DurableCalls:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         except TimeoutError:
             return
-
-
-_STATUS: dict[FailureKind, str] = {
-    FailureKind.UNSENT: "unsent",
-    FailureKind.RETRY: "retried",
-    FailureKind.AMBIGUOUS: "ambiguous",
-    FailureKind.EMPTY: "empty",
-    FailureKind.FAILED: "failed",
-    FailureKind.REFUSED: "refused",
-    FailureKind.OVERSIZE: "oversize",
-    FailureKind.STOP: "stopped",
-}
-
-
-class _CallPlace:
-    """One attempt at one call, and its events."""
-
-    def __init__(self, call_id: str, attempt: int, step: Step, member: MemberConfig, request: Request) -> None:
-        self.call_id = call_id
-        self.attempt = attempt
-        self.step = step
-        self.member = member
-        self.request = request
-        self.request_sha256 = request.sha256()
-        self.possible_cost = largest_cost(request, member)
-        """USD that the attempt can cost at most; None when nothing bounds it."""
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """Which attempt it is, in the whole run."""
-        return self.call_id, self.attempt
-
-    def intent(self, sent_at: datetime) -> dict[str, Any]:
-        """The event before the request leaves."""
-        event: dict[str, Any] = {
-            "type": "intent",
-            "call_id": self.call_id,
-            "attempt": self.attempt,
-            "debate_id": self.step.debate_id,
-            "step": self.step.name,
-            "purpose": self.step.purpose,
-            "member": self.member.id,
-            "provider": self.member.provider,
-            "model": self.member.model,
-            "request_sha256": self.request_sha256,
-            "sent_at": sent_at.isoformat(),
-        }
-        if self.possible_cost is not None:
-            event["possible_cost"] = str(self.possible_cost)
-        return event
-
-    def response(self, reply: Reply) -> dict[str, Any]:
-        """The event that keeps a reply as it came."""
-        event = {
-            "type": "response",
-            "call_id": self.call_id,
-            "attempt": self.attempt,
-            "status": reply.status,
-            "headers": dict(reply.headers),
-            "received_at": reply.received_at.isoformat(),
-            "duration_ms": reply.duration_ms,
-        }
-        try:
-            event["body"] = reply.body.decode("utf-8")
-        except UnicodeDecodeError:
-            event["body_base64"] = base64.b64encode(reply.body).decode("ascii")
-        return event
-
-
-def _reply_of(event: dict[str, Any]) -> Reply:
-    """The reply that a `response` event holds, byte for byte."""
-    body = event["body"].encode("utf-8") if "body" in event else base64.b64decode(event["body_base64"])
-    received_at = datetime.fromisoformat(event["received_at"])
-    return Reply(event["status"], body, event["headers"], received_at, event["duration_ms"])

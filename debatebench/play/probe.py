@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from debatebench.play.calls import Answer, CallFailedError, Step, call_id_of, cost_of
+from debatebench.play.attempts import Step, call_id_of
+from debatebench.play.calls import Answer, CallFailedError, cost_of
 from debatebench.play.judges import make_judge
 from debatebench.play.judges.base import Seat, Transcript
 from debatebench.play.requests import request_to

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from debatebench.providers.base import Completion, Message, Request
+from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
 
-__all__ = ["CUT_OFF", "HINTS", "hash_of", "is_cut_off", "request_to", "seed_of", "short_hash"]
+__all__ = ["CUT_OFF", "HINTS", "is_cut_off", "request_to", "seed_of", "short_hash"]
 
 HINTS = "debatebench"
 """The reserved parameter that tells a simulated provider what it is asked for; other providers do not send it."""
@@ -51,15 +51,6 @@ def seed_of(debate_seed: int, step_name: str) -> int:
 def short_hash(*parts: str) -> str:
     """The first 32 digits of `hash_of`."""
     return hash_of(*parts)[:32]
-
-
-def hash_of(*parts: str) -> str:
-    """The SHA-256 over the length-delimited parts, in hexadecimal digits."""
-    pieces: list[bytes] = []
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        pieces += len(data).to_bytes(8, "big"), data
-    return hashlib.sha256(b"".join(pieces)).hexdigest()
 
 
 def is_cut_off(completion: Completion) -> bool:

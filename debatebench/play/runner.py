@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
-import shutil
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,37 +19,32 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
-from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.plan.cost_estimate import CostEstimate, estimate
-from debatebench.plan.plan import Plan, PlanPart, begun_plan
-from debatebench.plan.plan_differences import plan_differences
-from debatebench.plan.plan_records import part_records, run_records
-from debatebench.plan.prices import with_listed_prices, with_prices_of
+from debatebench.plan.plan import Plan, PlanPart
+from debatebench.plan.prices import with_listed_prices
 from debatebench.play.budget import check_affordable
 from debatebench.play.calls import CallFailedError, DurableCalls, RetryPolicy, RunStoppedError
 from debatebench.play.debate import play_debate
+from debatebench.play.debate_records import debate_record, event_rows, participants
 from debatebench.play.judges.panel import judge_debate, panel_reason
+from debatebench.play.opening import allow_connections, begin, check_free_space, open_providers
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
-from debatebench.providers import is_simulated, make_provider, provider_key
+from debatebench.providers import provider_key
 from debatebench.providers.base import FailureKind
-from debatebench.shared.errors import DamagedDataError, DebatebenchError, InterruptedRunError, UsageError
-from debatebench.shared.files import make_folder
-from debatebench.shared.records import Debate, Participant, Record, ScheduledDebate, Turn, Verdict
+from debatebench.shared.errors import InterruptedRunError
+from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn, Verdict
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
-    from debatebench.play.calls import Step
+    from debatebench.play.attempts import Step
     from debatebench.providers.base import Provider
 
 __all__ = ["RunReport", "RunSettings", "play_run"]
 
-_LEAST_FREE_BYTES = 64 * 1024 * 1024
-# For everything that is no connection: journal, warehouse, libraries, terminal.
-_OTHER_FILES = 64
 # How many debates are begun per request that may be in flight.
 _DEBATES_PER_SLOT = 2
 
@@ -110,9 +103,9 @@ def play_run(
     when the run begins; what goes wrong there is told to `warn`.
     """
     progress = progress or Progress()
-    providers = _open_providers(plan if part is None else plan.with_part(part), environ)
-    _check_free_space(journal_path)
-    _allow_connections(settings.concurrency, providers)
+    providers = open_providers(plan if part is None else plan.with_part(part), environ)
+    check_free_space(journal_path)
+    allow_connections(settings.concurrency, providers)
     # Of today's configuration: a plan that was begun before does not say what providers allow.
     members = (*plan.debaters, *(part.debaters if part else ()), *plan.judges)
     pacing = Pacing(settings.concurrency, members)
@@ -127,7 +120,7 @@ def play_run(
             newcomers = with_listed_prices(plan.with_members(part.debaters, ()), environ, warn).debaters
             part = part.model_copy(update={"debaters": newcomers})
             _check_limit(plan.with_members(newcomers, ()), settings)
-        plan = _begin(journal, resume, plan, part, now())
+        plan = begin(journal, resume, plan, part, now())
         # It is as large as the plan, and nobody needs it again.
         resume.header = None
         _check_limit(plan, settings)
@@ -139,102 +132,6 @@ def _check_limit(plan: Plan, settings: RunSettings) -> None:
     """Refuse a limit on cost that could not be kept, before a journal or a request comes of it."""
     if settings.max_cost is not None:
         check_affordable(plan)
-
-
-def _open_providers(plan: Plan, environ: Mapping[str, str]) -> dict[Any, Provider]:
-    """One provider for all members that can share it; a missing key or unknown provider stops before any call."""
-    providers: dict[Any, Provider] = {}
-    for member in (*plan.debaters, *plan.judges):
-        key = provider_key(member)
-        if key not in providers:
-            providers[key] = make_provider(member, environ)
-    return providers
-
-
-def _check_free_space(journal_path: Path) -> None:
-    """Refuse to buy answers that the disk cannot hold."""
-    try:
-        make_folder(journal_path.parent)
-        free = shutil.disk_usage(journal_path.parent).free
-    except OSError as error:
-        raise DebatebenchError(f"{journal_path.parent} cannot hold the journal: {error.strerror}.") from error
-    if free < _LEAST_FREE_BYTES:
-        raise DebatebenchError(
-            f"Only {free // 2**20} MiB are free for {journal_path}; "
-            f"make at least {_LEAST_FREE_BYTES // 2**20} MiB free first."
-        )
-
-
-def _allow_connections(concurrency: int, providers: Mapping[Any, Provider]) -> None:
-    """Let this process open as many files as requests may be in flight, or refuse before the first connection fails.
-
-    A connection stays open for a while after its request, and every provider has its own.
-    """
-    hosted = sum(not provider.is_simulated for provider in providers.values())
-    if not hosted:
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    least, enough = concurrency + _OTHER_FILES, concurrency * hosted + _OTHER_FILES
-    most = enough if hard == resource.RLIM_INFINITY else hard
-    if most < least:
-        raise UsageError(
-            f"--concurrency {concurrency} needs {least} open files, and this process may have {most}: "
-            "lower it, or raise the limit (`ulimit -Hn`)."
-        )
-    if soft != resource.RLIM_INFINITY and soft < enough:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(enough, most), hard))
-
-
-def _begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, now: datetime) -> Plan:
-    """Write the header of a new run, or check that an old one is the same run; the plan that is to be played."""
-    if resume.header is None:
-        if part is not None:
-            raise UsageError(f"Run '{plan.run_tag}' has not begun, so nothing is added to it: leave --new-model out.")
-        records = _rows(run_records(plan, now, _simulated_among(*plan.debaters, *plan.judges)))
-        journal.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan.to_json(), "records": records})
-        return plan
-    try:
-        frozen = begun_plan(resume.header["plan"], resume.parts)
-    except ValueError as error:
-        raise DamagedDataError(
-            f"{journal.path} holds a plan that this version of debatebench does not understand; "
-            "use the version that wrote it, or a newer one."
-        ) from error
-    differences = plan_differences(frozen, with_prices_of(plan, frozen))
-    if differences:
-        raise UsageError(
-            f"Run '{plan.run_tag}' was begun with other inputs: {'; '.join(differences)}. "
-            "Restore them to go on, or choose another --run-tag" + _way_to_add(frozen, plan) + "."
-        )
-    if part is None:
-        return frozen
-    rows = _rows(part_records(frozen, part, _simulated_among(*part.debaters)))
-    journal.append({"type": "part", "part": part.model_dump(mode="json"), "records": rows})
-    return frozen.with_part(part)
-
-
-def _way_to_add(frozen: Plan, plan: Plan) -> str:
-    """What more to say where the configuration has got a debater since the run began."""
-    known = {debater.id for debater in frozen.debaters}
-    newcomers = [debater.id for debater in plan.debaters if debater.id not in known]
-    return f"; `--new-model {newcomers[0]}` adds a debater to this one" if newcomers else ""
-
-
-def _simulated_among(*members: MemberConfig) -> set[str]:
-    """The names of their providers that make things up."""
-    return {member.provider for member in members if is_simulated(member.provider)}
-
-
-def _rows(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
-    """Records as events carry them, by table."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for record in records:
-        rows.setdefault(record.table, []).append(_as_json(record))
-    return rows
-
-
-def _as_json(record: Record) -> dict[str, Any]:
-    return record.model_dump(mode="json", exclude_defaults=True)
 
 
 class _Session:
@@ -364,10 +261,10 @@ class _Session:
         valid = sum(verdict.is_valid for verdict in verdicts)
         if status == "complete" and valid < len(scheduled.panel):
             status, reason = "incomplete", panel_reason(len(scheduled.panel), verdicts)
-        debate = _debate_record(self._plan.run_tag, scheduled, status, reason, turns, verdicts)
+        debate = debate_record(self._plan.run_tag, scheduled, status, reason, turns, verdicts)
         if status == "void":
             debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
-        records = (*_participants(self._plan.run_tag, scheduled), *turns, *verdicts)
+        records = (*participants(self._plan.run_tag, scheduled), *turns, *verdicts)
         if self._keep(debate, *records, silent=silent):
             debaters = (scheduled.pro_model_id, scheduled.con_model_id)
             self._bans.debate_ended(debaters, is_complete=status == "complete", silent=silent)
@@ -383,7 +280,7 @@ class _Session:
 
         Its answers are durable, so it may wait.
         """
-        rows = _rows((debate, *others))
+        rows = event_rows((debate, *others))
         if self._resume.is_kept(debate.debate_id, rows):
             return False
         outcome = {"type": "outcome", "of": "debate", "debate_id": debate.debate_id, "records": rows}
@@ -401,9 +298,9 @@ class _Session:
 
     def _leave_out(self, scheduled: ScheduledDebate, reason: str) -> None:
         """Journal that a debate is not played; what was said in it, if it was begun before, stays."""
-        debate = _debate_record(self._plan.run_tag, scheduled, "incomplete", reason, [], [])
+        debate = debate_record(self._plan.run_tag, scheduled, "incomplete", reason, [], [])
         if not self._resume.has_ended(scheduled.debate_id):
-            self._keep(debate, *_participants(self._plan.run_tag, scheduled))
+            self._keep(debate, *participants(self._plan.run_tag, scheduled))
         self._reasons[scheduled.debate_id] = reason
         self._progress.debate_ended(debate)
 
@@ -463,53 +360,3 @@ def _next_speaker(scheduled: ScheduledDebate, plan: Plan, turns: list[Turn]) -> 
     """The debater whose speech would have come after `turns`."""
     side = plan.config.rounds[len(turns)].role
     return scheduled.pro_model_id if side == "pro" else scheduled.con_model_id
-
-
-def _participants(run_tag: str, scheduled: ScheduledDebate) -> tuple[Participant, Participant]:
-    return (
-        Participant(
-            run_tag=run_tag,
-            debate_id=scheduled.debate_id,
-            position="pro",
-            model_id=scheduled.pro_model_id,
-            side="pro",
-        ),
-        Participant(
-            run_tag=run_tag,
-            debate_id=scheduled.debate_id,
-            position="con",
-            model_id=scheduled.con_model_id,
-            side="con",
-        ),
-    )
-
-
-def _debate_record(
-    run_tag: str,
-    scheduled: ScheduledDebate,
-    status: Any,
-    reason: str | None,
-    turns: list[Turn],
-    verdicts: list[Verdict],
-) -> Debate:
-    """The row of `raw.debates`: everything in it follows from the plan and from journalled answers."""
-    said: list[Turn | Verdict] = [*turns, *verdicts]
-    times = [record.created_at for record in said if record.created_at is not None]
-    latencies = [verdict.latency_ms for verdict in verdicts if verdict.latency_ms is not None]
-    return Debate(
-        run_tag=run_tag,
-        debate_id=scheduled.debate_id,
-        source_position=scheduled.schedule_position,
-        schedule_position=scheduled.schedule_position,
-        topic_id=scheduled.topic_id,
-        pro_model_id=scheduled.pro_model_id,
-        con_model_id=scheduled.con_model_id,
-        repetition=scheduled.repetition,
-        debate_seed=scheduled.debate_seed,
-        status=status,
-        status_reason=reason,
-        created_at=max(times, default=None),
-        judges_expected=len(scheduled.panel),
-        judges_actual=sum(verdict.is_valid for verdict in verdicts),
-        panel_latency_ms=max(latencies, default=None),
-    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,14 @@ from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.safe_query import check_limits, one_select, open_for_reading, within
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import replacing_file
 from debatebench.shared.result_formats import unique_names
 
 if TYPE_CHECKING:
     import duckdb
+    from duckdb.sqltypes import DuckDBPyType
 
-__all__ = ["write_parquet"]
+__all__ = ["as_in_file", "write_parquet"]
 
 # Parquet has no such type, or one of less precision; as text their values stay what they are.
 _AS_TEXT = {"bit", "bignum", "enum", "interval", "time with time zone", "union"}
@@ -57,11 +58,8 @@ def write_parquet(
         rows, in_file = within(timeout_s, lambda _: _run(database, statement, values, limit), database)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the file that it becomes, so that it can be renamed.
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".debatebench-") as folder:
-            part = Path(folder).absolute() / "rows.parquet"
-            count = _write(rows, in_file, part)
-            os.replace(part, path)
+        with replacing_file(path) as new:
+            count = _write(rows, in_file, new.absolute())
     except OSError as error:
         raise DebatebenchError(f"{path} cannot be written: {error.strerror}.") from error
     return count
@@ -98,8 +96,6 @@ def _write(rows: duckdb.DuckDBPyRelation, in_file: list[str], path: Path) -> int
             number = re.search(r'"errno":"(\d+)"', str(error))
             reason = os.strerror(int(number[1])) if number else str(error).splitlines()[0]
             raise OSError(0, reason) from error
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
     return count
 
 
@@ -107,8 +103,17 @@ def _columns(names: list[str], types: list[str], wanted: list[str]) -> str:
     """A select list that casts the columns to the types that are wanted."""
     items = []
     for number, (name, have, want) in enumerate(zip(names, types, wanted, strict=True), 1):
-        items.append(f"{f'#{number}' if have == want else f'cast(#{number} as {want})'} as {quoted_identifier(name)}")
+        items.append(f"{_cast(f'#{number}', have, want)} as {quoted_identifier(name)}")
     return ", ".join(items)
+
+
+def as_in_file(column: str, type_: DuckDBPyType) -> str:
+    """SQL for a column (as SQL) of this type as a Parquet file holds it; see `write_parquet`."""
+    return _cast(column, str(type_), _type_name(type_, is_in_file=True))
+
+
+def _cast(column: str, have: str, want: str) -> str:
+    return column if have == want else f"cast({column} as {want})"
 
 
 def _type_name(type_: Any, *, is_in_file: bool) -> str:

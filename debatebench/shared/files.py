@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["make_folder", "shown_path", "sync_path", "write_atomically"]
+__all__ = [
+    "make_folder",
+    "new_folder_beside",
+    "replacing_file",
+    "shown_path",
+    "sync_path",
+    "unused_name_beside",
+    "write_atomically",
+]
 
 
 def make_folder(folder: Path) -> None:
@@ -35,6 +46,40 @@ def sync_path(path: Path) -> None:
         os.close(descriptor)
 
 
+def unused_name_beside(path: Path, purpose: str) -> Path:
+    """A hidden name in the folder of `path`, so that a rename can bring one to the other."""
+    return path.with_name(f".{path.name[:200]}.{purpose}-{secrets.token_hex(8)}")
+
+
+@contextmanager
+def new_folder_beside(path: Path) -> Iterator[Path]:
+    """Give a new hidden folder beside `path`; what is left of it at the end is deleted."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folder = unused_name_beside(path, "new")
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def replacing_file(path: Path, *, is_durable: bool = True) -> Iterator[Path]:
+    """Give a hidden name beside `path`; the file that is written there replaces `path` at the end.
+
+    With `is_durable` it is synced before. On an error it is deleted.
+    """
+    new = unused_name_beside(path, "new")
+    try:
+        yield new
+        if is_durable:
+            sync_path(new)
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+
+
 def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644, is_durable: bool = True) -> None:
     """Write `content` to a temporary file beside `path`, sync it if `is_durable`, and rename it over `path`.
 
@@ -46,24 +91,13 @@ def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644, is_
         if path.exists() and not path.is_file():
             # A pipe or a device such as /dev/stdout is written to, not replaced.
             path.write_bytes(data)
-        else:
-            _write_and_rename(path, data, mode, is_durable)
+            return
+        with replacing_file(path, is_durable=is_durable) as new:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with open(descriptor, "wb") as file:
+                os.fchmod(descriptor, mode)
+                file.write(data)
     except OSError as error:
-        # Nobody has ever heard of the temporary file.
+        # The name of the temporary file would tell a user nothing.
         error.filename, error.filename2 = str(path), None
-        raise
-
-
-def _write_and_rename(path: Path, data: bytes, mode: int, is_durable: bool) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            if is_durable:
-                os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
         raise

@@ -62,7 +62,7 @@ def json_string(text: str) -> str:
     return encode_basestring_ascii(text)
 
 
-def sorted_json(value: dict[str, Any]) -> str:
+def sorted_json(value: Any) -> str:
     """JSON with sorted keys, letter by letter as `json.dumps` writes it, and most of it in a fraction of the time."""
     try:
         text = _ENCODE_SORTED(value)

@@ -2,7 +2,7 @@
 
 A record is what crosses the border between playing and analysis. Whoever makes one (the runner through the journal, an
 importer from a file) has validated it; whoever reads one trusts it. The table's columns, types and key are derived from
-the class, so a table and its record cannot drift apart.
+the class (`record_columns.py`), so a table and its record cannot drift apart.
 
 Conventions: times are naive UTC; money is USD with ten decimals and `None` when unknown, never 0; scores are exact
 decimals; text holds no lone surrogates (`clean_text`), because DuckDB refuses them.
@@ -11,19 +11,15 @@ decimals; text holds no lone surrogates (`clean_text`), because DuckDB refuses t
 from __future__ import annotations
 
 import re
-import types
-import typing
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal, DecimalException, Inexact, InvalidOperation
-from functools import cache, reduce
-from operator import or_
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from debatebench.shared.json_bytes import from_json
+from debatebench.shared.record_columns import Column, reader_of
 
 __all__ = [
     "MOST_MONEY",
@@ -52,7 +48,6 @@ __all__ = [
     "Weakness",
     "Winner",
     "clean_text",
-    "column_types",
     "to_money",
 ]
 
@@ -64,6 +59,7 @@ _FINEST_SCORE = Decimal("1e-6")
 # What has more digits than its column raises `InvalidOperation`.
 _ROUNDED = Context(prec=18, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
 _EXACT = Context(prec=18, traps=[InvalidOperation, Inexact])
+_ENCODE = msgspec.json.Encoder().encode
 
 
 def clean_text(text: str) -> str:
@@ -115,12 +111,17 @@ def _check_score(value: Decimal) -> Decimal:
     return value
 
 
+# As text; decimals below a millionth are written with an exponent.
+_WRITTEN_MONEY = Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]{1,8}\.[0-9]{10}|[0-9](\.[0-9]{1,3})?E-([789]|10))\Z")]
+_WRITTEN_SCORE = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,6})?\Z")]
+_WRITTEN_TIME = Annotated[datetime, msgspec.Meta(tz=False)]
+
 Text = Annotated[str, AfterValidator(clean_text)]
-Json = Annotated[Any, BeforeValidator(_clean)]
-UtcTime = Annotated[datetime, BeforeValidator(_to_naive_utc)]
+Json = Annotated[Any, BeforeValidator(_clean), Column("JSON")]
+UtcTime = Annotated[datetime, BeforeValidator(_to_naive_utc), Column("TIMESTAMP", _WRITTEN_TIME)]
 # Floats become decimals through their shortest text, so 0.1 stays 0.1; booleans, NaN and infinity are refused.
-Money = Annotated[Decimal, AfterValidator(to_money)]
-ScoreValue = Annotated[Decimal, AfterValidator(_check_score)]
+Money = Annotated[Decimal, AfterValidator(to_money), Column("DECIMAL(18,10)", _WRITTEN_MONEY)]
+ScoreValue = Annotated[Decimal, AfterValidator(_check_score), Column("DECIMAL(18,6)", _WRITTEN_SCORE)]
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
 CostSource = Literal["billed", "estimated"]
@@ -159,7 +160,7 @@ class Record(BaseModel):
         Raises pydantic's `ValidationError` (a `ValueError`) as `model_validate` does.
         """
         try:
-            columns = _reader(cls)(text)
+            columns = reader_of(cls)(text)
         except ValueError:
             # Nobody but the record itself decides what is refused, and what is mended: a lone surrogate, say.
             return cls.model_validate(from_json(bytes(text))).row()
@@ -481,76 +482,3 @@ TABLES: dict[str, type[Record]] = {
         Weakness,
     )
 }
-
-_SQL_TYPES: dict[Any, str] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float: "DOUBLE", datetime: "TIMESTAMP"}
-_SCORE_TYPE = "DECIMAL(18,6)"
-_MONEY_TYPE = "DECIMAL(18,10)"
-
-
-def _sql_type(annotation: Any) -> str:
-    """The DuckDB type of one field's annotation."""
-    if annotation is Json:
-        return "JSON"
-    if annotation is Money:
-        return _MONEY_TYPE
-    if annotation is ScoreValue:
-        return _SCORE_TYPE
-    if annotation is Score:
-        return f"STRUCT(dimension VARCHAR, pro {_SCORE_TYPE}, con {_SCORE_TYPE})"
-    origin = typing.get_origin(annotation)
-    if origin is Annotated:
-        return _sql_type(typing.get_args(annotation)[0])
-    if origin is Literal:
-        return "VARCHAR"
-    if origin is tuple:
-        return _sql_type(typing.get_args(annotation)[0]) + "[]"
-    if origin in (typing.Union, types.UnionType):
-        (inner,) = [a for a in typing.get_args(annotation) if a is not type(None)]
-        return _sql_type(inner)
-    return _SQL_TYPES[annotation]
-
-
-_ENCODE = msgspec.json.Encoder().encode
-
-
-@cache
-def _written(record: type[BaseModel]) -> type[msgspec.Struct]:
-    """What a record of the class writes of itself, and no more: all that fits it, the class would take as it is."""
-    hints = typing.get_type_hints(record, include_extras=True)
-    columns = [
-        (name, _written_type(hints[name]), msgspec.NODEFAULT if field.is_required() else field.default)
-        for name, field in record.model_fields.items()
-    ]
-    return msgspec.defstruct(record.__name__, columns, kw_only=True, forbid_unknown_fields=True)
-
-
-@cache
-def _reader(record: type[Record]) -> Callable[[bytes | msgspec.Raw], Any]:
-    """Reads the JSON text of what a record of the class has written; raises `ValueError` for anything else."""
-    return msgspec.json.Decoder(_written(record)).decode
-
-
-def _written_type(annotation: Any) -> Any:
-    """What is written of one field's annotation."""
-    if annotation is Money:
-        # Decimals below a millionth are written with an exponent.
-        return Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]{1,8}\.[0-9]{10}|[0-9](\.[0-9]{1,3})?E-([789]|10))\Z")]
-    if annotation is ScoreValue:
-        return Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,6})?\Z")]
-    if annotation is UtcTime:
-        return Annotated[datetime, msgspec.Meta(tz=False)]
-    if annotation is Score:
-        return _written(Score)
-    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is tuple:
-        return types.GenericAlias(tuple, tuple(map(_written_type, inner)))
-    if origin in (typing.Union, types.UnionType):
-        return reduce(or_, map(_written_type, inner))
-    return annotation
-
-
-@cache
-def column_types(record: type[Record]) -> Mapping[str, str]:
-    """Column name → DuckDB type of the record's table, in column order."""
-    hints = typing.get_type_hints(record, include_extras=True)
-    return {name: _sql_type(hints[name]) for name in record.model_fields}

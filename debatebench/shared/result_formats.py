@@ -17,7 +17,7 @@ from typing import Any
 
 from debatebench.shared.errors import UsageError
 
-__all__ = ["FORMATS", "json_text", "print_table", "render", "spreadsheet_safe", "unique_names", "visible"]
+__all__ = ["FORMATS", "json_text", "print_table", "render", "shortened", "spreadsheet_safe", "unique_names", "visible"]
 
 FORMATS = ("table", "json", "csv", "markdown")
 _MISSING = "–"
@@ -48,6 +48,11 @@ def visible(text: str, *, keep_lines: bool = False) -> str:
 def spreadsheet_safe(text: str) -> str:
     """`text` with an apostrophe before it where a spreadsheet would take it for a formula."""
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def shortened(text: str, longest: int) -> str:
+    """`text` in at most `longest` characters, with an ellipsis for the rest."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def unique_names(names: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ bias.py                    a judge's preference for a side or for the longer spe
 bradley_terry.py           Bradley-Terry ratings and their covariance
 bradley_terry_controls.py  the same with side, speech length and ties in the model
 correlation.py             Pearson, Spearman, Kendall
+counted_games.py           games counted by topic and by who met
 distributions.py           normal, t, binomial and chi-squared distributions in plain Python
 elo.py                     Elo ratings in order of play
 elo_orders.py              how much of an Elo rating depends on the order of the games

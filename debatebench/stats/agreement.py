@@ -86,15 +86,16 @@ def cohen_kappa(
 
 
 def gwet_ac1(counts: Sequence[Sequence[int]]) -> float | None:
-    """Gwet's AC1: agreement beyond chance that does not fall when one category is common, as kappa does.
+    """Gwet's AC1; a row per subject, a column per category: how many raters chose it.
+
+    Agreement beyond chance that does not fall when one category is common, as kappa does:
 
         AC1 = (Pa - Pe) / (1 - Pe),   Pe = sum over categories of π (1 - π) / (K - 1)
 
-    `counts` has a row per subject and a column per category: how many raters chose it. π is the mean share of a
-    category over subjects, K the number of categories (columns) that were ever chosen, Pa the mean share of agreeing
-    pairs of raters over subjects with two or more (K. Gwet, British Journal of Mathematical and Statistical Psychology
-    61, 2008). Subjects may have different numbers of raters; those with none are left out. `None` without a subject
-    that two rated, and where only one category was chosen.
+    π is the mean share of a category over subjects, K the number of categories (columns) that were ever chosen, Pa the
+    mean share of agreeing pairs of raters over subjects with two or more (K. Gwet, British Journal of Mathematical and
+    Statistical Psychology 61, 2008). Subjects may have different numbers of raters; those with none are left out.
+    `None` without a subject that two rated, and where only one category was chosen.
     """
     rows = [row for row in _counts(counts) if sum(row) > 0]
     rated_twice = [row for row in rows if sum(row) > 1]
@@ -134,7 +135,7 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
 
 
 def krippendorff_alpha(units: Sequence[Hashable], values: Sequence[Hashable], level: Level = "nominal") -> float | None:
-    """Krippendorff's alpha of ratings in long form: element i of `values` is one rater's value for `units[i]`.
+    """Krippendorff's alpha, `nominal`, `ordinal` or `interval`; element i of `values` is one rating of `units[i]`.
 
         alpha = 1 - (n - 1) · W / E
         W = sum over units of (m Σx² - (Σx)²) / (m - 1),   E = n Σx² - (Σx)²
@@ -157,11 +158,12 @@ def krippendorff_alpha_interval(
     level: Level = "nominal",
     confidence: float = 0.95,
 ) -> JackknifeInterval | None:
-    """`krippendorff_alpha` with an interval: what it is without each cluster in turn (see `jackknife.jackknife`).
+    """Krippendorff's alpha with an interval that allows for units of one cluster (a topic, say) being alike.
 
-    Element i of `clusters` names the cluster of `units[i]`, for instance the topic of a debate; judges' agreement on
-    debates of one topic is likely to be alike. Ordinal ranks are those among all ratings, also without a cluster.
-    `None` where alpha is. Raises `ValueError` for a unit in two clusters.
+    The interval is made of alpha without each cluster in turn (see `jackknife.jackknife`). Element i of `clusters`
+    names the cluster of `units[i]`, for instance the topic of a debate; judges' agreement on debates of one topic is
+    likely to be alike. Ordinal ranks are those among all ratings, also without a cluster. `None` where alpha is. Raises
+    `ValueError` for a unit in two clusters.
     """
     if len(clusters) != len(units):
         raise ValueError(f"there are {len(units)} units and {len(clusters)} clusters for them")

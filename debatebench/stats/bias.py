@@ -37,14 +37,14 @@ class Verbosity:
 
 
 def mirrored_pairs(first: Sequence[str | None], second: Sequence[str | None]) -> MirroredPairs:
-    """Side preference from pairs of debates on one topic between the same two debaters, with the sides swapped.
+    """Side preference from pairs of debates with the sides swapped: the winners named in the two debates of pair i.
 
-    Element i of `first` and `second` is the winner that a judge named in the two debates of pair i: `pro`, `con` or
-    `tie`. Whoever is better wins once as pro and once as con, so the strength of the debaters cancels. A judge that
-    named the same side twice followed the side: `exact_p` is the sign test of `pro_both` against `con_both` (McNemar's
-    exact test), `None` where there is neither. A motion that is easier to defend has the same effect, so compare judges
-    that heard the same debates. `consistency_rate` is the share of pairs in which the result did not depend on the
-    sides: one debater won both, or both were ties. Pairs with a missing winner are left out.
+    Both are on one topic between the same two debaters; a winner is `pro`, `con` or `tie`. Whoever is better wins once
+    as pro and once as con, so the strength of the debaters cancels. A judge that named the same side twice followed the
+    side: `exact_p` is the sign test of `pro_both` against `con_both` (McNemar's exact test), `None` where there is
+    neither. A motion that is easier to defend has the same effect, so compare judges that heard the same debates.
+    `consistency_rate` is the share of pairs in which the result did not depend on the sides: one debater won both, or
+    both were ties. Pairs with a missing winner are left out.
     """
     if len(first) != len(second):
         raise ValueError(f"a pair has two debates, but there are {len(first)} and {len(second)}")
@@ -62,7 +62,9 @@ def mirrored_pairs(first: Sequence[str | None], second: Sequence[str | None]) ->
 
 
 def verbosity(length_differences: Sequence[float], score_differences: Sequence[float]) -> Verbosity:
-    """Least squares of pro's score minus con's on pro's length minus con's; element i of both is debate i.
+    """Least squares of pro's score minus con's on pro's length minus con's, and how often the longer side won.
+
+    Element i of both is debate i.
 
         slope = Sxy / Sxx,   intercept = mean(y) - slope mean(x),   correlation = Sxy / sqrt(Sxx Syy),
         r2 = correlation²

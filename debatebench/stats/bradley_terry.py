@@ -29,6 +29,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from debatebench.stats.counted_games import Games, Pairs, counted_games, pair_counts
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -38,12 +40,12 @@ __all__ = [
     "ELO_PER_LOG_STRENGTH",
     "PRIOR_GAMES",
     "Fit",
-    "Games",
     "StandardErrors",
-    "counted_games",
+    "closure",
+    "damping",
+    "expit",
     "fit",
     "fit_resampled",
-    "pair_counts",
     "resampled_ratings",
     "standard_errors",
 ]
@@ -58,41 +60,6 @@ _CONVERGED = 1e-7
 _CONVERGED_RESAMPLE = 1e-3
 _MOST_STEPS = 500
 _CELLS_AT_ONCE = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Games:
-    """Games counted by topic and by who met: arrays of whole numbers of one length.
-
-    `topic`, `pro` and `con` are codes from 0, the debaters' below `count_debaters`.
-    """
-
-    topic: Array
-    pro: Array
-    con: Array
-    pro_wins: Array
-    ties: Array
-    con_wins: Array
-    count_debaters: int
-
-    @property
-    def count(self) -> Array:
-        """Games per row."""
-        return self.pro_wins + self.ties + self.con_wins
-
-    @property
-    def points(self) -> Array:
-        """Pro's points per row: its wins and half of the ties."""
-        return self.pro_wins + 0.5 * self.ties
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Who met whom: codes `first` < `second`, one element per pair of debaters with a game."""
-
-    first: Array
-    second: Array
-    count_debaters: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,66 +89,6 @@ class StandardErrors:
     model: Array
     games: Array
     topics: Array
-
-
-def counted_games(
-    topic: Sequence[int] | Array,
-    pro: Sequence[int] | Array,
-    con: Sequence[int] | Array,
-    pro_wins: Sequence[int],
-    ties: Sequence[int],
-    con_wins: Sequence[int],
-) -> Games:
-    """Lists of one length with codes from 1 → `Games`; the debaters run to the highest code that occurs.
-
-    Rows may repeat and come in any order. Raises `ValueError` when lengths differ, a code is below 1, a number of games
-    is negative, or a debater meets itself.
-    """
-    import numpy as np
-
-    codes = [np.asarray(values, dtype=np.int64) for values in (topic, pro, con)]
-    counts = [np.asarray(values, dtype=np.int64) for values in (pro_wins, ties, con_wins)]
-    if len({len(column) for column in (*codes, *counts)}) > 1:
-        raise ValueError(f"lengths differ: {', '.join(str(len(column)) for column in (*codes, *counts))}")
-    if any(column.min(initial=1) < 1 for column in codes):
-        raise ValueError("codes run from 1")
-    if any(column.min(initial=0) < 0 for column in counts):
-        raise ValueError("a number of games cannot be negative")
-    if (codes[1] == codes[2]).any():
-        raise ValueError("a debater cannot play against itself")
-    return Games(
-        topic=codes[0] - 1,
-        pro=codes[1] - 1,
-        con=codes[2] - 1,
-        pro_wins=counts[0],
-        ties=counts[1],
-        con_wins=counts[2],
-        count_debaters=max(int(column.max(initial=0)) for column in codes[1:]),
-    )
-
-
-def pair_counts(games: Games, unit: Array | None = None) -> tuple[Pairs, Array, Array]:
-    """The pairs that met, with games and points of `first` by unit: arrays of shape (units, pairs).
-
-    `unit` is each row's code from 0, by default one unit for all. Sums of halves are exact, so the order of rows is
-    nothing.
-    """
-    import numpy as np
-
-    n = games.count_debaters
-    is_swapped = games.pro > games.con
-    first, second = np.minimum(games.pro, games.con), np.maximum(games.pro, games.con)
-    codes, pair = np.unique(first * n + second, return_inverse=True)
-    unit = np.zeros(len(pair), dtype=np.int64) if unit is None else unit
-    count_units = int(unit.max(initial=0)) + 1
-    cell = unit * len(codes) + pair
-    points = np.where(is_swapped, games.count - games.points, games.points)
-    shape = (count_units, len(codes))
-    counts, sums = (
-        np.bincount(cell, weights=values, minlength=shape[0] * shape[1]).reshape(shape)
-        for values in (games.count, points)
-    )
-    return Pairs(codes // max(n, 1), codes % max(n, 1), n), counts, sums
 
 
 def fit(games: Games) -> Fit:
@@ -274,9 +181,9 @@ def standard_errors(games: Games, fitted: Fit) -> StandardErrors:
     n = games.count_debaters
     if n == 0:
         return StandardErrors(np.zeros(0), np.zeros(0), np.zeros(0))
-    p = _expit(fitted.strengths[games.pro] - fitted.strengths[games.con])
+    p = expit(fitted.strengths[games.pro] - fitted.strengths[games.con])
     pairs, counts, _ = pair_counts(games)
-    expected = _expit(fitted.strengths[pairs.first] - fitted.strengths[pairs.second])
+    expected = expit(fitted.strengths[pairs.first] - fitted.strengths[pairs.second])
     weights = counts * expected * (1 - expected)
     bread = _centred_inverse(_information(pairs, weights, fitted.strengths[None], fitted.is_separated)[0])
     squares = games.pro_wins * (1 - p) ** 2 + games.ties * (0.5 - p) ** 2 + games.con_wins * p**2
@@ -307,10 +214,10 @@ def _climb(
     moving = np.arange(len(counts))
     for _ in range(_MOST_STEPS):
         now = strengths[moving]
-        p = _expit(now[:, pairs.first] - now[:, pairs.second])
+        p = expit(now[:, pairs.first] - now[:, pairs.second])
         score = (points[moving] - counts[moving] * p) @ signs
         if has_prior:
-            pull = PRIOR_GAMES * (0.5 - _expit(now - now.mean(axis=1, keepdims=True)))
+            pull = PRIOR_GAMES * (0.5 - expit(now - now.mean(axis=1, keepdims=True)))
             score += pull - pull.mean(axis=1, keepdims=True)
         # Adding the matrix of ones keeps the sum of the log-strengths, and makes the information invertible.
         information = _information(pairs, counts[moving] * p * (1 - p), now, has_prior) + 1.0
@@ -343,7 +250,7 @@ def _information(pairs: Pairs, weights: Array, strengths: Array, has_prior: bool
     information[:, pairs.second, pairs.first] = -weights
     own = -information.sum(axis=2)
     if has_prior:
-        p = _expit(strengths - strengths.mean(axis=1, keepdims=True))
+        p = expit(strengths - strengths.mean(axis=1, keepdims=True))
         pull = PRIOR_GAMES * p * (1 - p)
         # The average opponent moves with everybody: C diag(pull) C with the centring matrix C.
         information += pull.mean(axis=1)[:, None, None] / n - (pull[:, :, None] + pull[:, None, :]) / n
@@ -379,7 +286,7 @@ def _centred_inverse(information: Array) -> Array:
     return np.asarray(np.linalg.inv(information + 1.0) - 1.0 / n**2)
 
 
-def _expit(values: Array) -> Array:
+def expit(values: Array) -> Array:
     """1 / (1 + exp(-x)), without overflow."""
     import numpy as np
 

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 from debatebench.stats.bradley_terry import (
     ELO_PER_LOG_STRENGTH,
     PRIOR_GAMES,
-    Games,
     closure,
     damping,
+    expit,
 )
+from debatebench.stats.counted_games import Games
 from debatebench.stats.standings import LEAST_TOPICS, critical_value
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ class _Design:
 
         values = np.zeros(self.n + self.effects.shape[1])
         for _ in range(_MOST_STEPS):
-            p = _expit(self.predictor(values))
+            p = expit(self.predictor(values))
             score = self._gathered(points - p) + (self._pull(values)[0] if has_prior else 0.0)
             step = np.linalg.solve(self._pinned(p * (1 - p), has_prior, values), score)
             reach = np.abs(self.predictor(step)).max()
@@ -238,14 +239,14 @@ class _Design:
         n = self.n
         centring = np.eye(len(values))
         centring[:n, :n] -= 1.0 / n
-        p = _expit(centring @ values)
+        p = expit(centring @ values)
         return centring.T @ (PRIOR_GAMES * (0.5 - p)), centring.T @ np.diag(PRIOR_GAMES * p * (1 - p)) @ centring
 
     def sandwich_errors(self, points: Array, values: Array, clusters: Array, has_prior: bool) -> Array:
         """Standard errors of log-strengths and effects, at least the model's, uncorrected for small samples."""
         import numpy as np
 
-        p = _expit(self.predictor(values))
+        p = expit(self.predictor(values))
         bread = np.linalg.inv(self._pinned(p * (1 - p), has_prior, values))
         bread[: self.n] -= bread[: self.n].mean(axis=0)
         residual = points - p
@@ -327,7 +328,7 @@ def _climb_davidson(games: Games, has_prior: bool) -> tuple[Array, float]:
         information[n, n] = (total * drawn * (1 - drawn)).sum() if has_ties else 1.0
         if has_prior:
             centring = np.eye(n) - 1.0 / n
-            p = _expit(centring @ values[:n])
+            p = expit(centring @ values[:n])
             score[:n] += centring @ (PRIOR_GAMES * (0.5 - p))
             information[:n, :n] += centring @ np.diag(PRIOR_GAMES * p * (1 - p)) @ centring
         step = np.linalg.solve(information, score)
@@ -337,10 +338,3 @@ def _climb_davidson(games: Games, has_prior: bool) -> tuple[Array, float]:
         if reach <= _CONVERGED:
             return values[:n] - values[:n].mean(), float(values[n])
     raise ArithmeticError("the Davidson fit does not converge")
-
-
-def _expit(values: Array) -> Array:
-    """1 / (1 + exp(-x)), without overflow."""
-    import numpy as np
-
-    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * np.asarray(values)))

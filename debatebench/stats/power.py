@@ -50,15 +50,15 @@ def sign_test_power(games: int, win_rate: float, alpha: float = 0.05) -> float:
 
 @lru_cache(maxsize=4096)
 def games_needed(win_rate: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
-    """Decisive games from which on the exact sign test finds with `power` that `win_rate` is not ½.
+    """Decisive games from which on the exact sign test finds with `power` that `win_rate` is not ½; `None` at ½.
 
     Power climbs in a zigzag, because numbers of games are whole; this is the smallest number from which it never falls
     below `power` again. Above 1,000 games it is the normal approximation with its correction for continuity,
 
         n (1 + sqrt(1 + 2 / (n d)))² / 4,  n = ((z(1-α/2) / 2 + z(power) sqrt(w (1-w))) / d)²,  d = |win_rate - ½|
 
-    (J. Fleiss, B. Levin and M. Paik, Statistical Methods for Rates and Proportions, 2003). `None` for equals, whom no
-    number of games tells apart.
+    (J. Fleiss, B. Levin and M. Paik, Statistical Methods for Rates and Proportions, 2003). No number of games tells
+    equals apart.
     """
     _check(alpha, power)
     _check_rate(win_rate)
@@ -142,7 +142,7 @@ def design_effect(debates_per_topic: float, correlation: float) -> float:
 
 
 def elo_gap(win_rate: float) -> float | None:
-    """The difference in Elo ratings that predicts this win rate: 400 log10(w / (1 - w)). `None` at 0 and 1."""
+    """The difference in Elo ratings that predicts this win rate: 400 log10(w / (1 - w)); `None` at 0 and 1."""
     _check_rate(win_rate)
     return 400 * math.log10(win_rate / (1 - win_rate)) if 0 < win_rate < 1 else None
 

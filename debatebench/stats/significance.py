@@ -144,11 +144,11 @@ def binomial_test(wins: float, games: float, rate: float = 0.5) -> float | None:
 
 
 def sign_test(wins: float, losses: float) -> float | None:
-    """Exact two-sided p value of the sign test: are wins and losses equally likely?
+    """Exact two-sided p value of the sign test: are wins and losses equally likely? Leave ties out.
 
         min(1, 2 P(X <= min(wins, losses))),   X ~ Binomial(wins + losses, 1/2)
 
-    Ties say nothing about which is better and are left out (W. Dixon and A. Mood, The Statistical Sign Test, JASA 41,
+    Ties say nothing about which is better (W. Dixon and A. Mood, The Statistical Sign Test, JASA 41,
     1946). Without a decisive game `None`.
     """
     wins, losses = _count(wins, "wins"), _count(losses, "losses")
@@ -197,7 +197,7 @@ def fisher_exact(a: float, b: float, c: float, d: float) -> float | None:
 
 
 def mcnemar(both: float, only_a: float, only_b: float, neither: float) -> McNemar | None:
-    """McNemar's test: do A and B succeed equally often on the same cases?
+    """McNemar's test, exact, mid-p and with chi²: do A and B succeed equally often on the same cases?
 
     Only cases on which they differ tell, b = `only_a` and c = `only_b`:
 

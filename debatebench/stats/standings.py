@@ -26,12 +26,11 @@ from typing import TYPE_CHECKING, Any
 from debatebench.stats.bradley_terry import (
     ELO_PER_LOG_STRENGTH,
     Fit,
-    Games,
     fit,
     fit_resampled,
-    pair_counts,
     standard_errors,
 )
+from debatebench.stats.counted_games import Games, pair_counts
 from debatebench.stats.distributions import normal_quantile, t_quantile
 
 if TYPE_CHECKING:

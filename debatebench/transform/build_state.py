@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import transaction
+from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -107,7 +107,7 @@ def build_state(con: duckdb.DuckDBPyConnection, project: Project) -> str:
     if "meta.landings" in relations(con):
         return state_with_landings(con, project)
     data = sorted(data_fingerprints(con).items())
-    return _hash([inputs_sha256(project), *(f"{table} {sha256}" for table, sha256 in data)])
+    return hash_of(inputs_sha256(project), *(f"{table} {sha256}" for table, sha256 in data))
 
 
 def state_with_landings(con: duckdb.DuckDBPyConnection, project: Project) -> str:
@@ -115,24 +115,22 @@ def state_with_landings(con: duckdb.DuckDBPyConnection, project: Project) -> str
 
     It reads no list of tables, which takes DuckDB longer than all the rest.
     """
-    return _hash([inputs_sha256(project), _landed_sha256(con)])
+    return hash_of(inputs_sha256(project), _landed_sha256(con))
 
 
 def inputs_sha256(project: Project) -> str:
     """Hash of everything that a build depends on beside landed data: files, and this package's code for building."""
-    return _hash([project.sha256, _code_sha256()])
+    return hash_of(project.sha256, _code_sha256())
 
 
 def _code_sha256() -> str:
-    """Hash of the code that decides what a build makes: the rooms transform and stats, and the records."""
+    """Hash of the code that decides what a build makes: the rooms transform and stats, records, the YAML reader."""
     package = Path(__file__).parents[1]
     files = [
-        package / "shared" / "records.py",
+        *(package / "shared" / name for name in ("record_columns.py", "records.py", "strict_yaml.py")),
         *(file for part in ("transform", "stats") for file in package.glob(f"{part}/**/*.py")),
     ]
-    return _hash(
-        [f"{file.relative_to(package)} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in sorted(files)]
-    )
+    return hash_of(*(part for file in sorted(files) for part in (str(file.relative_to(package)), file.read_bytes())))
 
 
 def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -166,7 +164,7 @@ def landed_content(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
     """Hash over every run's tag and content."""
-    return _hash([f"{tag}\x1f{sha256}" for tag, sha256 in landed_content(con).items()])
+    return hash_of(*(part for landed in landed_content(con).items() for part in landed))
 
 
 def definitions(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> dict[str, str]:
@@ -174,11 +172,15 @@ def definitions(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> 
 
     A macro is part of the SQL models that call it.
     """
-    from debatebench.shared.records import TABLES, column_types
+    from debatebench.shared.record_columns import column_types
+    from debatebench.shared.records import TABLES
     from debatebench.stats.sql import fingerprint, python_functions
     from debatebench.transform.macros import macro_definitions
 
-    found = {f"raw.{name}": _hash([f"{c} {t}" for c, t in column_types(cls).items()]) for name, cls in TABLES.items()}
+    found = {
+        f"raw.{name}": hash_of(*(f"{column} {kind}" for column, kind in column_types(record).items()))
+        for name, record in TABLES.items()
+    }
     written = macro_definitions(macros)
     for name, model in models.items():
         config = model.properties.config
@@ -186,14 +188,10 @@ def definitions(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> 
         functions = map(fingerprint, python_functions(model.query.functions))
         above = [f"{dependency} {found[dependency]}" for dependency in model.dependencies]
         called = sorted({f"{call.name} {written[call.name]}" for call in model.query.macro_calls})
-        found[name] = _hash([model.query.tokens_sha256, config.materialized, *contract, *functions, *called, *above])
+        found[name] = hash_of(model.query.tokens_sha256, config.materialized, *contract, *functions, *called, *above)
     return found
 
 
 def content_fingerprint(definition: str, upstream: Iterable[str]) -> str:
     """Hash that changes when the rows of a SQL model may have changed."""
-    return _hash([definition, *upstream])
-
-
-def _hash(parts: Iterable[str]) -> str:
-    return hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest()
+    return hash_of(definition, *upstream)

@@ -36,7 +36,7 @@ from debatebench.transform.sql_model import (
 )
 from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
 
-__all__ = ["SOURCES", "Checked", "load_files", "read_yaml_files"]
+__all__ = ["SOURCES", "Checked", "dotted_name", "load_files", "read_yaml_files"]
 
 SOURCES = tuple(f"raw.{table}" for table in TABLES)
 
@@ -122,7 +122,7 @@ def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, Properties
         return read
     for path, each in read.items():
         models = tuple(
-            (_completed(entry, added.pop(_dotted(entry.name, path), ())), line) for entry, line in each.models
+            (_completed(entry, added.pop(dotted_name(entry.name, path), ())), line) for entry, line in each.models
         )
         read[path] = replace(each, models=models)
     for name, ((_, where), *_) in added.items():
@@ -140,7 +140,7 @@ def _added_versions(
     found: dict[str, tuple[tuple[AddedVersions, str], ...]] = {}
     for path, each in read.items():
         for added, line in each.added:
-            name = _dotted(added.name, path)
+            name = dotted_name(added.name, path)
             found[name] = (*found.get(name, ()), (added, f"{shown_path(each.file)}:{line}"))
     return found
 
@@ -159,7 +159,7 @@ def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _E
     entries: dict[str, _Entry] = {}
     for path, read in yaml_files.items():
         for properties, line in read.models:
-            name = _dotted(properties.name, path)
+            name = dotted_name(properties.name, path)
             entry = _Entry(properties, read.file, line)
             if name in entries:
                 raise SqlModelError(f"{entry.where}: {name} is described already at {entries[name].where}.")
@@ -167,7 +167,8 @@ def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _E
     return entries
 
 
-def _dotted(name: str, yaml_path: PurePosixPath) -> str:
+def dotted_name(name: str, yaml_path: PurePosixPath) -> str:
+    """The name of a SQL model as a YAML file says it, with its schema: by default the folder of the file."""
     name = name.lower()
     return name if "." in name or len(yaml_path.parts) < 2 else f"{yaml_path.parts[0]}.{name}"
 
@@ -334,7 +335,7 @@ def _unit_tests(
             if not isinstance(test, UnitTest):
                 continue
             where = f"{shown_path(read.file)}:{line}: unit test {test.name}"
-            name = _dotted(test.model, path)
+            name = dotted_name(test.model, path)
             if name not in models:
                 raise SqlModelError(f"{where}: no SQL model '{name}'.{did_you_mean(name, models)}")
             model = models[models[name].alias_of or name]

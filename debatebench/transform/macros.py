@@ -6,7 +6,6 @@ DuckDB itself puts the formula in the place of every call.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
+from debatebench.shared.hashing import hash_of
 from debatebench.transform.graph import did_you_mean, select_models
 from debatebench.transform.sql_model import (
     MACROS,
@@ -195,5 +195,5 @@ def macro_definitions(macros: Mapping[str, Macro]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, macro in macros.items():
         parts = [macro.query.tokens_sha256, *sorted(found[call.name] for call in macro.query.macro_calls)]
-        found[name] = hashlib.sha256("\x1e".join(parts).encode()).hexdigest()
+        found[name] = hash_of(*parts)
     return found

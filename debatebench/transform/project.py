@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
     from debatebench.transform.load import Checked
@@ -30,12 +31,7 @@ class Project:
     @cached_property
     def sha256(self) -> str:
         """Hash of every file's path and bytes; it needs no parsing."""
-        digest = hashlib.sha256()
-        for path in sorted(self.files):
-            content = self.files[path].read_bytes()
-            digest.update(f"{path}\x1f{len(content)}\x1f".encode())
-            digest.update(content)
-        return digest.hexdigest()
+        return hash_of(*(part for path in sorted(self.files) for part in (path, self.files[path].read_bytes())))
 
     @cached_property
     def _checked(self) -> Checked:

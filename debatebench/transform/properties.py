@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -26,11 +26,7 @@ from debatebench.shared.files import shown_path
 from debatebench.transform.testing.generic_tests import GenericTest, parse_generic_test
 
 if TYPE_CHECKING:
-    import yaml
-
-_YAML_TEXT = "tag:yaml.org,2002:str"
-_YAML_LIST = "tag:yaml.org,2002:seq"
-_YAML_MAP = "tag:yaml.org,2002:map"
+    from debatebench.shared.strict_yaml import Yaml
 
 __all__ = [
     "AddedVersions",
@@ -50,6 +46,23 @@ __all__ = [
 ]
 
 _LARGEST_FILE = 1024 * 1024
+_DEEPEST_NESTING = 32
+_ALIAS = ":{line}: YAML aliases are not allowed here; write the value out"
+_YAML_MESSAGES = {
+    "size": ": is larger than 1 MiB; split it",
+    "encoding": ": cannot be read ({cause})",
+    "characters": ":1: this is not YAML: {found}",
+    "syntax": ":{line}: this is not YAML: {found}",
+    "documents": ":{line}: this is not YAML: but found another document",
+    "alias": _ALIAS,
+    "anchor": _ALIAS,
+    "tag": ":{line}: YAML tags are not allowed here, and this is {found}; write the value without it",
+    "depth": ": is nested too deeply to be read",
+    "complex key": ":{line}: a key is a list or mapping; use a name",
+    "key": ":{line}: the key {found!r} is not text; write it in quotes",
+    "repeated key": ":{line}: the key '{found}' comes twice",
+    "number": ":{line}: {found} is beyond every number",
+}
 
 DataTest = Annotated[GenericTest, BeforeValidator(parse_generic_test)]
 _TESTS = AliasChoices("data_tests", "tests")
@@ -350,31 +363,29 @@ def read_properties(file: Path) -> PropertiesFile:
         content = file.read_bytes()
     except OSError as error:
         raise SqlModelError(f"{shown_path(file)}: cannot be read ({error}).") from None
-    if len(content) > _LARGEST_FILE:
-        raise SqlModelError(f"{shown_path(file)}: is larger than 1 MiB; split it.")
     return _properties(file, content)
 
 
 @lru_cache(maxsize=1024)
 def _properties(file: Path, content: bytes) -> PropertiesFile:
     """A file's content, read once in the life of the process."""
-    node, data = _load(file, content)
+    yaml = _read_yaml(file, content)
     try:
-        properties = Properties.model_validate(data or {})
+        properties = Properties.model_validate(yaml.data or {})
     except ValidationError as error:
         first = error.errors()[0]
-        where, line = _locate(node, first["loc"])
+        where, line = _locate(yaml.lines, first["loc"])
         message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
         found = "" if first["type"] in ("missing", "value_error") else f" (found {_short(first['input'])})"
         raise SqlModelError(f"{shown_path(file)}:{line}: {where}: {message}{found}.") from None
-    entries = [(entry, _locate(node, ("models", i))[1]) for i, entry in enumerate(properties.models)]
+    entries = [(entry, _locate(yaml.lines, ("models", i))[1]) for i, entry in enumerate(properties.models)]
     return PropertiesFile(
         file=file,
         properties=properties,
         models=tuple((entry, line) for entry, line in entries if isinstance(entry, ModelProperties)),
         added=tuple((entry, line) for entry, line in entries if isinstance(entry, AddedVersions)),
-        macro_lines=tuple(_locate(node, ("macros", i))[1] for i in range(len(properties.macros))),
-        unit_test_lines=tuple(_locate(node, ("unit_tests", i))[1] for i in range(len(properties.unit_tests))),
+        macro_lines=tuple(_locate(yaml.lines, ("macros", i))[1] for i in range(len(properties.macros))),
+        unit_test_lines=tuple(_locate(yaml.lines, ("unit_tests", i))[1] for i in range(len(properties.unit_tests))),
     )
 
 
@@ -383,78 +394,24 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _load(file: Path, content: bytes) -> tuple[yaml.Node | None, Any]:
-    """The node tree (for lines) and the plain data of a YAML file: safe, no duplicate keys, no aliases."""
-    import yaml
+def _read_yaml(file: Path, content: bytes) -> Yaml:
+    from debatebench.shared.strict_yaml import YamlError, read_yaml
 
-    loader_class = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        loader = loader_class(content.decode("utf-8"))
-        try:
-            node = loader.get_single_node()
-            if node is None:
-                return None, None
-            return node, _plain(node, loader, file, set())
-        finally:
-            loader.dispose()
-    except UnicodeDecodeError as error:
-        raise SqlModelError(f"{shown_path(file)}: cannot be read ({error}).") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark is not None else 1
-        raise SqlModelError(
-            f"{shown_path(file)}:{line}: this is not YAML: {getattr(error, 'problem', error)}."
-        ) from None
-    except RecursionError:
-        raise SqlModelError(f"{shown_path(file)}: is nested too deeply to be read.") from None
+        return read_yaml(content, largest=_LARGEST_FILE, deepest=_DEEPEST_NESTING)
+    except YamlError as error:
+        raise SqlModelError(f"{shown_path(file)}{error.sentence(_YAML_MESSAGES)}.") from None
 
 
-def _plain(node: yaml.Node, loader: yaml.SafeLoader, file: Path, seen: set[int]) -> Any:
-    """Plain data of a node. A node that comes twice (an alias) and a key that comes twice are refused.
-
-    PyYAML's own way to plain data allows for cycles and merges, which costs several times as much.
-    """
-    if id(node) in seen:
-        line = node.start_mark.line + 1
-        raise SqlModelError(f"{shown_path(file)}:{line}: YAML aliases are not allowed here; write the value out.")
-    seen.add(id(node))
-    if node.tag == _YAML_TEXT:
-        return node.value
-    if node.tag == _YAML_LIST:
-        return [_plain(item, loader, file, seen) for item in node.value]
-    if node.tag != _YAML_MAP:
-        return loader.construct_object(node, deep=True)
-    plain: dict[Any, Any] = {}
-    for key, value in node.value:
-        name = _plain(key, loader, file, seen)
-        if not isinstance(name, Hashable):
-            raise SqlModelError(
-                f"{shown_path(file)}:{key.start_mark.line + 1}: a key is a list or mapping; use a name."
-            )
-        if name in plain:
-            raise SqlModelError(f"{shown_path(file)}:{key.start_mark.line + 1}: the key '{key.value}' comes twice.")
-        plain[name] = _plain(value, loader, file, seen)
-    return plain
-
-
-def _locate(node: yaml.Node | None, path: tuple[int | str, ...]) -> tuple[str, int]:
+def _locate(lines: Mapping[tuple[str | int, ...], int], path: Sequence[str | int]) -> tuple[str, int]:
     """The key path as far as the YAML goes along it, and the line of its end."""
-    import yaml
-
-    line, keys = 1, []
+    place: tuple[str | int, ...] = ()
+    shown = ""
     for position, step in enumerate(path):
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            node = node.value[step]
-            keys.append(f"[{step}]")
-            line = node.start_mark.line + 1
-            continue
-        pairs = node.value if isinstance(node, yaml.MappingNode) else []
-        entry = next(((key, value) for key, value in pairs if key.value == step), None)
-        if entry is not None:
-            node = entry[1]
-            keys.append(f".{step}")
-            line = entry[0].start_mark.line + 1
-        elif position == len(path) - 1 and isinstance(step, str):
-            # A key that is missing is named; a step that is pydantic's own (the branch of a union) is passed over.
-            keys.append(f".{step}")
-    return "".join(keys).lstrip(".") or "the file", line
+        is_there = (*place, step) in lines
+        if is_there:
+            place = (*place, step)
+        # A key that is missing is named; a step that is pydantic's own (the branch of a union) is passed over.
+        if is_there or (position == len(path) - 1 and isinstance(step, str)):
+            shown += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return shown.lstrip(".") or "the file", lines.get(place, 1)

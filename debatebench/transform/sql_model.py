@@ -219,8 +219,8 @@ def tokens_sha256(sql: str, tokens: Sequence[Token]) -> tuple[int, str]:
     """Where the only statement ends, and the hash of its tokens."""
     end = next((token.start for token in tokens if token.token_type.name == "SEMICOLON"), len(sql))
     # Token types are part of the hash because 'a' and "a" have the same text.
-    parts = [f"{token.token_type.name}\x1f{token.text}" for token in tokens if token.start < end]
-    return len(sql[:end].rstrip()), hashlib.sha256("\x1e".join(parts).encode("utf-8")).hexdigest()
+    parts = [f"{token.token_type.name} {token.text}" for token in tokens if token.start < end]
+    return len(sql[:end].rstrip()), hash_of(*parts)
 
 
 def parse_statement(sql: str, file: Path, kind: str) -> tuple[exp.Expr, Sequence[Token]]:

@@ -16,7 +16,8 @@ from pydantic import ValidationError
 from debatebench.landing.land import create_raw_tables, land_records, outdated_tables
 from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DamagedDataError
-from debatebench.shared.records import TABLES, Record, Run, Score, Topic, Turn, Verdict, clean_text, column_types
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import TABLES, Record, Run, Score, Topic, Turn, Verdict, clean_text
 
 
 @pytest.fixture

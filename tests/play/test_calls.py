@@ -32,16 +32,8 @@ from hypothesis import strategies as st
 from debatebench.config.load import MemberConfig, Pricing
 from debatebench.config.types import DimensionConfig
 from debatebench.journal.reading import read_journal
-from debatebench.play.calls import (
-    Answer,
-    CallFailedError,
-    DurableCalls,
-    RetryPolicy,
-    RunStoppedError,
-    Step,
-    call_id_of,
-    cost_of,
-)
+from debatebench.play.attempts import Step, call_id_of
+from debatebench.play.calls import Answer, CallFailedError, DurableCalls, RetryPolicy, RunStoppedError, cost_of
 from debatebench.play.judges.direct import verdict_schema
 from debatebench.play.requests import seed_of, short_hash
 from debatebench.play.resume import Resume

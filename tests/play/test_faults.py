@@ -697,7 +697,8 @@ def test_a_run_that_was_stopped_says_so_without_the_key(tmp_path: Path):
 
 def test_whatever_waits_for_money_leaves_when_the_run_stops(tmp_path: Path):
     """Two calls do not fit the limit together; the first is refused its key, and the second must not wait for ever."""
-    from debatebench.play.calls import DurableCalls, Step
+    from debatebench.play.attempts import Step
+    from debatebench.play.calls import DurableCalls
     from debatebench.providers.base import Message, Request
 
     with FakeProvider([status(401)]) as server:

@@ -17,7 +17,8 @@ from debatebench.config.transcript_layout import read_transcript
 from debatebench.config.types import DimensionConfig, Pricing
 from debatebench.plan.plan import Plan
 from debatebench.plan.schedule import replacement_judges
-from debatebench.play.calls import RunStoppedError, Step
+from debatebench.play.attempts import Step
+from debatebench.play.calls import RunStoppedError
 from debatebench.play.judges import make_judge
 from debatebench.play.judges.base import Seat
 from debatebench.play.judges.direct import verdict_schema

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from debatebench.shared.files import make_folder, write_atomically
+from debatebench.shared.files import make_folder, new_folder_beside, replacing_file, write_atomically
 
 
 def test_a_file_is_the_old_one_or_the_new_one(tmp_path: Path):
@@ -52,3 +53,33 @@ def test_a_file_where_a_folder_is_wanted_is_told(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(NotADirectoryError, match="file"):
         make_folder(tmp_path / "file")
+
+
+def break_off(begun: AbstractContextManager[Path], name: str = "") -> None:
+    with begun as new:
+        (new / name).write_text("half")
+        raise KeyError(name)
+
+
+def test_a_file_is_replaced_when_all_of_it_is_written(tmp_path: Path):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with replacing_file(path) as new:
+        new.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    with pytest.raises(KeyError):
+        break_off(replacing_file(path))
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_beside_is_gone_at_the_end_unless_it_was_renamed(tmp_path: Path):
+    path = tmp_path / "deep" / "folder"
+    with pytest.raises(KeyError):
+        break_off(new_folder_beside(path), "file")
+    assert list(path.parent.iterdir()) == []
+    with new_folder_beside(path) as new:
+        (new / "file").touch()
+        new.rename(path)
+    assert [p.name for p in path.iterdir()] == ["file"]

@@ -21,14 +21,12 @@ from paths import REPOSITORY
 from debatebench.stats import sql as udfs
 from debatebench.stats.bradley_terry import (
     ELO_PER_LOG_STRENGTH,
-    Games,
-    counted_games,
     fit,
     fit_resampled,
-    pair_counts,
     standard_errors,
 )
 from debatebench.stats.bradley_terry_controls import controlled, davidson
+from debatebench.stats.counted_games import Games, counted_games, pair_counts
 from debatebench.stats.elo import elo_ratings
 from debatebench.stats.standings import rank_ranges, standings
 

@@ -153,8 +153,14 @@ def function_table() -> list[str]:
     """A line for each function."""
     lines = []
     for name, function in sorted(udfs.FUNCTIONS.items()):
-        parameters = ", ".join(inspect.signature(function.call).parameters)
-        promise = (inspect.getdoc(function.call) or "").split("\n\n")[0].replace("\n", " ").replace("|", r"\|")
+        parameters = ", ".join(list(inspect.signature(function.call).parameters)[: len(function.parameters)])
+        promise = (
+            (inspect.getdoc(function.call) or "")
+            .split("\n\n")[0]
+            .replace("\n", " ")
+            .replace("|", r"\|")
+            .replace("`None`", "null")
+        )
         lines.append(f"| `{name}({parameters})` | {given_back(function.returns)} | {promise} |")
     return lines
 

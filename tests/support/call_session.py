@@ -14,7 +14,8 @@ from fake_provider import FakeProvider
 from debatebench.config.load import MemberConfig, Pricing
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
-from debatebench.play.calls import Answer, DurableCalls, RetryPolicy, Step
+from debatebench.play.attempts import Step
+from debatebench.play.calls import Answer, DurableCalls, RetryPolicy
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume

@@ -8,7 +8,8 @@ from textwrap import dedent
 
 import duckdb
 
-from debatebench.shared.records import TABLES, column_types
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import TABLES
 from debatebench.transform.project import Project, load_project
 
 STAGING = {

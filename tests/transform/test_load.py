@@ -9,6 +9,7 @@ from sql_project import STAGING, write_project
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.model_versions import is_prerelease
+from debatebench.transform.properties import read_properties
 
 VERSIONED = STAGING | {
     "marts/winners_v1.sql": "select run_tag, debate_id, winner from staging.stg_debates",
@@ -315,6 +316,11 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
         ("models: [{name: a, description: A, config: {materialized: cube}}]", r"materialized: .*'view' or 'table'"),
         ("models:\n  - name: a\n    name: b\n", r"m\.yml:3: the key 'name' comes twice"),
         ("models:\n  - &x {name: a, description: A}\n  - *x\n", r"m\.yml:2: YAML aliases are not allowed"),
+        ("models:\n  - &x {name: a, description: A}\n", r"m\.yml:2: YAML aliases are not allowed"),
+        ("models:\n  - {name: !!str a, description: A}\n", r"m\.yml:2: YAML tags are not allowed here"),
+        ("models:\n  - {name: a, description: A, 1: x}\n", r"m\.yml:2: the key 1 is not text; write it in quotes"),
+        ("models:\n  - {name: a, ? [x] : A}\n", r"m\.yml:2: a key is a list or mapping; use a name"),
+        ("models: []\n---\nmodels: []\n", r"m\.yml:2: this is not YAML"),
         ("models: [\n", r"m\.yml:\d: this is not YAML"),
         (
             "models:\n  - {name: a, description: A, versions: [{v: 1, config: {materialized: cube}}]}",
@@ -370,6 +376,16 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
 )
 def test_bad_yaml_is_refused_by_file_line_and_key(tmp_path: Path, text: str, message: str) -> None:
     refused(tmp_path, {"marts/a.sql": "select 1 as x", "marts/m.yml": text}, message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"a: \xff", r"m\.yml: cannot be read \('utf-8' codec"), (b"#" * (2**20 + 1), "split it")]
+)
+def test_yaml_that_is_not_utf8_or_too_large_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "m.yml"
+    file.write_bytes(content)
+    with pytest.raises(SqlModelError, match=message):
+        read_properties(file)
 
 
 def test_singular_tests_may_read_models_and_raw_tables_only(tmp_path: Path) -> None:

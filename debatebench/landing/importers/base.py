@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from debatebench.shared import json_bytes
 
 if TYPE_CHECKING:
     from debatebench.shared.records import Record, Topic
@@ -33,7 +34,7 @@ class BadRecord:
 
 def sorted_json(value: Any) -> bytes:
     """JSON data as text, the same whatever the order of its keys and the white space around them."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+    return json_bytes.sorted_json(value).encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)

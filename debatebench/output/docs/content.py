@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from debatebench.shared.records import TABLES, Record, column_types
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import TABLES, Record
 from debatebench.transform.lineage.column_lineage import Lineage, LineageNode
 from debatebench.transform.lineage.formats import place
 from debatebench.transform.model_versions import is_prerelease, versions_of

@@ -20,6 +20,7 @@ from debatebench.output.docs.content import (
 from debatebench.output.docs.graph_layout import layered_layout
 from debatebench.shared.errors import ConfigError, UsageError
 from debatebench.shared.files import write_atomically
+from debatebench.shared.result_formats import shortened
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
@@ -160,18 +161,22 @@ def _drawing(relations: Sequence[RelationDoc]) -> Drawing:
     nodes = []
     for relation in relations:
         x, y = _corner(*layout.nodes[relation.name])
-        nodes.append(Node(relation.name, _short(relation), "#" + anchor(relation.name), relation.schema, x, y))
+        nodes.append(
+            Node(
+                relation.name,
+                shortened(relation.table, _LONGEST_NAME),
+                "#" + anchor(relation.name),
+                relation.schema,
+                x,
+                y,
+            )
+        )
     return Drawing(
         nodes=tuple(nodes),
         edges=tuple(Edge(*ends, _path(points)) for ends, points in layout.edges.items()),
         width=(layout.layers - 1) * _LAYER + _NODE_WIDTH + 2 * _MARGIN,
         height=layout.rows * _ROW + _NODE_HEIGHT + 2 * _MARGIN,
     )
-
-
-def _short(relation: RelationDoc) -> str:
-    name = relation.table
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
 def _corner(layer: int, row: float) -> tuple[float, float]:

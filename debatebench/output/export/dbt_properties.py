@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.output.export.dbt_tests import FixtureRow, data_tests, unit_test
-from debatebench.shared.records import TABLES, column_types
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import TABLES
 
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
@@ -20,13 +20,13 @@ __all__ = ["properties_files", "sources_file", "yaml_text"]
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     """Path in `models/` → text, one file for each YAML file that describes something that dbt builds."""
-    from debatebench.transform.load import read_yaml_files
+    from debatebench.transform.load import dotted_name, read_yaml_files
 
     texts: dict[str, str] = {}
     for path, read in read_yaml_files(project.files).items():
         models = []
         for properties, _ in read.models:
-            models += _models(_dotted(properties.name, path), properties, project, names)
+            models += _models(dotted_name(properties.name, path), properties, project, names)
         tests = [
             unit_test(located, project.models, names)
             for located in project.unit_tests
@@ -36,10 +36,6 @@ def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
             content = {"version": 2} | ({"models": models} if models else {}) | ({"unit_tests": tests} if tests else {})
             texts[str(path)] = yaml_text(content)
     return texts
-
-
-def _dotted(name: str, path: PurePosixPath) -> str:
-    return name.lower() if "." in name else f"{path.parts[0]}.{name.lower()}"
 
 
 def _models(name: str, properties: ModelProperties, project: Project, names: DbtNames) -> list[dict[str, Any]]:

@@ -9,7 +9,8 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from debatebench.output.export.dbt_sql import without_jinja
-from debatebench.shared.records import TABLES, column_types
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import TABLES
 from debatebench.transform.expansion import expand
 from debatebench.transform.testing.generic_tests import (
     AcceptedValues,

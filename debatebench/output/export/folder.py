@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from debatebench.output.export.manifest import MANIFEST, ExportManifest, file_sha256, read_export_manifest
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import new_folder_beside, unused_name_beside
 
 __all__ = ["replacing"]
 
@@ -23,20 +22,10 @@ def replacing(out: Path, *, force: bool) -> Iterator[Path]:
     export's manifest lists, unchanged, or one that it calls disposable. Raises `UsageError` otherwise, before any work.
     """
     _check_replaceable(out, force)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    new = _beside(out, "exporting")
-    new.mkdir()
-    try:
+    with new_folder_beside(out) as new:
         yield new
         _check_replaceable(out, force)
         _swap(new, out)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-
-
-def _beside(out: Path, what: str) -> Path:
-    """A hidden name beside `out` that nobody has."""
-    return out.with_name(f".{out.name[:200]}.{what}-{secrets.token_hex(8)}")
 
 
 def _check_replaceable(out: Path, force: bool) -> None:
@@ -100,7 +89,7 @@ def _swap(new: Path, out: Path) -> None:
     if not out.exists() or not any(out.iterdir()):
         os.rename(new, out)
         return
-    old = _beside(out, "replaced")
+    old = unused_name_beside(out, "replaced")
     os.rename(out, old)
     try:
         os.rename(new, out)

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 _DEFAULT = ("marts.*", "ratings.*")
-# DuckDB would write these as doubles, and lose digits.
-_EXACT = {"HUGEINT": "decimal(38, 0)", "UHUGEINT": "decimal(38, 0)"}
 
 
 def write(snapshot: Snapshot, folder: Path) -> Contents:
@@ -88,8 +86,13 @@ def _key(models: Mapping[str, SqlModel], name: str) -> str:
 
 
 def _columns(snapshot: Snapshot, relation: str) -> dict[str, str]:
-    described = snapshot.con.execute(f"describe warehouse.{relation}").fetchall()
-    return {name: sql_type for name, sql_type, *_ in described}
+    """Column → SQL for it, with the type that it has in the file."""
+    from debatebench.query.parquet import as_in_file
+    from debatebench.shared.duckdb_sql import quoted_identifier
+
+    table = snapshot.con.sql(f"from warehouse.{relation}")
+    names_and_types = zip(table.columns, table.types, strict=True)
+    return {name: as_in_file(quoted_identifier(name), type_) for name, type_ in names_and_types}
 
 
 def _write_file(
@@ -99,10 +102,8 @@ def _write_file(
     from debatebench.shared.duckdb_sql import quoted_identifier
 
     listed = ", ".join(
-        f"cast({quoted_identifier(name)} as {_EXACT[sql_type]}) as {quoted_identifier(name)}"
-        if sql_type in _EXACT
-        else quoted_identifier(name)
-        for name, sql_type in columns.items()
+        f"{column} as {quoted_identifier(name)}"
+        for name, column in columns.items()
         if run_tag is None or name != "run_tag"
     )
     path.parent.mkdir(parents=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from debatebench.output.report.page import load_pages
 from debatebench.output.report.render import Site, find_runs, render_pages
 from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import new_folder_beside
 
 __all__ = ["build_site"]
 
@@ -47,16 +47,12 @@ def build_site(
 
 def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
     """Render everything beside `out_dir`, then move it in."""
-    out_dir.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}."))
-    try:
+    with new_folder_beside(out_dir) as staging:
         for path, html in render_pages(site):
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
             (staging / path).write_text(html, encoding="utf-8", newline="\n")
         _copy_assets(files, staging)
         replace_files(staging, out_dir)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from debatebench.play.calls import Answer, Ask, CallFailedError, Step, cost_of
+from debatebench.play.attempts import Step
+from debatebench.play.calls import Answer, Ask, CallFailedError, cost_of
 from debatebench.shared.records import Verdict
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.config.prompts import fill, judge_values
 from debatebench.config.transcript_layout import render_transcript
-from debatebench.play.calls import Ask, Step
+from debatebench.play.attempts import Step
+from debatebench.play.calls import Ask
 from debatebench.play.judges.asks import JudgeAsks
 from debatebench.play.judges.injection import planted_scores
 from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict

@@ -15,16 +15,18 @@ sql_function.py   a Python function with its SQL signature
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import cache, wraps
+from dataclasses import asdict, is_dataclass
+from functools import cache
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.shared.hashing import hash_of
 from debatebench.stats.sql import agreement, bradley_terry, ratings, significance
 from debatebench.stats.sql.sql_function import SqlFunction
 
@@ -86,7 +88,6 @@ def _callable(name: str) -> Callable[..., Any]:
     call = function.call
     lists = [(place, _decoder(kind)) for place, kind in enumerate(function.parameters) if kind.endswith("[]")]
 
-    @wraps(call)
     def called(*arguments: Any) -> Any:
         if None in arguments:
             return None
@@ -94,10 +95,14 @@ def _callable(name: str) -> Callable[..., Any]:
         try:
             for place, decode in lists:
                 values[place] = decode(values[place])
-            return call(*values)
+            result = call(*values)
+            return asdict(result) if is_dataclass(result) and not isinstance(result, type) else result
         except (ValueError, ArithmeticError) as error:
             raise ValueError(f"{name}: {error}") from error
 
+    # DuckDB counts the parameters, and the function may have more, with defaults.
+    names = [Parameter(f"p{place}", Parameter.POSITIONAL_ONLY) for place in range(len(function.parameters))]
+    called.__signature__ = Signature(names)  # type: ignore[attr-defined]
     return called
 
 
@@ -126,8 +131,7 @@ def _decoder(kind: str) -> Callable[[str], Any]:
 def fingerprint(name: str) -> str:
     """Hash of a function's signature and of the code behind it; it changes when results may change."""
     function = FUNCTIONS[name]
-    digest = hashlib.sha256(f"{name}{function.parameters}{function.returns}".encode())
     package = Path(__file__).parents[2]
-    for file in (sys.modules[function.call.__module__].__file__, *(package / source for source in function.sources)):
-        digest.update(Path(str(file)).read_bytes())
-    return digest.hexdigest()
+    own = Path(str(sys.modules[function.call.__module__].__file__))
+    code = (file.read_bytes() for file in (own, *(package / source for source in function.sources)))
+    return hash_of(name, str(function.parameters), function.returns, *code)

@@ -15,7 +15,7 @@ from debatebench.stats.sql.sql_function import SqlFunction
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from debatebench.stats.bradley_terry import Games
+    from debatebench.stats.counted_games import Games
 
 __all__ = ["FUNCTIONS"]
 
@@ -150,7 +150,7 @@ def _games(
     topic: Codes, pro: Codes, con: Codes, pro_wins: Codes, ties: Codes, con_wins: Codes
 ) -> tuple[Games, list[int]]:
     """The games, with debaters numbered without gaps, and the codes that these have in SQL."""
-    from debatebench.stats.bradley_terry import counted_games
+    from debatebench.stats.counted_games import counted_games
 
     _check(topic=topic, pro=pro, con=con, pro_wins=pro_wins, ties=ties, con_wins=con_wins)
     codes, (own_pro, own_con) = _compact(pro, con)
@@ -188,7 +188,7 @@ def _check(**lists: Sequence[Any]) -> None:
 
 _COUNTS = ("INTEGER[]",) * 5
 _ESTIMATE = "STRUCT(value DOUBLE, ci_low DOUBLE, ci_high DOUBLE)"
-_FIT = ("stats/bradley_terry.py",)
+_FIT = ("stats/bradley_terry.py", "stats/counted_games.py")
 _STANDINGS = (*_FIT, "stats/standings.py", "stats/distributions.py")
 _CONTROLS = (*_STANDINGS, "stats/bradley_terry_controls.py")
 

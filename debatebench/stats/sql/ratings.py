@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import islice
 from operator import lt
-from typing import Any
+from typing import TYPE_CHECKING
 
 from debatebench.stats import elo
 from debatebench.stats.sql.sql_function import SqlFunction
+
+if TYPE_CHECKING:
+    from debatebench.stats.elo_orders import EloOrders
 
 __all__ = ["FUNCTIONS", "elo_over_orders", "elo_path", "elo_ratings"]
 
@@ -47,12 +49,12 @@ def elo_over_orders(
     k: float,
     count: int,
     seed: int,
-) -> dict[str, Any]:
+) -> EloOrders:
     """Elo over `count` random orders of the games, or over all of them when there are no more: lists as of debaters."""
     from debatebench.stats.elo_orders import elo_over_orders
 
     games = _sorted_games(order, pro, con, score)
-    return asdict(elo_over_orders(*games, initial=initial, k=k, count=count, seed=seed))
+    return elo_over_orders(*games, initial=initial, k=k, count=count, seed=seed)
 
 
 def _sorted_games(

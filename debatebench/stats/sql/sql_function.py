@@ -13,7 +13,8 @@ __all__ = ["SqlFunction"]
 class SqlFunction:
     """A Python function, and DuckDB's types of its parameters and of what it returns.
 
-    `sources` are the files of this package, besides the function's own, whose code decides what it returns.
+    A dataclass that it returns becomes a struct. `sources` are the files of this package, besides the function's own,
+    whose code decides what it returns.
     """
 
     call: Callable[..., Any]

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
-from debatebench.shared.records import TABLES, column_types
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import TABLES
 from debatebench.transform.graph import did_you_mean, upstream
 from debatebench.transform.lineage.qualified_query import QualifiedQuery, UntraceableError, qualify_query
 from debatebench.transform.lineage.within_query import LineageNode, Trace

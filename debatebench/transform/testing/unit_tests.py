@@ -158,7 +158,8 @@ def _create_inputs(
 
 def _input_types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]:
     """Column → type of a raw table or SQL model."""
-    from debatebench.shared.records import TABLES, column_types
+    from debatebench.shared.record_columns import column_types
+    from debatebench.shared.records import TABLES
 
     if name not in models:
         return column_types(TABLES[name.partition(".")[2]])

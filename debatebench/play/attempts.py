@@ -1,0 +1,150 @@
+"""One attempt at one call to a provider, and its events in the journal."""
+
+from __future__ import annotations
+
+import base64
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from debatebench.play.budget import largest_cost
+from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
+from debatebench.shared.hashing import hash_of
+
+if TYPE_CHECKING:
+    from debatebench.config.load import MemberConfig
+
+__all__ = ["Attempt", "Step", "call_id_of", "reply_of", "status_of"]
+
+_STATUS: dict[FailureKind, str] = {
+    FailureKind.UNSENT: "unsent",
+    FailureKind.RETRY: "retried",
+    FailureKind.AMBIGUOUS: "ambiguous",
+    FailureKind.EMPTY: "empty",
+    FailureKind.FAILED: "failed",
+    FailureKind.REFUSED: "refused",
+    FailureKind.OVERSIZE: "oversize",
+    FailureKind.STOP: "stopped",
+}
+
+
+class Step(msgspec.Struct, frozen=True):
+    """The place of a call in its debate: `turn:0`, `verdict:j3:0`. Together with the request it makes the call's id.
+
+    `calls_after` is how many calls must follow, one after another, until the debate is over.
+    """
+
+    debate_id: str
+    name: str
+    purpose: Literal["turn", "verdict"]
+    calls_after: int = 0
+
+
+def call_id_of(run_tag: str, step: Step, request: Request) -> str:
+    """SHA-256 over the length-delimited run tag, debate, step and request: the same for every attempt and restart."""
+    return hash_of(run_tag, step.debate_id, step.name, request.sha256())
+
+
+class Attempt:
+    """One attempt at one call, and its events."""
+
+    def __init__(self, call_id: str, attempt: int, step: Step, member: MemberConfig, request: Request) -> None:
+        self.call_id = call_id
+        self.attempt = attempt
+        self.step = step
+        self.member = member
+        self.request = request
+        self.request_sha256 = request.sha256()
+        self.possible_cost = largest_cost(request, member)
+        """USD that the attempt can cost at most; None when nothing bounds it."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Which attempt it is, in the whole run."""
+        return self.call_id, self.attempt
+
+    def intent(self, sent_at: datetime) -> dict[str, Any]:
+        """The event before the request leaves."""
+        event: dict[str, Any] = {
+            "type": "intent",
+            "call_id": self.call_id,
+            "attempt": self.attempt,
+            "debate_id": self.step.debate_id,
+            "step": self.step.name,
+            "purpose": self.step.purpose,
+            "member": self.member.id,
+            "provider": self.member.provider,
+            "model": self.member.model,
+            "request_sha256": self.request_sha256,
+            "sent_at": sent_at.isoformat(),
+        }
+        if self.possible_cost is not None:
+            event["possible_cost"] = str(self.possible_cost)
+        return event
+
+    def response(self, reply: Reply) -> dict[str, Any]:
+        """The event that keeps a reply as it came."""
+        event = {
+            "type": "response",
+            "call_id": self.call_id,
+            "attempt": self.attempt,
+            "status": reply.status,
+            "headers": dict(reply.headers),
+            "received_at": reply.received_at.isoformat(),
+            "duration_ms": reply.duration_ms,
+        }
+        try:
+            event["body"] = reply.body.decode("utf-8")
+        except UnicodeDecodeError:
+            event["body_base64"] = base64.b64encode(reply.body).decode("ascii")
+        return event
+
+    def row(
+        self,
+        run_tag: str,
+        sent_at: datetime,
+        told: Completion,
+        reply: Reply | None,
+        failure: ProviderFailure | None,
+    ) -> dict[str, Any]:
+        """The row of `raw.calls` of one attempt, but for money. Tokens of a failed attempt are kept too."""
+        is_debater = self.step.purpose == "turn"
+        http_status = reply.status if reply is not None else (failure.http_status if failure is not None else None)
+        return {
+            "run_tag": run_tag,
+            "call_id": self.call_id,
+            "attempt": self.attempt,
+            "debate_id": self.step.debate_id,
+            "step": self.step.name,
+            "purpose": self.step.purpose,
+            "model_id": self.member.id if is_debater else None,
+            "judge_id": None if is_debater else self.member.id,
+            "provider": self.member.provider,
+            "model_name": self.member.model,
+            "status": status_of(failure),
+            "error": str(failure) if failure is not None else None,
+            "http_status": http_status,
+            "sent_at": sent_at.isoformat(),
+            "duration_ms": reply.duration_ms if reply is not None else None,
+            "prompt_tokens": told.prompt_tokens,
+            "completion_tokens": told.completion_tokens,
+            "total_tokens": told.total_tokens,
+            "finish_reason": told.finish_reason,
+            "served_model": told.served_model,
+            "serving_provider": told.serving_provider,
+            "generation_id": told.generation_id or (failure.generation_id if failure is not None else None),
+            "request_sha256": self.request_sha256,
+        }
+
+
+def status_of(failure: ProviderFailure | None) -> str:
+    """What became of an attempt, as `raw.calls` says it."""
+    return "answered" if failure is None else _STATUS[failure.kind]
+
+
+def reply_of(event: dict[str, Any]) -> Reply:
+    """The reply that a `response` event holds, byte for byte."""
+    body = event["body"].encode("utf-8") if "body" in event else base64.b64decode(event["body_base64"])
+    received_at = datetime.fromisoformat(event["received_at"])
+    return Reply(event["status"], body, event["headers"], received_at, event["duration_ms"])

@@ -1,0 +1,72 @@
+"""The records of a debate that has ended, and records as events carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from debatebench.shared.records import Debate, Participant, Record, ScheduledDebate, Turn, Verdict
+
+__all__ = ["debate_record", "event_rows", "participants"]
+
+
+def participants(run_tag: str, scheduled: ScheduledDebate) -> tuple[Participant, Participant]:
+    return (
+        Participant(
+            run_tag=run_tag,
+            debate_id=scheduled.debate_id,
+            position="pro",
+            model_id=scheduled.pro_model_id,
+            side="pro",
+        ),
+        Participant(
+            run_tag=run_tag,
+            debate_id=scheduled.debate_id,
+            position="con",
+            model_id=scheduled.con_model_id,
+            side="con",
+        ),
+    )
+
+
+def debate_record(
+    run_tag: str,
+    scheduled: ScheduledDebate,
+    status: Any,
+    reason: str | None,
+    turns: list[Turn],
+    verdicts: list[Verdict],
+) -> Debate:
+    """The row of `raw.debates`: everything in it follows from the plan and from journalled answers."""
+    said: list[Turn | Verdict] = [*turns, *verdicts]
+    times = [record.created_at for record in said if record.created_at is not None]
+    latencies = [verdict.latency_ms for verdict in verdicts if verdict.latency_ms is not None]
+    return Debate(
+        run_tag=run_tag,
+        debate_id=scheduled.debate_id,
+        source_position=scheduled.schedule_position,
+        schedule_position=scheduled.schedule_position,
+        topic_id=scheduled.topic_id,
+        pro_model_id=scheduled.pro_model_id,
+        con_model_id=scheduled.con_model_id,
+        repetition=scheduled.repetition,
+        debate_seed=scheduled.debate_seed,
+        status=status,
+        status_reason=reason,
+        created_at=max(times, default=None),
+        judges_expected=len(scheduled.panel),
+        judges_actual=sum(verdict.is_valid for verdict in verdicts),
+        panel_latency_ms=max(latencies, default=None),
+    )
+
+
+def event_rows(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
+    """Records as events carry them, by table."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        rows.setdefault(record.table, []).append(_as_json(record))
+    return rows
+
+
+def _as_json(record: Record) -> dict[str, Any]:
+    return record.model_dump(mode="json", exclude_defaults=True)

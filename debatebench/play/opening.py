@@ -1,0 +1,116 @@
+"""What comes before the first request of a run: providers, disk space, connections, and the plan in the journal."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.journal.lines import JOURNAL_FORMAT
+from debatebench.journal.writing import Journal
+from debatebench.plan.plan import Plan, PlanPart, begun_plan
+from debatebench.plan.plan_differences import plan_differences
+from debatebench.plan.plan_records import part_records, run_records
+from debatebench.plan.prices import with_prices_of
+from debatebench.play.debate_records import event_rows
+from debatebench.play.resume import Resume
+from debatebench.providers import is_simulated, make_provider, provider_key
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.files import make_folder
+
+if TYPE_CHECKING:
+    from debatebench.config.load import MemberConfig
+    from debatebench.providers.base import Provider
+
+__all__ = ["allow_connections", "begin", "check_free_space", "open_providers"]
+
+_LEAST_FREE_BYTES = 64 * 1024 * 1024
+# For everything that is no connection: journal, warehouse, libraries, terminal.
+_OTHER_FILES = 64
+
+
+def open_providers(plan: Plan, environ: Mapping[str, str]) -> dict[Any, Provider]:
+    """One provider for all members that can share it; a missing key or unknown provider stops before any call."""
+    providers: dict[Any, Provider] = {}
+    for member in (*plan.debaters, *plan.judges):
+        key = provider_key(member)
+        if key not in providers:
+            providers[key] = make_provider(member, environ)
+    return providers
+
+
+def check_free_space(journal_path: Path) -> None:
+    """Refuse to buy answers that the disk cannot hold."""
+    try:
+        make_folder(journal_path.parent)
+        free = shutil.disk_usage(journal_path.parent).free
+    except OSError as error:
+        raise DebatebenchError(f"{journal_path.parent} cannot hold the journal: {error.strerror}.") from error
+    if free < _LEAST_FREE_BYTES:
+        raise DebatebenchError(
+            f"Only {free // 2**20} MiB are free for {journal_path}; "
+            f"make at least {_LEAST_FREE_BYTES // 2**20} MiB free first."
+        )
+
+
+def allow_connections(concurrency: int, providers: Mapping[Any, Provider]) -> None:
+    """Let this process open as many files as requests may be in flight, or refuse before the first connection fails.
+
+    A connection stays open for a while after its request, and every provider has its own.
+    """
+    hosted = sum(not provider.is_simulated for provider in providers.values())
+    if not hosted:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    least, enough = concurrency + _OTHER_FILES, concurrency * hosted + _OTHER_FILES
+    most = enough if hard == resource.RLIM_INFINITY else hard
+    if most < least:
+        raise UsageError(
+            f"--concurrency {concurrency} needs {least} open files, and this process may have {most}: "
+            "lower it, or raise the limit (`ulimit -Hn`)."
+        )
+    if soft != resource.RLIM_INFINITY and soft < enough:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(enough, most), hard))
+
+
+def begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, now: datetime) -> Plan:
+    """Write the header of a new run, or check that an old one is the same run; the plan that is to be played."""
+    if resume.header is None:
+        if part is not None:
+            raise UsageError(f"Run '{plan.run_tag}' has not begun, so nothing is added to it: leave --new-model out.")
+        records = event_rows(run_records(plan, now, _simulated_among(*plan.debaters, *plan.judges)))
+        journal.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan.to_json(), "records": records})
+        return plan
+    try:
+        frozen = begun_plan(resume.header["plan"], resume.parts)
+    except ValueError as error:
+        raise DamagedDataError(
+            f"{journal.path} holds a plan that this version of debatebench does not understand; "
+            "use the version that wrote it, or a newer one."
+        ) from error
+    differences = plan_differences(frozen, with_prices_of(plan, frozen))
+    if differences:
+        raise UsageError(
+            f"Run '{plan.run_tag}' was begun with other inputs: {'; '.join(differences)}. "
+            "Restore them to go on, or choose another --run-tag" + _way_to_add(frozen, plan) + "."
+        )
+    if part is None:
+        return frozen
+    rows = event_rows(part_records(frozen, part, _simulated_among(*part.debaters)))
+    journal.append({"type": "part", "part": part.model_dump(mode="json"), "records": rows})
+    return frozen.with_part(part)
+
+
+def _way_to_add(frozen: Plan, plan: Plan) -> str:
+    """What more to say where the configuration has got a debater since the run began."""
+    known = {debater.id for debater in frozen.debaters}
+    newcomers = [debater.id for debater in plan.debaters if debater.id not in known]
+    return f"; `--new-model {newcomers[0]}` adds a debater to this one" if newcomers else ""
+
+
+def _simulated_among(*members: MemberConfig) -> set[str]:
+    """The names of their providers that make things up."""
+    return {member.provider for member in members if is_simulated(member.provider)}

@@ -1,0 +1,28 @@
+"""SHA-256 over parts, each with its length in front, so that two different lists of parts have two hashes.
+
+There are two ways to write the length, because what was hashed in either way is kept in journals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+__all__ = ["hash_of", "hash_with_decimal_lengths"]
+
+
+def hash_of(*parts: str | bytes) -> str:
+    """The hash in hexadecimal digits; each part, text as UTF-8, comes behind its length in eight bytes."""
+    pieces: list[bytes] = []
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        pieces += len(data).to_bytes(8, "big"), data
+    return hashlib.sha256(b"".join(pieces)).hexdigest()
+
+
+def hash_with_decimal_lengths(*parts: object) -> str:
+    """The hash in hexadecimal digits; each part as text comes behind its length in decimal digits and a colon.
+
+    What a plan draws and the ids of its debates depend on it. Everything else uses `hash_of`.
+    """
+    texts = [str(part).encode() for part in parts]
+    return hashlib.sha256(b"".join(b"%d:%b" % (len(text), text) for text in texts)).hexdigest()

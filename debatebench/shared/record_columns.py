@@ -1,0 +1,97 @@
+"""A record's class → its table's columns, and a fast reader of what such records have written of themselves."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, reduce
+from operator import or_
+from typing import Annotated, Any, Literal
+
+import msgspec
+from pydantic import BaseModel
+
+__all__ = ["Column", "column_types", "reader_of"]
+
+_SQL_TYPES: dict[Any, str] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float: "DOUBLE", datetime: "TIMESTAMP"}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What the annotation of a field says of its column: its DuckDB type, and the type of its JSON as msgspec sees it.
+
+    Without the latter, the JSON is what the annotation says.
+    """
+
+    sql: str
+    written: Any = None
+
+
+@cache
+def column_types(record: type[BaseModel]) -> Mapping[str, str]:
+    """Column name → DuckDB type of the record's table, in column order."""
+    hints = typing.get_type_hints(record, include_extras=True)
+    return {name: _sql_type(hints[name]) for name in record.model_fields}
+
+
+@cache
+def reader_of(record: type[BaseModel]) -> Callable[[bytes | msgspec.Raw], Any]:
+    """Reads the JSON text of what a record of the class has written; raises `ValueError` for anything else."""
+    return msgspec.json.Decoder(_written(record)).decode
+
+
+def _sql_type(annotation: Any) -> str:
+    """The DuckDB type of one field's annotation."""
+    if (column := _stated(annotation)) is not None:
+        return column.sql
+    if _is_model(annotation):
+        return f"STRUCT({', '.join(f'{name} {sql_type}' for name, sql_type in column_types(annotation).items())})"
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        return _sql_type(inner[0])
+    if origin is Literal:
+        return "VARCHAR"
+    if origin is tuple:
+        return _sql_type(inner[0]) + "[]"
+    if origin in (typing.Union, types.UnionType):
+        (value,) = [each for each in inner if each is not type(None)]
+        return _sql_type(value)
+    return _SQL_TYPES[annotation]
+
+
+@cache
+def _written(record: type[BaseModel]) -> type[msgspec.Struct]:
+    """What a record of the class writes of itself, and no more: all that fits it, the class would take as it is."""
+    hints = typing.get_type_hints(record, include_extras=True)
+    columns = [
+        (name, _written_type(hints[name]), msgspec.NODEFAULT if field.is_required() else field.default)
+        for name, field in record.model_fields.items()
+    ]
+    return msgspec.defstruct(record.__name__, columns, kw_only=True, forbid_unknown_fields=True)
+
+
+def _written_type(annotation: Any) -> Any:
+    """What is written of one field's annotation."""
+    column = _stated(annotation)
+    if column is not None and column.written is not None:
+        return column.written
+    if _is_model(annotation):
+        return _written(annotation)
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is tuple:
+        return types.GenericAlias(tuple, tuple(map(_written_type, inner)))
+    if origin in (typing.Union, types.UnionType):
+        return reduce(or_, map(_written_type, inner))
+    return annotation
+
+
+def _stated(annotation: Any) -> Column | None:
+    """The `Column` in an annotation."""
+    return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Column)), None)
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
