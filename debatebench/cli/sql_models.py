@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["diff_models", "docs", "lineage", "run_tests"]
 
 _MOST_NAMED = 3
+# Tests of a large warehouse group all its rows at once; what is more than this goes to disk.
+_MEMORY_LIMIT = "2GB"
 
 
 class LineageFormat(StrEnum):
@@ -66,7 +68,7 @@ def run_tests(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Run the unit tests of the SQL models, and the data tests and contracts on the warehouse."""
-    from debatebench.query.safe_query import open_for_reading
+    from debatebench.query.attached import attached
     from debatebench.transform.build_state import is_current
     from debatebench.transform.testing.data_tests import run_data_tests, unbuilt_models
     from debatebench.transform.testing.unit_tests import run_unit_tests
@@ -82,8 +84,10 @@ def run_tests(
             "`debatebench test --unit-only` needs none."
         )
     else:
-        # Tests of a large warehouse group all its rows at once.
-        with open_for_reading(database, memory_limit="80%") as con:
+        with attached(database, memory_limit=_MEMORY_LIMIT) as con:
+            con.execute("use warehouse")
+            con.execute("set TimeZone = 'UTC'")
+            con.execute("set enable_external_access = false")
             missing = unbuilt_models(con, project, select)
             if missing:
                 raise SqlModelError(f"{_some(missing)} not in the warehouse yet: run `debatebench build` first.")

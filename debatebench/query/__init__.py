@@ -1,5 +1,6 @@
 """Ask a built warehouse: safe SELECTs, one debate, two runs, two versions of a SQL model.
 
+attached.py       a warehouse attached to a database in memory, where a reader may make tables
 comparison.py     two runs or benchmark versions side by side, from `marts.*_comparison`
 duckdb_errors.py  what DuckDB raises, in one sentence
 gate.py           limits on a comparison: is the candidate worse than the baseline?

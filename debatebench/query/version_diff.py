@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from debatebench.query.attached import attached
 from debatebench.query.row_diff import ChangedRow, RowDiff, RunCounts, ValueChange
-from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import downstream, upstream
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["LEADERBOARD", "ModelDiff", "Standing", "diff_model"]
 
 LEADERBOARD = "marts.leaderboard"
-_WAREHOUSE = "wh"
 _SIDES = ("before", "after")
 
 
@@ -105,7 +103,10 @@ def diff_model(
     standing, is_current = _look_at(database, project, run_tag)
     remark = _pinned(models, alias)
     targets = [versions[before].name, versions[after].name]
-    with _memory(database) as con:
+    from debatebench.stats import sql as udfs
+
+    with attached(database) as con:
+        udfs.register(con)
         for side, number in zip(_SIDES, (before, after), strict=True):
             with _world(con, side):
                 create_macros(con, project.macros)
@@ -173,23 +174,6 @@ def _pinned(models: Mapping[str, SqlModel], alias: SqlModel) -> str | None:
 
 
 @contextmanager
-def _memory(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory with the warehouse attached read-only."""
-    import duckdb
-
-    from debatebench.stats import sql as udfs
-
-    with tempfile.TemporaryDirectory(prefix="debatebench-diff-") as folder:
-        con = duckdb.connect(config={"temp_directory": folder, "autoinstall_known_extensions": False})
-        try:
-            con.execute(f"attach {quoted_text(str(database))} as {_WAREHOUSE} (read_only)")
-            udfs.register(con)
-            yield con
-        finally:
-            con.close()
-
-
-@contextmanager
 def _world(con: duckdb.DuckDBPyConnection, side: str) -> Iterator[None]:
     """Make what is created inside the block part of the world `side`, made when it is not there."""
     con.execute(f"attach ':memory:' as {side}")
@@ -217,7 +201,7 @@ def _create(
     read = {dependency for name in from_sql for dependency in models[name].dependencies}
     there = set(relations(con))
     for name in sorted({*targets, *read} - set(from_sql) - there):
-        _execute(con, name, f"create view {name} as select * from {_WAREHOUSE}.{name}")
+        _execute(con, name, f"create view {name} as select * from warehouse.{name}")
     for name in from_sql:
         if name in there:
             continue

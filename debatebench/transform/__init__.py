@@ -15,6 +15,7 @@ parse_cache.py     what parsing found, kept in the warehouse (`meta.parsed`)
 project.py         every SQL model, singular test and unit test of a set of files
 properties.py      the YAML beside the SQL: descriptions, columns, versions, tests
 sql_model.py       one SQL text: what it reads, which functions it calls, and in which line
+stored_views.py    work out each view once for many queries
 workers.py         create SQL models on several connections at once
 lineage/           where a column comes from, down to the landed columns
 testing/           data tests, unit tests

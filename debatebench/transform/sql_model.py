@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
+from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from built_warehouse import begin_built
-from command_line import debatebench
+from command_line import debatebench, debatebench_here
 from paths import REPOSITORY
 
 COMMANDS = [
@@ -100,7 +100,7 @@ def test_a_build_with_nothing_to_do_knows_it_without_duckdb(mine: Path):
 
 
 def test_every_command_is_in_the_overview():
-    done = debatebench(Path(), "--help")
+    done = debatebench_here(Path(), "--help")
     assert done.code == 0
     assert [line.split()[0] for line in done.out.partition("Commands:\n")[2].splitlines()] == COMMANDS
 
@@ -122,21 +122,21 @@ def test_a_run_says_how_it_ended(played: Path):
 
 
 def test_the_leaderboard_has_one_format_for_each_reader(played: Path):
-    table = debatebench(played, "show-leaderboard")
+    table = debatebench_here(played, "show-leaderboard")
     assert table.code == 0
     assert "simulated" in table.err
     assert "not truth" in table.err
-    rows = json.loads(debatebench(played, "show-leaderboard", "--format", "json").out)
+    rows = json.loads(debatebench_here(played, "show-leaderboard", "--format", "json").out)
     assert [row["rank"] for row in rows] == list(range(1, 7))
     assert all(row["model_id"] in table.out for row in rows)
     assert sum(row["rating"] for row in rows) == pytest.approx(6 * 400)
-    text = debatebench(played, "show-leaderboard", "--format", "csv").out
+    text = debatebench_here(played, "show-leaderboard", "--format", "csv").out
     assert "\r" not in text
     assert [row["model_id"] for row in csv.DictReader(io.StringIO(text))] == [row["model_id"] for row in rows]
 
 
 def test_top_cuts_and_says_so(played: Path):
-    done = debatebench(played, "show-leaderboard", "--top", "2", "--format", "json")
+    done = debatebench_here(played, "show-leaderboard", "--top", "2", "--format", "json")
     assert len(json.loads(done.out)) == 2
     assert "4 more debaters" in done.err
 
@@ -145,14 +145,14 @@ def test_debaters_with_too_few_games_are_hidden_and_counted(mine: Path):
     config = mine / "configs" / "config.yaml"
     config.write_text(re.sub(r"min_games_for_display: \d+", "min_games_for_display: 500", config.read_text()))
     assert debatebench(mine, "run", "--run-tag", "strict", "--sample-topics", "1").code == 0
-    done = debatebench(mine, "show-leaderboard", "--run-tag", "strict", "--format", "json")
+    done = debatebench_here(mine, "show-leaderboard", "--run-tag", "strict", "--format", "json")
     assert json.loads(done.out) == []
     assert "6 debaters with fewer than 500 games are not shown" in done.err
 
 
 def test_summaries_are_eleven_files_with_the_line_ends_of_the_original(mine: Path, tmp_path: Path):
     out = tmp_path / "out"
-    done = debatebench(mine, "summarize", "--run-tag", "t", "--out-dir", str(out))
+    done = debatebench_here(mine, "summarize", "--run-tag", "t", "--out-dir", str(out))
     assert done.code == 0
     assert len(list(out.glob("*.csv"))) == 11 == len(done.out.splitlines())
     for path in out.glob("*.csv"):
@@ -162,7 +162,7 @@ def test_summaries_are_eleven_files_with_the_line_ends_of_the_original(mine: Pat
 
 def test_ratings_are_written_where_told(mine: Path, tmp_path: Path):
     path = tmp_path / "deep" / "ratings.json"
-    assert debatebench(mine, "rate", "--run-tag", "t", "--ratings-path", str(path)).code == 0
+    assert debatebench_here(mine, "rate", "--run-tag", "t", "--ratings-path", str(path)).code == 0
     ratings = json.loads(path.read_text())
     assert sorted(ratings) == ["benchmark_version", "elo", "models", "rubric_version"]
     assert len(ratings["models"]) == 6
@@ -170,11 +170,11 @@ def test_ratings_are_written_where_told(mine: Path, tmp_path: Path):
 
 def test_a_debate_is_shown_whole(played: Path):
     debate_id = first_debate(played)
-    done = debatebench(played, "inspect-debate", debate_id)
+    done = debatebench_here(played, "inspect-debate", debate_id)
     assert done.code == 0
     assert done.out.count("\n── PRO ") == done.out.count("\n── CON ") == 3
     assert "── verdicts" in done.out
-    whole = json.loads(debatebench(played, "inspect-debate", debate_id[:12], "--format", "json").out)
+    whole = json.loads(debatebench_here(played, "inspect-debate", debate_id[:12], "--format", "json").out)
     assert whole["debate_id"] == debate_id
     assert len(whole["turns"]) == 6
     assert len(whole["verdicts"]) == 3
@@ -183,25 +183,25 @@ def test_a_debate_is_shown_whole(played: Path):
 def test_a_query_takes_parameters_files_and_standard_input(played: Path, tmp_path: Path):
     sql = "select model_id from marts.leaderboard where run_tag = $tag and rank <= $n order by rank"
     params = ["--param", "tag=t", "--param", "n=2", "--format", "json"]
-    given = debatebench(played, "query", sql, *params)
+    given = debatebench_here(played, "query", sql, *params)
     (tmp_path / "q.sql").write_text(sql)
-    assert given.out == debatebench(played, "query", "--file", str(tmp_path / "q.sql"), *params).out
+    assert given.out == debatebench_here(played, "query", "--file", str(tmp_path / "q.sql"), *params).out
     assert given.out == debatebench(played, "query", "-", *params, stdin=sql).out
     assert len(json.loads(given.out)) == 2
 
 
 def test_a_long_result_is_cut_and_says_so(played: Path, tmp_path: Path):
-    done = debatebench(played, "query", "from range(50)", "--limit", "3", "--format", "csv")
+    done = debatebench_here(played, "query", "from range(50)", "--limit", "3", "--format", "csv")
     assert done.out.splitlines() == ["range", "0", "1", "2"]
     assert "--limit 0" in done.err
     path = tmp_path / "all.csv"
-    done = debatebench(played, "query", "from range(50)", "--limit", "0", "--format", "csv", "--output", str(path))
+    done = debatebench_here(played, "query", "from range(50)", "--limit", "0", "--format", "csv", "--output", str(path))
     assert len(path.read_text().splitlines()) == 51
     assert done.out == ""
 
 
 def test_a_dry_run_asks_nobody_and_leaves_only_the_plan(tmp_path: Path):
-    debatebench(tmp_path, "init")
+    debatebench_here(tmp_path, "init")
     before = {p for p in tmp_path.rglob("*") if p.is_file()}
     first = debatebench(tmp_path, "run", "--run-tag", "d", "--sample-topics", "2", "--dry-run")
     assert first.code == 0
@@ -225,36 +225,36 @@ def test_a_workspace_overlays_single_sql_models(mine: Path):
     model.parent.mkdir(parents=True, exist_ok=True)
     packaged = REPOSITORY / "sql" / "marts" / "original" / "winner_counts.sql"
     model.write_text(packaged.read_text().replace("select * from final", "select * from final where winner = 'pro'"))
-    assert debatebench(mine, "build").code == 0
-    rows = json.loads(debatebench(mine, "query", "from marts.winner_counts", "--format", "json").out)
+    assert debatebench_here(mine, "build").code == 0
+    rows = json.loads(debatebench_here(mine, "query", "from marts.winner_counts", "--format", "json").out)
     assert [row["winner"] for row in rows] == ["pro"]
     model.unlink()
-    assert debatebench(mine, "build").code == 0
-    assert len(json.loads(debatebench(mine, "query", "from marts.winner_counts", "--format", "json").out)) == 3
+    assert debatebench_here(mine, "build").code == 0
+    assert len(json.loads(debatebench_here(mine, "query", "from marts.winner_counts", "--format", "json").out)) == 3
 
 
 def test_landing_without_building_leaves_the_models_for_later(mine: Path):
     done = debatebench(mine, "run", "--run-tag", "later", "--sample-topics", "1", "--no-build")
     assert done.code == 0
     count = "select count(*) as n from ratings.elo where run_tag = 'later'"
-    assert json.loads(debatebench(mine, "query", count, "--format", "json").out) == [{"n": 0}]
-    assert debatebench(mine, "build").code == 0
-    assert json.loads(debatebench(mine, "query", count, "--format", "json").out) == [{"n": 6}]
-    assert "Nothing has changed" in debatebench(mine, "build").out
+    assert json.loads(debatebench_here(mine, "query", count, "--format", "json").out) == [{"n": 0}]
+    assert debatebench_here(mine, "build").code == 0
+    assert json.loads(debatebench_here(mine, "query", count, "--format", "json").out) == [{"n": 6}]
+    assert "Nothing has changed" in debatebench_here(mine, "build").out
 
 
 def test_the_warehouse_is_made_anew_from_journals_and_imports(mine: Path):
     database = mine / "warehouse" / "debatebench.duckdb"
     query = ["query", "from marts.leaderboard order by all", "--format", "csv"]
-    before = debatebench(mine, *query).out
+    before = debatebench_here(mine, *query).out
     database.write_bytes(b"no database at all")
-    assert debatebench(mine, "land").code == 3
-    done = debatebench(mine, "build", "--from-journals")
+    assert debatebench_here(mine, "land").code == 3
+    done = debatebench_here(mine, "build", "--from-journals")
     assert done.code == 0, done.err
-    assert debatebench(mine, *query).out == before
+    assert debatebench_here(mine, *query).out == before
     database.unlink()
-    assert debatebench(mine, "land").code == 0
-    assert debatebench(mine, *query).out == before
+    assert debatebench_here(mine, "land").code == 0
+    assert debatebench_here(mine, *query).out == before
 
 
 def change(root: Path, sql: str) -> None:
@@ -264,19 +264,19 @@ def change(root: Path, sql: str) -> None:
 
 def test_a_warehouse_of_another_version_is_landed_anew(mine: Path):
     query = ["query", "from marts.leaderboard order by all", "--format", "csv"]
-    before = debatebench(mine, *query).out
+    before = debatebench_here(mine, *query).out
     change(mine, "alter table raw.topics drop info_slide; create table raw.speeches (content varchar)")
-    done = debatebench(mine, "land")
+    done = debatebench_here(mine, "land")
     assert done.code == 0, done.err
     assert "t: landed 30 debates" in done.err
-    assert debatebench(mine, *query).out == before
+    assert debatebench_here(mine, *query).out == before
 
 
 def test_a_warehouse_of_another_version_is_left_alone_when_a_run_would_be_lost(mine: Path):
     change(mine, "alter table raw.topics drop info_slide")
     (mine / "warehouse" / "journal" / "t.jsonl").rename(mine / "elsewhere.jsonl")
     before = (mine / "warehouse" / "debatebench.duckdb").read_bytes()
-    done = debatebench(mine, "build", "--full-refresh")
+    done = debatebench_here(mine, "build", "--full-refresh")
     assert done.code == 3
     assert "run 't' has neither journal nor import" in done.error_line
     assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
@@ -330,7 +330,7 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_mistake_is_one_clear_line(played: Path, arguments: list[str], code: int, complaint: str):
-    done = debatebench(played, *arguments)
+    done = debatebench_here(played, *arguments)
     assert re.search(complaint, done.error_line), done.err
     assert done.code == code
     assert done.out == ""
@@ -348,7 +348,7 @@ def test_a_mistake_is_one_clear_line(played: Path, arguments: list[str], code: i
     ids=" ".join,
 )
 def test_wrong_words_on_the_command_line_are_usage_errors(tmp_path: Path, arguments: list[str]):
-    done = debatebench(tmp_path, *arguments)
+    done = debatebench_here(tmp_path, *arguments)
     assert done.code == 2
     assert "Usage: " in done.err
     assert "Traceback" not in done.err
@@ -356,7 +356,7 @@ def test_wrong_words_on_the_command_line_are_usage_errors(tmp_path: Path, argume
 
 @pytest.mark.parametrize("command", ["show-leaderboard", "summarize", "report", "rate"])
 def test_without_a_warehouse_a_command_says_how_to_make_one(tmp_path: Path, command: str):
-    done = debatebench(tmp_path, command)
+    done = debatebench_here(tmp_path, command)
     assert done.code == 2
     assert "debatebench run" in done.error_line
 
@@ -365,7 +365,7 @@ def test_a_judge_that_is_a_debater_is_refused_until_allowed(mine: Path):
     judges, models = mine / "configs" / "judges.yaml", mine / "configs" / "models.yaml"
     judges.write_text(models.read_text().replace("models:", "judges:").replace("role: debater", "role: judge"))
     arguments = ["run", "--run-tag", "overlap", "--sample-topics", "1"]
-    refused = debatebench(mine, *arguments)
+    refused = debatebench_here(mine, *arguments)
     assert refused.code == 2
     assert "--allow-judge-overlap" in refused.error_line
     assert not (mine / "warehouse" / "journal" / "overlap.jsonl").exists()
@@ -387,7 +387,7 @@ def test_a_damaged_journal_stops_landing_and_leaves_the_warehouse(mine: Path):
     lines[5] = lines[5].replace(b":", b";", 1)
     journal.write_bytes(b"".join(lines))
     before = (mine / "warehouse" / "debatebench.duckdb").read_bytes()
-    done = debatebench(mine, "land")
+    done = debatebench_here(mine, "land")
     assert done.code == 3
     assert "line 6 at byte" in done.error_line
     assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
@@ -419,7 +419,7 @@ def test_a_file_where_a_folder_is_wanted_is_one_clear_line(mine: Path, place: st
     if (mine / place).exists():
         (mine / place).rename(mine / "away")
     (mine / place).touch()
-    done = debatebench(mine, *arguments)
+    done = debatebench_here(mine, *arguments)
     assert done.code in (1, 2)
     assert re.search(rf"{place}.*: Not a directory", done.error_line)
 
@@ -428,9 +428,9 @@ def test_a_folder_where_the_warehouse_is_wanted_is_one_clear_line(mine: Path):
     database = mine / "warehouse" / "debatebench.duckdb"
     database.unlink()
     database.mkdir()
-    assert debatebench(mine, "land").code == 3
+    assert debatebench_here(mine, "land").code == 3
     for arguments in (["build", "--from-journals"], ["show-leaderboard"], ["query", "select 1"]):
-        done = debatebench(mine, *arguments)
+        done = debatebench_here(mine, *arguments)
         assert done.code in (1, 2)
         assert str(database) in done.error_line
 
@@ -459,14 +459,14 @@ def unbuilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("command", [["show-leaderboard"], ["inspect-debate", "0"], ["summarize"], ["report"]])
 def test_what_was_landed_but_never_built_says_how_to_build_it(unbuilt: Path, command: list[str]):
-    done = debatebench(unbuilt, *command)
+    done = debatebench_here(unbuilt, *command)
     assert done.code in (1, 2)
     assert "`debatebench build`" in done.error_line
 
 
 def test_rating_what_was_never_built_builds_it(unbuilt: Path, tmp_path: Path):
     mine = shutil.copytree(unbuilt, tmp_path / "mine")
-    done = debatebench(mine, "rate")
+    done = debatebench_here(mine, "rate")
     assert done.code == 0, done.err
     assert "6 debaters of run 't' rated" in done.out
 
@@ -475,7 +475,7 @@ def test_rating_what_was_never_built_builds_it(unbuilt: Path, tmp_path: Path):
 def test_a_duckdb_file_of_somebody_else_holds_no_run(tmp_path: Path, command: list[str]):
     (tmp_path / "warehouse").mkdir()
     duckdb.connect(str(tmp_path / "warehouse" / "debatebench.duckdb")).close()
-    done = debatebench(tmp_path, *command)
+    done = debatebench_here(tmp_path, *command)
     assert done.code == 2
     assert "`debatebench run`" in done.error_line or "`debatebench build`" in done.error_line
 

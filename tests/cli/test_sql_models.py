@@ -377,8 +377,7 @@ def run_line(line: str) -> str:
     words = shlex.split(line)
     if words[0] != "debatebench":
         return subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    # A run sets up its process for playing.
-    done = (debatebench if words[1] == "run" else debatebench_here)(Path(), *words[1:])
+    done = debatebench_here(Path(), *words[1:])
     assert done.code == 0, f"{line}\n{done.out}\n{done.err}"
     return done.out
 

@@ -48,8 +48,11 @@ def debatebench(root: Path, *arguments: str, environ: dict[str, str] | None = No
 def debatebench_here(root: Path, *arguments: str) -> Done:
     """The same command line in this process, which parses the packaged SQL models once and not at every command.
 
-    For what a command decides and says. How it starts, what it loads and how it leaves needs a process of its own.
+    For what a command decides and says. How it starts, what it loads and how it leaves needs a process of its own; so
+    does a run, which sets up its process for playing.
     """
+    if arguments[0] == "run":
+        return debatebench(root, *arguments)
     out, err, code = io.StringIO(), io.StringIO(), 0
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ from sql_project import STAGING, raw_database, read_project, write_project
 
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import TestResult, run_data_tests
+from debatebench.transform.testing.generic_tests import Unique
 from debatebench.transform.testing.version_names import version_name_test
 
 ROWS = """
@@ -294,3 +296,57 @@ def test_a_version_that_a_unit_test_or_a_page_names_fails(tmp_path: Path) -> Non
         "sql/marts/a.sql:1 names marts.w_v1",
         "sql/marts/u.yml:2 names marts.w_v1",
     ]
+
+
+FAILING = STAGING | {
+    "marts/t.sql": "select debate_id, winner, 1 as one, length(debate_id) as size from staging.stg_debates",
+    "marts/u.sql": "select winner, one from marts.t",
+    "marts/m.yml": """
+        models:
+          - name: t
+            description: T.
+            data_tests:
+              - unique_combination_of_columns: {combination_of_columns: [debate_id, winner], where: "one = 1"}
+              - unique_combination_of_columns: {combination_of_columns: [one]}
+              - row_count: {same_as: marts.u}
+            columns:
+              - {name: debate_id, description: D., data_tests: [unique, not_null]}
+              - {name: winner, description: W., data_tests: [{accepted_values: {values: [pro, con]}}]}
+              - {name: one, description: O., data_type: bigint, data_tests: [unique]}
+          - name: u
+            description: U.
+            columns:
+              - name: winner
+                description: W.
+                data_tests: [{relationships: {to: marts.t, field: debate_id}}, {relationships: {to: marts.t}}]
+              - {name: one, description: O., data_tests: [{expression_is_true: {expression: "> nothing"}}]}
+        """,
+    "tests/ties.sql": "select debate_id from marts.t where winner = 'tie'",
+}
+
+
+def test_stored_rows_give_the_results_of_the_views_themselves(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "sql", FAILING)
+    with raw_database(str(tmp_path / "w.duckdb")) as con:
+        build(con, project)
+        stored = run_data_tests(con, project)
+    with duckdb.connect(str(tmp_path / "w.duckdb"), read_only=True) as con:
+        assert [replace(r, seconds=0.0) for r in run_data_tests(con, project)] == [
+            replace(r, seconds=0.0) for r in stored
+        ]
+    assert [(r.kind, r.status, r.failures) for r in stored if r.status != "pass"] == [
+        ("description", "fail", 2),
+        ("accepted_values", "fail", 1),
+        ("unique", "fail", 1),
+        ("unique_combination_of_columns", "fail", 1),
+        ("relationships", "fail", 3),
+        ("expression_is_true", "error", 0),
+        ("singular", "fail", 1),
+    ]
+
+
+def test_two_values_that_share_a_hash_are_not_a_failure(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Unique, "suspects", lambda test, column: "1")
+    assert [r.status for r in run(con, tmp_path, "winner: [not_null]\nscore: [unique]")] == ["pass", "pass"]

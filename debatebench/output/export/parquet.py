@@ -15,8 +15,11 @@ from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import TABLES
+from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
+    import duckdb
+
     from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["write"]
@@ -30,20 +33,27 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     A table without a `run_tag` is about all runs at once: it is one file `data.parquet`, and is left out when runs were
     chosen.
     """
-    rows: dict[str, int] = {}
+    relations = _relations(snapshot)
+    files: list[tuple[str, str, str | None]] = []
     left_out: list[LeftOut] = []
-    for relation, order in _relations(snapshot).items():
-        columns = _columns(snapshot, relation)
+    columns = {relation: _columns(snapshot, relation) for relation in relations}
+    for relation in relations:
         place = relation.replace(".", "/")
-        if "run_tag" in columns:
-            for run_tag in snapshot.run_tags:
-                path = f"{place}/run_tag={quote(run_tag, safe='')}/data.parquet"
-                rows[path] = _write_file(snapshot, folder / path, relation, columns, order, run_tag)
+        if "run_tag" in columns[relation]:
+            files += [
+                (f"{place}/run_tag={quote(run_tag, safe='')}/data.parquet", relation, run_tag)
+                for run_tag in snapshot.run_tags
+            ]
         elif snapshot.is_whole:
-            path = f"{place}/data.parquet"
-            rows[path] = _write_file(snapshot, folder / path, relation, columns, order, None)
+            files.append((f"{place}/data.parquet", relation, None))
         else:
             left_out.append(LeftOut(what=relation, why="it is about all runs at once, and runs were chosen", count=1))
+    rows: dict[str, int] = {}
+    with stored_views(snapshot.con, [{relation} for _, relation, _ in files]) as views:
+        for path, relation, run_tag in files:
+            with views.ready({relation}):
+                query = _query(relation, columns[relation], relations[relation], run_tag)
+                rows[path] = _write_file(views.con, folder / path, query, [] if run_tag is None else [run_tag])
     return Contents(rows, tuple(left_out))
 
 
@@ -95,10 +105,8 @@ def _columns(snapshot: Snapshot, relation: str) -> dict[str, str]:
     return {name: as_in_file(quoted_identifier(name), type_) for name, type_ in names_and_types}
 
 
-def _write_file(
-    snapshot: Snapshot, path: Path, relation: str, columns: Mapping[str, str], order: str, run_tag: str | None
-) -> int:
-    """Write one file and return its rows."""
+def _query(relation: str, columns: Mapping[str, str], order: str, run_tag: str | None) -> str:
+    """The rows of one file; the tag of its run is a parameter."""
     from debatebench.shared.duckdb_sql import quoted_identifier
 
     listed = ", ".join(
@@ -106,9 +114,13 @@ def _write_file(
         for name, column in columns.items()
         if run_tag is None or name != "run_tag"
     )
-    path.parent.mkdir(parents=True)
     condition = "" if run_tag is None else "where run_tag = ?"
-    query = f"select {listed} from warehouse.{relation} {condition} order by {order}"
-    snapshot.con.sql(query, params=[] if run_tag is None else [run_tag]).write_parquet(str(path), compression="zstd")
-    counted = snapshot.con.sql("select num_rows from parquet_file_metadata(?)", params=[str(path)]).fetchall()
+    return f"select {listed} from {relation} {condition} order by {order}"
+
+
+def _write_file(con: duckdb.DuckDBPyConnection, path: Path, query: str, params: list[str]) -> int:
+    """Write one file and return its rows."""
+    path.parent.mkdir(parents=True)
+    con.sql(query, params=params).write_parquet(str(path), compression="zstd")
+    counted = con.sql("select num_rows from parquet_file_metadata(?)", params=[str(path)]).fetchall()
     return int(counted[0][0])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.query.run_tags import landed_tags
-from debatebench.shared.duckdb_sql import quoted_text
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,23 +47,13 @@ def open_snapshot(
     Raises `UsageError` when there is no warehouse, when it is behind its SQL models, and for a run that it does not
     hold; `BusyError` and `DamagedDataError` as `query.open_for_query` does.
     """
-    import duckdb
-
-    from debatebench.query.safe_query import open_for_reading
+    from debatebench.query.attached import attached
     from debatebench.transform.build_state import is_current
     from debatebench.transform.parse_cache import recall_parsed
     from debatebench.transform.project import load_project
 
     project = load_project(workspace.files("sql", "**/*"))
-    with (
-        tempfile.TemporaryDirectory(prefix="debatebench-export-") as spill,
-        closing(duckdb.connect(config={"threads": 1, "temp_directory": spill})) as con,
-    ):
-        try:
-            con.execute(f"attach {quoted_text(str(workspace.database.resolve()))} as warehouse (read_only)")
-        except duckdb.Error:
-            with open_for_reading(workspace.database):  # says in one sentence why it cannot be read
-                raise
+    with attached(workspace.database, threads=1) as con:
         con.execute("use warehouse")
         recall_parsed(con)
         if not is_current(con, project):

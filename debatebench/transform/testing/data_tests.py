@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.shared.files import shown_path
@@ -13,6 +15,7 @@ from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
 from debatebench.transform.macros import select_macros
+from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,16 +89,26 @@ def run_data_tests(
     """
     models = project.models
     chosen = list(models) if select is None else select_models(models, select)
-    results = [_macro_description(macro) for macro in select_macros(project.macros, models, select)]
+    tests: list[_Test] = []
     for name in chosen:
-        model = models[name]
-        if model.alias_of is None:
-            results += _structure_tests(con, model)
-        results += _generic_tests(con, model)
-    for singular in project.singular_tests:
-        if select is None or any(reference.name in chosen for reference in singular.query.references):
-            results.append(_run_singular(con, singular))
-    return results
+        if models[name].alias_of is None:
+            tests += _structure_tests(models[name])
+        tests += _generic_tests(models[name])
+    tests += [
+        _singular_test(singular)
+        for singular in project.singular_tests
+        if select is None or any(reference.name in chosen for reference in singular.query.references)
+    ]
+    alike: dict[frozenset[str], list[int]] = {}
+    for number, test in enumerate(tests):
+        alike.setdefault(test.reads, []).append(number)
+    results: dict[int, TestResult] = {}
+    with stored_views(con, list(alike)) as views:
+        for reads, numbers in alike.items():
+            with views.ready(reads):
+                results |= {number: _run(tests[number], views.con, con) for number in numbers}
+    macros = select_macros(project.macros, models, select)
+    return [*map(_macro_description, macros), *(results[number] for number in range(len(tests)))]
 
 
 def _macro_description(macro: Macro) -> TestResult:
@@ -113,118 +126,127 @@ def _macro_description(macro: Macro) -> TestResult:
     )
 
 
-def _generic_tests(con: duckdb.DuckDBPyConnection, model: SqlModel) -> Iterator[TestResult]:
-    """Run the tests of the YAML."""
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A test that can run. `result` is that of a pass; `failure` is what differs from it, which may be nothing.
+
+    `reads` are the dotted names of what it reads.
+    """
+
+    result: TestResult
+    reads: frozenset[str]
+    failure: Callable[[duckdb.DuckDBPyConnection], dict[str, Any]]
+
+
+def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyConnection) -> TestResult:
+    """Run one test on the stored rows. What cannot run there runs on the warehouse itself, for its message."""
+    import duckdb
+
+    started = time.perf_counter()
+    try:
+        try:
+            difference = test.failure(stored)
+        except duckdb.Error:
+            difference = test.failure(con)
+    except duckdb.Error as error:
+        difference = {"status": "error", "message": " ".join(str(error).split("\n\n")[0].split())}
+    return replace(test.result, **difference, seconds=time.perf_counter() - started)
+
+
+def _structure_tests(model: SqlModel) -> Iterator[_Test]:
+    """The description of one SQL model and, where it is enforced, its contract."""
+    yield _structure_test(model, "description", description_gaps)
+    if model.properties.config.contract.enforced:
+        yield _structure_test(model, "contract", contract_breaches)
+
+
+def _structure_test(
+    model: SqlModel, kind: str, check: Callable[[duckdb.DuckDBPyConnection, SqlModel], list[str]]
+) -> _Test:
+    def failure(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+        problems = check(con, model)
+        return {"status": "fail", "failures": len(problems), "message": "\n".join(problems)} if problems else {}
+
+    result = TestResult(f"{kind}_{model.name}", kind, model.name, model.properties_file, "pass")
+    return _Test(result, frozenset({model.name}), failure)
+
+
+def _generic_tests(model: SqlModel) -> Iterator[_Test]:
+    """The tests of the YAML."""
     placed: list[tuple[GenericTest, str | None]] = [
         (test, column.name) for column in model.properties.columns for test in column.data_tests
     ]
     placed += [(test, None) for test in model.properties.data_tests]
-    passing = _passing(con, model, [_bad_row(test, column) for test, column in placed])
+    scan = _Scan(model.name, [test.suspects(column) for test, column in placed])
     for number, (test, column) in enumerate(placed):
         relation = f"(select * from {model.name} where {test.where})" if test.where else model.name
-        yield _run_query(
-            con,
-            test.failing_rows(relation, column),
+        result = TestResult(
             name=test.name or "_".join([test.kind, model.name, *([column] if column else [])]),
             kind=test.kind,
             model=model.name,
             file=model.properties_file,
+            status="pass",
+            query=test.failing_rows(relation, column),
+        )
+        yield _query_test(
+            result,
+            {model.name, *test.compared_with},
+            count=test.count_failing_rows(relation, column),
             failed="warn" if test.severity == "warn" else "fail",
-            passes=number in passing,
+            passes=partial(scan.passes, number),
         )
 
 
-def _bad_row(test: GenericTest, column: str | None) -> str | None:
-    condition = test.bad_row(column)
-    return f"({condition}) and ({test.where})" if condition and test.where else condition
+class _Scan:
+    """One scan for all tests of a SQL model that can do with it; each that may fail then runs alone."""
+
+    def __init__(self, relation: str, suspects: Sequence[str | None]) -> None:
+        self._numbers = [number for number, aggregate in enumerate(suspects) if aggregate is not None]
+        self._query = f"select {', '.join(filter(None, suspects))} from {relation}"
+        self._passing: set[int] | None = None
+
+    def passes(self, number: int, con: duckdb.DuckDBPyConnection) -> bool:
+        """Whether the scan has shown that this test passes; when one of them is broken, it shows that of none."""
+        import duckdb
+
+        if self._passing is None:
+            self._passing = set()
+            with suppress(duckdb.Error):
+                found = con.execute(self._query).fetchall()[0] if self._numbers else ()
+                self._passing = {n for n, count in zip(self._numbers, found, strict=True) if count == 0}
+        return number in self._passing
 
 
-def _passing(con: duckdb.DuckDBPyConnection, model: SqlModel, bad_rows: Sequence[str | None]) -> set[int]:
-    """Which of these conditions no row meets, in one scan instead of one each; none when one of them cannot run."""
-    import duckdb
-
-    numbers = [number for number, condition in enumerate(bad_rows) if condition is not None]
-    if not numbers:
-        return set()
-    counts = ", ".join(f"count(case when {bad_rows[number]} then 1 end)" for number in numbers)
-    try:
-        found = con.execute(f"select {counts} from {model.name}").fetchall()[0]
-    except duckdb.Error:
-        return set()  # each test then runs alone, and the broken one says why
-    return {number for number, count in zip(numbers, found, strict=True) if count == 0}
+def _singular_test(test: SingularTest) -> _Test:
+    """One query of `tests/`."""
+    result = TestResult(test.name, "singular", None, test.file, "pass", query=test.query.sql)
+    count = f"select count(*) from (\n{result.query}\n)"
+    return _query_test(result, {reference.name for reference in test.query.references}, count=count)
 
 
-def _run_singular(con: duckdb.DuckDBPyConnection, test: SingularTest) -> TestResult:
-    """Run one query of `tests/`."""
-    return _run_query(con, test.query.sql, name=test.name, kind="singular", model=None, file=test.file, failed="fail")
-
-
-def _run_query(
-    con: duckdb.DuckDBPyConnection,
-    query: str,
+def _query_test(
+    result: TestResult,
+    reads: Collection[str],
     *,
-    name: str,
-    kind: str,
-    model: str | None,
-    file: Path,
-    failed: Literal["fail", "warn"],
-    passes: bool = False,
-) -> TestResult:
-    """Count the failing rows and keep the first; nothing is run when it is known that the test `passes`."""
-    import duckdb
+    count: str,
+    failed: Literal["fail", "warn"] = "fail",
+    passes: Callable[[duckdb.DuckDBPyConnection], bool] | None = None,
+) -> _Test:
+    """The number of failing rows by the query `count`, and the first of them; none where it `passes` without."""
 
-    started = time.perf_counter()
-    columns: tuple[str, ...] = ()
-    rows: list[tuple[Any, ...]] = []
-    status: Literal["pass", "fail", "warn", "error"] = "pass"
-    count, message = 0, ""
-    try:
-        count = 0 if passes else con.execute(f"select count(*) from (\n{query}\n)").fetchall()[0][0]
-        if count:
-            status, message = failed, f"{count} failing {'row' if count == 1 else 'rows'}"
-            cursor = con.execute(f"select * from (\n{query}\n) limit {_SHOWN_ROWS}")
-            columns = tuple(column[0] for column in cursor.description or ())
-            rows = cursor.fetchall()
-    except duckdb.Error as error:
-        status, message = "error", " ".join(str(error).split("\n\n")[0].split())
-    return TestResult(
-        name=name,
-        kind=kind,
-        model=model,
-        file=file,
-        status=status,
-        failures=count,
-        message=message,
-        query=query,
-        columns=columns,
-        rows=tuple(rows),
-        seconds=time.perf_counter() - started,
-    )
+    def failure(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+        if passes is not None and passes(con):
+            return {}
+        ((failures,),) = con.execute(count).fetchall()
+        if not failures:
+            return {}
+        cursor = con.execute(f"select * from (\n{result.query}\n) limit {_SHOWN_ROWS}")
+        return {
+            "status": failed,
+            "failures": failures,
+            "message": f"{failures} failing {'row' if failures == 1 else 'rows'}",
+            "columns": tuple(column[0] for column in cursor.description or ()),
+            "rows": tuple(cursor.fetchall()),
+        }
 
-
-def _structure_tests(con: duckdb.DuckDBPyConnection, model: SqlModel) -> Iterator[TestResult]:
-    """The contract, where it is enforced, and the description of one SQL model."""
-    checks = [("description", description_gaps)]
-    if model.properties.config.contract.enforced:
-        checks.append(("contract", contract_breaches))
-    import duckdb
-
-    for kind, check in checks:
-        started = time.perf_counter()
-        status: Literal["pass", "fail", "error"] = "pass"
-        try:
-            problems = check(con, model)
-            if problems:
-                status = "fail"
-        except duckdb.Error as error:
-            status, problems = "error", [" ".join(str(error).split("\n\n")[0].split())]
-        yield TestResult(
-            name=f"{kind}_{model.name}",
-            kind=kind,
-            model=model.name,
-            file=model.properties_file,
-            status=status,
-            failures=len(problems) if status == "fail" else 0,
-            message="\n".join(problems),
-            seconds=time.perf_counter() - started,
-        )
+    return _Test(result, frozenset(reads), failure)

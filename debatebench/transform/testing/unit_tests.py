@@ -149,11 +149,9 @@ def _create_inputs(
     given = {entry.input.lower(): entry.rows for entry in unit.test.given}
     for name in model.dependencies:
         types = _input_types(name, models)
-        con.execute(f"create schema if not exists {name.partition('.')[0]}")
-        columns = ", ".join(f"{quoted_identifier(column)} {sql_type}" for column, sql_type in types.items())
-        con.execute(f"create table {name} ({columns})")
         rows = _complete(given.get(name, ()), list(types), name)
-        con.execute(f"insert into {name} {_typed_rows(types)}", [_to_json(rows)])
+        con.execute(f"create schema if not exists {name.partition('.')[0]}")
+        con.execute(f"create table {name} as {_typed_rows(types)}", [_to_json(rows)])
 
 
 def _input_types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]:

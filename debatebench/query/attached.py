@@ -1,0 +1,39 @@
+"""A warehouse attached read-only to a database in memory, where a reader may make tables of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.query.safe_query import open_for_reading
+from debatebench.shared.duckdb_sql import quoted_text
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["attached"]
+
+
+@contextmanager
+def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a database in memory with the warehouse attached as `warehouse`.
+
+    What does not fit into memory is spilled to a temporary folder. A publication meanwhile changes nothing here: the
+    old file stays open. `config` holds settings of DuckDB. Raises what `safe_query.open_for_query` raises.
+    """
+    import duckdb
+
+    with tempfile.TemporaryDirectory(prefix="debatebench-") as spill:
+        settings = {"temp_directory": spill, "autoinstall_known_extensions": False, **config}
+        with closing(duckdb.connect(config=settings)) as con:
+            # A checkpoint only compresses tables that are soon dropped, again and again.
+            con.execute("set checkpoint_threshold = '1TB'")
+            try:
+                con.execute(f"attach {quoted_text(str(database.resolve()))} as warehouse (read_only)")
+            except duckdb.Error:
+                with open_for_reading(database):  # says in one sentence why it cannot be read
+                    raise
+            yield con

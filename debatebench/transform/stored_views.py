@@ -1,0 +1,127 @@
+"""Work out each view of a warehouse once for many queries; a view alone is worked out again by each query.
+
+The rows are stored in a database of its own in memory, which DuckDB spills to disk; the warehouse stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING
+
+from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["StoredViews", "stored_views"]
+
+_CATALOG = '"stored views"'
+_READ = re.compile(r"\b(?:from|join)[\s(]+(\w+\.\w+)", re.IGNORECASE)
+_ANOTHER_NAME = re.compile(r"select \* from [\w.]+;?", re.IGNORECASE)
+
+
+@contextmanager
+def stored_views(con: duckdb.DuckDBPyConnection, queries: Sequence[Collection[str]]) -> Iterator[StoredViews]:
+    """The views of the warehouse that is the current database of `con`, for queries that come in this order.
+
+    Each of `queries` is the dotted names that one query reads; a name may be unknown. Where DuckDB was opened read-only
+    nothing can be stored, and every query works its views out as usual.
+    """
+    import duckdb
+
+    with closing(con.cursor()) as cursor:
+        ((database,),) = con.execute("select current_database()").fetchall()
+        cursor.execute(f"use {quoted_identifier(database)}")
+        try:
+            cursor.execute(f"attach ':memory:' as {_CATALOG}")
+        except duckdb.CatalogException:
+            yield StoredViews(cursor, {}, queries)
+            return
+        try:
+            yield StoredViews(cursor, _definitions(cursor, database), queries)
+        finally:
+            cursor.execute(f"use {quoted_identifier(database)}; detach {_CATALOG}")
+
+
+def _definitions(con: duckdb.DuckDBPyConnection, database: str) -> dict[str, str]:
+    """Dotted name → query of every view; from here on, what is in `_CATALOG` goes before what is in the warehouse."""
+    found = con.execute(
+        "select schema_name || '.' || view_name, sql from duckdb_views() "
+        "where database_name = current_database() and not internal"
+    ).fetchall()
+    schemas = sorted({name.partition(".")[0] for name, _ in found})
+    for schema in schemas:
+        con.execute(f"create schema {_CATALOG}.{schema}")
+    there = con.execute("select schema_name from duckdb_schemas() where database_name = current_database()").fetchall()
+    path = [f"{_CATALOG}.{schema}" for schema in schemas]
+    path += [f"{quoted_identifier(database)}.{schema}" for (schema,) in there]
+    con.execute(f"set search_path = {quoted_text(','.join(path))}")
+    # DuckDB writes the statement out again, so it begins alike for every view: CREATE VIEW schema.name AS.
+    return {name: sql.partition(" AS ")[2] for name, sql in found}
+
+
+class StoredViews:
+    """Views, stored from the first query that reads them to the last. `con` sees the stored rows under their names.
+
+    A view is stored when it is read twice or more, counting the views that are stored themselves. Staging views and
+    other names of a view are not: they only rename, and DuckDB then reads no more columns than a query asks for.
+    """
+
+    def __init__(
+        self, con: duckdb.DuckDBPyConnection, definitions: dict[str, str], queries: Sequence[Collection[str]]
+    ) -> None:
+        self.con, self._definitions = con, definitions
+        self._reads = {
+            name: sorted(set(_READ.findall(sql.replace('"', ""))) & definitions.keys() - {name})
+            for name, sql in definitions.items()
+        }
+        self._uses = Counter(name for names in queries for name in set(names) if name in definitions)
+        self._stored: set[str] = set()
+        for name in reversed(tuple(TopologicalSorter(self._reads).static_order())):
+            only_renames = name.startswith("staging.") or _ANOTHER_NAME.fullmatch(definitions[name])
+            if self._uses[name] > 1 and not only_renames:
+                self._stored.add(name)
+            for read in self._reads[name]:
+                self._uses[read] += 1 if name in self._stored else self._uses[name]
+        self._made: dict[str, str] = {}
+
+    @contextmanager
+    def ready(self, names: Collection[str]) -> Iterator[None]:
+        """What one of the queries reads is stored in the block, and dropped after it unless a later one reads it."""
+        known = sorted(name for name in set(names) if name in self._definitions)
+        for name in known:
+            self._make(name)
+        try:
+            yield
+        finally:
+            for name in known:
+                self._release(name)
+
+    def _make(self, name: str) -> None:
+        import duckdb
+
+        if self._made.get(name) == "table":
+            return
+        for read in self._reads[name]:
+            self._make(read)
+        kind = "table" if name in self._stored else "view"
+        if name not in self._made and (kind == "table" or self._reads[name]):
+            # A view that cannot be stored stays what it is in the warehouse, and the query that reads it says why.
+            with suppress(duckdb.Error):
+                self.con.execute(f"create {kind} {_CATALOG}.{name} as {self._definitions[name]}")
+        self._made[name] = kind
+        if kind == "table":
+            for read in self._reads[name]:
+                self._release(read)
+
+    def _release(self, name: str) -> None:
+        self._uses[name] -= 1
+        if name not in self._stored:
+            for read in self._reads[name]:
+                self._release(read)
+        elif not self._uses[name]:
+            self.con.execute(f"drop table if exists {_CATALOG}.{name}")
