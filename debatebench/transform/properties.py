@@ -34,6 +34,7 @@ _YAML_MAP = "tag:yaml.org,2002:map"
 
 __all__ = [
     "ColumnProperties",
+    "CommonColumn",
     "LocatedMacroTest",
     "LocatedUnitTest",
     "MacroArgument",
@@ -259,10 +260,18 @@ def _test_kind(value: Any) -> str:
     return "macro_test" if is_of_macro else "unit_test"
 
 
+class CommonColumn(_Frozen):
+    """What columns of this name mean in every SQL model that does not say otherwise."""
+
+    name: str = Field(min_length=1)
+    description: str = Field(min_length=1)
+
+
 class Properties(_Frozen):
-    """One YAML file."""
+    """One YAML file. Its `columns` mean the same in every SQL model."""
 
     version: int = 2
+    columns: tuple[CommonColumn, ...] = ()
     models: tuple[ModelProperties, ...] = ()
     macros: tuple[MacroProperties, ...] = ()
     unit_tests: tuple[
@@ -300,6 +309,7 @@ class PropertiesFile:
 
     file: Path
     properties: Properties
+    column_lines: tuple[int, ...]
     model_lines: tuple[int, ...]
     macro_lines: tuple[int, ...]
     unit_test_lines: tuple[int, ...]
@@ -331,6 +341,7 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
     return PropertiesFile(
         file=file,
         properties=properties,
+        column_lines=tuple(_locate(node, ("columns", i))[1] for i in range(len(properties.columns))),
         model_lines=tuple(_locate(node, ("models", i))[1] for i in range(len(properties.models))),
         macro_lines=tuple(_locate(node, ("macros", i))[1] for i in range(len(properties.macros))),
         unit_test_lines=tuple(_locate(node, ("unit_tests", i))[1] for i in range(len(properties.unit_tests))),

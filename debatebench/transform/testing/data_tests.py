@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.shared.files import shown_path
@@ -12,6 +13,7 @@ from debatebench.shared.result_formats import visible
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
+from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.macros import select_macros
 
 if TYPE_CHECKING:
@@ -86,11 +88,12 @@ def run_data_tests(
     """
     models = project.models
     chosen = list(models) if select is None else select_models(models, select)
+    descriptions = Descriptions(project)
     results = [_macro_description(macro) for macro in select_macros(project.macros, models, select)]
     for name in chosen:
         model = models[name]
         if model.alias_of is None:
-            results += _structure_tests(con, model)
+            results += _structure_tests(con, model, descriptions)
         results += _generic_tests(con, model)
     for singular in project.singular_tests:
         if select is None or any(reference.name in chosen for reference in singular.query.references):
@@ -202,18 +205,20 @@ def _run_query(
     )
 
 
-def _structure_tests(con: duckdb.DuckDBPyConnection, model: SqlModel) -> Iterator[TestResult]:
+def _structure_tests(
+    con: duckdb.DuckDBPyConnection, model: SqlModel, descriptions: Descriptions
+) -> Iterator[TestResult]:
     """The contract, where it is enforced, and the description of one SQL model."""
-    checks = [("description", description_gaps)]
+    checks = {"description": partial(description_gaps, con, model, descriptions)}
     if model.properties.config.contract.enforced:
-        checks.append(("contract", contract_breaches))
+        checks["contract"] = partial(contract_breaches, con, model)
     import duckdb
 
-    for kind, check in checks:
+    for kind, check in checks.items():
         started = time.perf_counter()
         status: Literal["pass", "fail", "error"] = "pass"
         try:
-            problems = check(con, model)
+            problems = check()
             if problems:
                 status = "fail"
         except duckdb.Error as error:
