@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from debatebench.transform.build_state import BuiltModel
     from debatebench.transform.lineage.column_lineage import LineageNode
+    from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
@@ -49,7 +50,7 @@ class ModelInfo:
     `materialized` is `table` or `view`; `rows` is what the last build counted, `None` for a view. `version` is `None`
     for a SQL model without versions; the unsuffixed name of one with versions is a view, and `alias_of` says on which.
     A version with `is_prerelease` can be queried before it may become the latest. `built_at` is naive UTC.
-    Descriptions are those of the YAML beside the SQL.
+    Descriptions are those of the YAML beside the SQL; a column without one has that of the column that it comes from.
     """
 
     name: str
@@ -229,17 +230,17 @@ class Warehouse:
 
     @cached_property
     def models(self) -> Mapping[str, ModelInfo]:
-        """Dotted name → SQL model, for all that the last build made, sorted by name.
+        """Dotted name → SQL model, for all that the last build made, sorted by name. Each is described on first access.
 
         Raises `SqlModelError` when the workspace's own SQL models cannot be read.
         """
-        catalogue, described = read_relations(self.connection), self._project.models
-        return MappingProxyType(
-            {
-                name: _model_info(built, catalogue[name], described.get(name))
-                for name, built in sorted(self._builds.items())
-                if name in catalogue
-            }
+        from debatebench.transform.lineage.descriptions import Descriptions
+
+        builds, catalogue, described = self._builds, read_relations(self.connection), self._project.models
+        descriptions = Descriptions(self._project)
+        return _Models(
+            sorted(name for name in builds if name in catalogue),
+            lambda name: _model_info(builds[name], catalogue[name], described.get(name), descriptions),
         )
 
     def lineage(self, name: str) -> LineageNode:
@@ -273,14 +274,41 @@ class Warehouse:
         return load_project(Workspace(root if is_in_workspace else packaged("sql").parent).files("sql", "**/*"))
 
 
-def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None) -> ModelInfo:
+class _Models(Mapping[str, ModelInfo]):
+    """SQL models by name. Each is described on first access, because columns that inherit a text have to be traced."""
+
+    def __init__(self, names: Sequence[str], describe: Callable[[str], ModelInfo]) -> None:
+        self._names = dict.fromkeys(names)
+        self._describe = cache(describe)
+
+    def __getitem__(self, name: str) -> ModelInfo:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._describe(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None, descriptions: Descriptions) -> ModelInfo:
     from debatebench.transform.model_versions import is_prerelease
 
-    described = {column.name.lower(): column.description for column in model.properties.columns} if model else {}
+    def text(column: str) -> str:
+        return descriptions.text(model.name, column) if model else ""
+
     return ModelInfo(
         name=built.name,
         description=model.properties.description if model else "",
-        columns=tuple(ColumnInfo(name, type_, described.get(name.lower(), "")) for name, type_ in relation.columns),
+        columns=tuple(ColumnInfo(name, type_, text(name)) for name, type_ in relation.columns),
         materialized=built.materialized,
         version=built.version,
         alias_of=model.alias_of if model else None,

@@ -184,7 +184,7 @@ class Run(Record):
     key = ("run_tag",)
 
     source: Literal["run", "import"]
-    format: Text = Field(description="`tournament` for a run; the importer's name for an import")
+    format: Text = Field(description="`tournament` for a run; the importer's name for an import.")
     benchmark_name: Text | None = None
     benchmark_version: Text | None = None
     rubric_version: Text | None = None
@@ -274,7 +274,9 @@ class ScheduledDebate(Record):
     repetition: int
     debate_seed: int
     panel: tuple[Text, ...]
-    con_first: tuple[Text, ...] = Field((), description="the judges of the panel to whom con is presented first")
+    con_first: tuple[Text, ...] = Field(
+        (), description="The judges of the panel to whom con is presented first; empty without --swap-order."
+    )
 
     def model_post_init(self, _context: Any, /) -> None:
         """Share what pydantic keeps of each object: the names of its fields are half of it, and plans may be long."""
@@ -291,7 +293,9 @@ class Debate(Record):
     key = ("run_tag", "debate_id")
 
     debate_id: Text
-    source_position: int = Field(description="schedule position of a run; order in the source of an import")
+    source_position: int = Field(
+        description="The debate's place in the plan of a run, or in the source of an import, from 0."
+    )
     schedule_position: int | None = None
     topic_id: Text
     format: Literal["two_sided", "british_parliamentary"] = "two_sided"
@@ -301,14 +305,25 @@ class Debate(Record):
     debate_seed: int | None = None
     status: Literal["complete", "incomplete", "void"] = "complete"
     status_reason: Text | None = None
-    refused_by: Side | None = Field(None, description="the side whose debater refused to speak, of a void debate")
+    refused_by: Side | None = Field(
+        None,
+        description="The side whose debater refused to speak, or was refused by its provider; such a debate is void "
+        "and in no rating. Null for all others.",
+    )
     created_at: UtcTime | None = None
     judges_expected: int | None = None
     judges_actual: int | None = None
     panel_latency_ms: float | None = None
-    recorded_winner: Text | None = Field(None, description="the winner that an import's source states; never derived")
-    dimension_order: tuple[Text, ...] | None = Field(None, description="order in which an import's source lists them")
-    is_control: bool | None = Field(None, description="DebateFlow: generated without a weakness")
+    recorded_winner: Text | None = Field(
+        None, description="The winner that an import's source states; derived nowhere."
+    )
+    dimension_order: tuple[Text, ...] | None = Field(
+        None, description="Order in which an import's source lists the dimensions of this debate."
+    )
+    is_control: bool | None = Field(
+        None,
+        description="Whether the debate was made without a weakness, for comparison; null where that is no question.",
+    )
     metadata: Json = None
 
 
@@ -363,7 +378,11 @@ class Verdict(Record):
     debate_id: Text
     judge_id: Text
     panel_position: int
-    presented_first: Side | None = Field(None, description="the side whose speeches the judge was shown first")
+    presented_first: Side | None = Field(
+        None,
+        description="The side whose speeches the judge was shown first. With --swap-order it is drawn, and each judge "
+        "has con first in half of its debates; without, it is the side that spoke first. Null for imports.",
+    )
     is_valid: bool
     invalid_reason: Text | None = None
     declared_winner: Winner | None = None
@@ -377,11 +396,11 @@ class Verdict(Record):
     cost: Money | None = None
     cost_source: CostSource | None = None
     currency: Text | None = None
-    asks: int = Field(1, description="how often this judge was asked about this debate")
-    replaces_judge_id: Text | None = Field(None, description="the panel judge whose seat this one took")
-    is_repaired: bool = Field(False, description="the JSON object had to be cut out of a fence or prose")
+    asks: int = Field(1, description="How often the judge was asked about this debate.")
+    replaces_judge_id: Text | None = Field(None, description="The panel judge whose seat this one took.")
+    is_repaired: bool = Field(False, description="Whether the JSON object had to be cut out of a fence or prose.")
     is_injection_suspected: bool = False
-    call_id: Text | None = Field(None, description="the call whose answer counted")
+    call_id: Text | None = Field(None, description="The call whose answer counted; null for imports.")
     metadata: Json = None
 
 
@@ -396,8 +415,8 @@ class Call(Record):
     debate_id: Text
     step: Text
     purpose: Literal["turn", "verdict"]
-    model_id: Text | None = Field(None, description="the debater that was asked, for a turn")
-    judge_id: Text | None = Field(None, description="the judge that was asked, for a verdict")
+    model_id: Text | None = Field(None, description="The debater that was asked, for a turn.")
+    judge_id: Text | None = Field(None, description="The judge that was asked, for a verdict.")
     provider: Text
     model_name: Text
     status: Literal["answered", "unsent", "retried", "ambiguous", "empty", "refused", "oversize", "failed", "stopped"]
@@ -411,7 +430,10 @@ class Call(Record):
     cost: Money | None = None
     cost_source: CostSource | None = None
     possible_cost: Money | None = Field(
-        None, description="where the cost is unknown: what the attempt may have cost at most, as far as that is known"
+        None,
+        description="Where the cost is unknown: what the attempt may have cost at most, in US dollars (the whole "
+        "request, one token per byte, and the whole token limit, at the known price). Null where the cost is known, "
+        "where nothing was billed, and where no price or token limit bounds it.",
     )
     finish_reason: Text | None = None
     served_model: Text | None = None
@@ -444,9 +466,9 @@ class Gold(Record):
 
     debate_id: Text
     unit: Text
-    label: ScoreValue | None = Field(None, description="0 = pro, 0.5 = tie, 1 = con; null for four-team debates")
-    winner: Winner | None = Field(None, description="the label as a word; null for four-team debates")
-    winning_positions: tuple[Text, ...] = Field((), description="the positions that won; both for a tie")
+    label: ScoreValue | None = Field(None, description="0 for pro, 0.5 for a tie, 1 for con; null for four teams.")
+    winner: Winner | None = Field(None, description="The label as a word; null for four teams.")
+    winning_positions: tuple[Text, ...] = Field((), description="The positions that won; both for a tie.")
     vote_count: int | None = None
     metadata: Json = None
 

@@ -10,6 +10,7 @@ from debatebench.shared.errors import SqlModelError
 if TYPE_CHECKING:
     import duckdb
 
+    from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.sql_model import SqlModel
 
 # DuckDB's way to write a type never changes within a process.
@@ -66,11 +67,10 @@ def contract_breaches(
     return [*untyped, *surplus, *_differences(con, model, found)]
 
 
-def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel) -> list[str]:
+def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel, descriptions: Descriptions) -> list[str]:
     """What the YAML says wrongly or leaves out: columns without description, unknown columns, other types."""
-    described = {column.name.lower(): column.description for column in model.properties.columns}
     found = {name.lower(): data_type for name, data_type in actual_columns(con, model.name).items()}
-    silent = [f"{name} is not described" for name in found if not described.get(name)]
+    silent = [f"{name} is not described" for name in found if not descriptions.text(model.name, name)]
     return [*silent, *_differences(con, model, found)]
 
 

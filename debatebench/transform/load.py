@@ -66,10 +66,11 @@ class Checked:
     singular_tests: tuple[SingularTest, ...]
     unit_tests: tuple[LocatedUnitTest, ...]
     macro_tests: tuple[LocatedMacroTest, ...]
+    common_columns: dict[str, str]
 
 
 def load_files(files: Mapping[str, Path]) -> Checked:
-    """SQL models and macros in dependency order, singular tests and unit tests of `files` (relative path → file)."""
+    """SQL models and macros in dependency order, tests and common columns of `files` (relative path → file)."""
     yaml_files = read_yaml_files(files)
     entries = _entries(yaml_files)
     macros = load_macros(files, yaml_files)
@@ -107,6 +108,7 @@ def load_files(files: Mapping[str, Path]) -> Checked:
         singular_tests=tuple(singular.values()),
         unit_tests=tuple(_unit_tests(yaml_files, models)),
         macro_tests=tuple(macro_tests(yaml_files, macros)),
+        common_columns=_common_columns(yaml_files),
     )
 
 
@@ -152,6 +154,19 @@ def _completed(properties: ModelProperties, added: Iterable[tuple[AddedVersions,
         except ValueError as error:
             raise SqlModelError(f"{where}: {properties.name}: {error}.") from None
     return properties
+
+
+def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, str]:
+    """Name → text of the columns that mean the same everywhere."""
+    texts: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for read in yaml_files.values():
+        for column, line in zip(read.properties.columns, read.column_lines, strict=True):
+            name, where = column.name.lower(), f"{shown_path(read.file)}:{line}"
+            if name in places:
+                raise SqlModelError(f"{where}: the column '{name}' is described already at {places[name]}.")
+            texts[name], places[name] = column.description, where
+    return texts
 
 
 def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _Entry]:

@@ -60,6 +60,11 @@ class Project:
         return self._checked.unit_tests
 
     @property
+    def common_columns(self) -> dict[str, str]:
+        """Name → text of the columns that mean the same in every SQL model."""
+        return self._checked.common_columns
+
+    @property
     def macro_tests(self) -> tuple[LocatedMacroTest, ...]:
         """The unit tests of macros, of all YAML files."""
         return self._checked.macro_tests

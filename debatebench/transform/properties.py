@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AddedVersions",
     "ColumnProperties",
+    "CommonColumn",
     "LocatedMacroTest",
     "LocatedUnitTest",
     "MacroArgument",
@@ -304,10 +305,18 @@ def _test_kind(value: Any) -> str:
     return "macro_test" if is_of_macro else "unit_test"
 
 
+class CommonColumn(_Frozen):
+    """What columns of this name mean in every SQL model that does not say otherwise."""
+
+    name: str = Field(min_length=1)
+    description: str = Field(min_length=1)
+
+
 class Properties(_Frozen):
-    """One YAML file."""
+    """One YAML file. Its `columns` mean the same in every SQL model."""
 
     version: int = 2
+    columns: tuple[CommonColumn, ...] = ()
     models: tuple[
         Annotated[
             Annotated[ModelProperties, Tag("described")] | Annotated[AddedVersions, Tag("added")],
@@ -351,6 +360,7 @@ class PropertiesFile:
 
     file: Path
     properties: Properties
+    column_lines: tuple[int, ...]
     models: tuple[tuple[ModelProperties, int], ...]
     added: tuple[tuple[AddedVersions, int], ...]
     macro_lines: tuple[int, ...]
@@ -382,6 +392,7 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
     return PropertiesFile(
         file=file,
         properties=properties,
+        column_lines=tuple(_locate(yaml.lines, ("columns", i))[1] for i in range(len(properties.columns))),
         models=tuple((entry, line) for entry, line in entries if isinstance(entry, ModelProperties)),
         added=tuple((entry, line) for entry, line in entries if isinstance(entry, AddedVersions)),
         macro_lines=tuple(_locate(yaml.lines, ("macros", i))[1] for i in range(len(properties.macros))),

@@ -169,6 +169,17 @@ def test_prereleases_and_deprecations_are_shown(tmp_path: Path, files: dict[str,
     assert "marts.w_v3 prerelease" in versions
 
 
+def test_a_column_without_a_text_shows_that_of_the_column_it_comes_from(tmp_path: Path, files: dict[str, Path]):
+    mine = {
+        "columns.yml": "columns: [{name: run_tag, description: The same everywhere.}]",
+        "marts/m.sql": "select winner as result from staging.stg_debates",
+        "marts/m.yml": "models: [{name: m, description: M.}]",
+    }
+    page = Page(render_docs(write_project(tmp_path, STAGING | mine), files, TODAY))
+    assert "Who won." in page.section("marts.m")
+    assert "The same everywhere." in page.section("raw.debates")
+
+
 # --- a page that can be trusted ---------------------------------------------------------------------------------------
 
 

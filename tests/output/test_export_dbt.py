@@ -27,6 +27,7 @@ from debatebench.output.export.dbt_tests import data_tests
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.expansion import expand
+from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.project import Project, load_project
 from debatebench.transform.testing.generic_tests import parse_generic_test
 
@@ -183,7 +184,7 @@ def entries(project: Project) -> dict[str, dict[str, Any]]:
 
 
 def test_every_model_has_its_description_columns_and_tests():
-    found = entries(PROJECT)
+    found, texts = entries(PROJECT), Descriptions(PROJECT)
     for name, model in PROJECT.models.items():
         if name in NAMES.tables or model.version is not None:
             continue
@@ -195,7 +196,7 @@ def test_every_model_has_its_description_columns_and_tests():
         assert len(entry.get("data_tests", [])) == len(model.properties.data_tests), name
         for column, ours in zip(entry["columns"], model.properties.columns, strict=True):
             assert len(column.get("data_tests", [])) == len(ours.data_tests), (name, ours.name)
-            assert column["description"].replace("{{ '{{' }}", "{{") == ours.description
+            assert column["description"].replace("{{ '{{' }}", "{{") == texts.text(name, ours.name) != ""
 
 
 def test_every_unit_test_of_a_model_that_dbt_builds_is_there():
@@ -218,6 +219,44 @@ def test_versions_are_dbts_own(small: Project):
     assert third["data_tests"] == [{"row_count": {"arguments": {"min": 1}}}]
     assert speech["columns"][0]["config"] == {"meta": {"a": 1}}
     assert speech["description"] == "Speeches, {{ '{{' }} as }} they are."
+
+
+def test_inherited_texts_are_written_out_and_a_version_with_another_one_lists_its_columns(tmp_path: Path):
+    project = write_project(
+        tmp_path,
+        {
+            "columns.yml": "columns: [{name: run_tag, description: The run.}]",
+            "staging/s.sql": "select run_tag, pro_model_id as pro, con_model_id as con from raw.debates",
+            "staging/s.yml": """
+                models:
+                  - name: s
+                    description: S.
+                    columns: [{name: pro, description: Pro's.}, {name: con, description: Con's.}]
+                """,
+            "marts/w_v1.sql": "select run_tag, pro as who from staging.s",
+            "marts/w_v2.sql": "select run_tag, con as who from staging.s",
+            "marts/w_v3.sql": "select run_tag, con as who from staging.s",
+            "marts/w.yml": """
+                models:
+                  - name: w
+                    description: W.
+                    latest_version: 2
+                    columns: [{name: run_tag}, {name: who, data_type: varchar}]
+                    versions: [{v: 1}, {v: 2}, {v: 3, columns: [{include: all}, {name: who, description: Mine.}]}]
+                """,
+        },
+    )
+    found = entries(project)
+    tag = {"name": "run_tag", "description": "The run."}
+    shared = [tag, {"name": "who", "description": "Con's.", "data_type": "varchar"}]
+    assert found["w"]["columns"] == found["w_latest"]["columns"] == shared
+    first, second, third = found["w"]["versions"]
+    assert first == {"v": 1, "columns": [tag, {"name": "who", "description": "Pro's.", "data_type": "varchar"}]}
+    assert second == {"v": 2}
+    assert third["columns"] == [{"include": "all"}, {"name": "who", "description": "Mine."}]
+    (raw, *_) = yaml.safe_load(sources_file(project, dbt_names(project.models, project.macros)))["sources"]
+    debates = next(table for table in raw["tables"] if table["name"] == "debates")
+    assert debates["columns"][0] == tag | {"data_type": "varchar"}
 
 
 def test_one_name_in_two_schemas_becomes_two_names_with_aliases(small: Project):

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record
-from debatebench.transform.lineage.column_lineage import Lineage, LineageNode
+from debatebench.transform.lineage.column_lineage import LineageNode
+from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.lineage.formats import place
 from debatebench.transform.model_versions import is_prerelease, versions_of
 
 if TYPE_CHECKING:
+    from debatebench.transform.lineage.column_lineage import LineageNode
     from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties, MacroTest, UnitTest
     from debatebench.transform.sql_model import Query, SqlModel
@@ -151,18 +153,18 @@ def anchor(name: str) -> str:
 
 def describe_project(project: Project, today: date) -> list[RelationDoc]:
     """Every landed table and SQL model, each after what it reads. `today` decides what is deprecated already."""
-    lineage = Lineage(project)
-    models = project.models
+    models, descriptions = project.models, Descriptions(project)
     readers: dict[str, list[str]] = {}
     for name, model in models.items():
         for dependency in model.dependencies:
             readers.setdefault(dependency, []).append(name)
-    landed = [_landed_table(f"raw.{table}", record, readers) for table, record in TABLES.items()]
+    landed = [_landed_table(f"raw.{table}", record, descriptions, readers) for table, record in TABLES.items()]
     unit_tests: dict[str, list[UnitTestDoc]] = {}
     for located in project.unit_tests:
         unit_tests.setdefault(located.model, []).append(_unit_test(located.test))
     described = [
-        _sql_model(model, models, lineage, readers, unit_tests.get(name, []), today) for name, model in models.items()
+        _sql_model(model, models, descriptions, readers, unit_tests.get(name, []), today)
+        for name, model in models.items()
     ]
     return [*landed, *described]
 
@@ -219,14 +221,15 @@ def describe_tests(project: Project) -> list[SingularTestDoc]:
     ]
 
 
-def _landed_table(name: str, record: type[Record], readers: Mapping[str, Sequence[str]]) -> RelationDoc:
-    fields = record.model_fields
+def _landed_table(
+    name: str, record: type[Record], descriptions: Descriptions, readers: Mapping[str, Sequence[str]]
+) -> RelationDoc:
     columns = tuple(
         ColumnDoc(
             name=column,
             anchor=anchor(f"{name}.{column}"),
             data_type=data_type.lower(),
-            description=_spans(fields[column].description or ""),
+            description=_spans(descriptions.text(name, column)),
             tests=("key",) if column in record.key else (),
             expression=None,
             steps=(),
@@ -260,7 +263,7 @@ def _landed_table(name: str, record: type[Record], readers: Mapping[str, Sequenc
 def _sql_model(
     model: SqlModel,
     models: Mapping[str, SqlModel],
-    lineage: Lineage,
+    descriptions: Descriptions,
     readers: Mapping[str, Sequence[str]],
     unit_tests: Sequence[UnitTestDoc],
     today: date,
@@ -270,7 +273,7 @@ def _sql_model(
         found = versions_of(models, model.name)[1].values()
         versions = tuple((_link(each.name), _version_badges(each, today)) for each in found)
     described = {column.name.lower(): column for column in model.properties.columns}
-    names = dict.fromkeys([*lineage.columns(model.name), *described])
+    names = dict.fromkeys([*descriptions.lineage.columns(model.name), *described])
     return RelationDoc(
         name=model.name,
         schema=model.schema,
@@ -284,7 +287,7 @@ def _sql_model(
         reads=_links(model.dependencies),
         calls=_links(_called(model.query)),
         read_by=_links(readers.get(model.name, ())),
-        columns=tuple(_column(model.name, name, described.get(name), lineage) for name in names),
+        columns=tuple(_column(model.name, name, described.get(name), descriptions) for name in names),
         tests=tuple(_test_words(test) for test in model.properties.data_tests),
         unit_tests=tuple(unit_tests),
         sql="" if model.alias_of else model.query.sql,
@@ -320,15 +323,15 @@ def _version_badges(model: SqlModel, today: date) -> tuple[Badge, ...]:
     return tuple(badges)
 
 
-def _column(relation: str, name: str, described: ColumnProperties | None, lineage: Lineage) -> ColumnDoc:
-    node = lineage.column(relation, name)
+def _column(relation: str, name: str, described: ColumnProperties | None, descriptions: Descriptions) -> ColumnDoc:
+    node = descriptions.lineage.column(relation, name)
     landed = [each for each in node.nodes() if each.is_in_raw]
     sources = list(dict.fromkeys(link for each in node.upstream for link in _nearest(each)))
     return ColumnDoc(
         name=name,
         anchor=anchor(f"{relation}.{name}"),
         data_type=(described.data_type or "") if described else "",
-        description=_spans(described.description if described else ""),
+        description=_spans(descriptions.text(relation, name)),
         tests=tuple(_test_words(test) for test in described.data_tests) if described else (),
         # What is only handed on under its own name says nothing that the link beside it does not say.
         expression=None if (node.expression or "").rpartition(".")[2] == name else node.expression,

@@ -12,21 +12,25 @@ from debatebench.shared.records import TABLES
 
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
+    from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties, ModelProperties, ModelVersion, SqlModelConfig
+    from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["properties_files", "sources_file", "yaml_text"]
 
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     """Path in `models/` → text, one file for each YAML file that describes something that dbt builds."""
+    from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.load import dotted_name, read_yaml_files
 
+    descriptions = Descriptions(project)
     texts: dict[str, str] = {}
     for path, read in read_yaml_files(project.files).items():
         models = []
         for properties, _ in read.models:
-            models += _models(dotted_name(properties.name, path), properties, project, names)
+            models += _models(dotted_name(properties.name, path), properties, project.models, descriptions, names)
         tests = [
             unit_test(located, project.models, names)
             for located in project.unit_tests
@@ -38,14 +42,22 @@ def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     return texts
 
 
-def _models(name: str, properties: ModelProperties, project: Project, names: DbtNames) -> list[dict[str, Any]]:
+def _models(
+    name: str,
+    properties: ModelProperties,
+    models: Mapping[str, SqlModel],
+    descriptions: Descriptions,
+    names: DbtNames,
+) -> list[dict[str, Any]]:
     """The entries of `models` that one of ours becomes: a versioned one is joined by the view on its latest version."""
     if name in names.tables:
         return []
+    own, table = _described(models[name], descriptions), name.partition(".")[2]
     if not properties.versions:
-        return [_model(names.models[name], name.partition(".")[2], properties, names)]
-    alias, table = project.models[name], name.partition(".")[2]
-    model = names.models[str(alias.alias_of)]
+        return [_model(names.models[name], table, own, names)]
+    of_versions = {v.v: _described(models[f"{name}_v{v.v}"], descriptions) for v in properties.versions}
+    properties = _family(properties, own, of_versions)
+    model = names.models[str(models[name].alias_of)]
     entry = {
         "name": model,
         "description": without_jinja(properties.description),
@@ -55,7 +67,30 @@ def _models(name: str, properties: ModelProperties, project: Project, names: Dbt
         **_contents(properties, names),
         "versions": [_version(version, table if table != model else None, names) for version in properties.versions],
     }
-    return [entry, _model(names.models[name], table, alias.properties, names)]
+    return [entry, _model(names.models[name], table, own, names)]
+
+
+def _family(
+    properties: ModelProperties, latest: ModelProperties, own: Mapping[int, ModelProperties]
+) -> ModelProperties:
+    """A versioned SQL model with the full text of every column; a version whose texts differ lists all its columns."""
+    texts = {column.name: column.description for column in latest.columns}
+    columns = [c.model_copy(update={"description": c.description or texts.get(c.name, "")}) for c in properties.columns]
+    shared = properties.model_copy(update={"columns": tuple(columns)})
+    versions = [
+        v if shared.of_version(v.v).columns == own[v.v].columns else v.model_copy(update={"columns": own[v.v].columns})
+        for v in properties.versions
+    ]
+    return shared.model_copy(update={"versions": tuple(versions)})
+
+
+def _described(model: SqlModel, descriptions: Descriptions) -> ModelProperties:
+    """The YAML of a SQL model with the full text of every column."""
+    columns = [
+        column.model_copy(update={"description": descriptions.text(model.name, column.name)})
+        for column in model.properties.columns
+    ]
+    return model.properties.model_copy(update={"columns": tuple(columns)})
 
 
 def _model(model: str, table: str, properties: ModelProperties, names: DbtNames) -> dict[str, Any]:
@@ -140,16 +175,19 @@ def _column(column: ColumnProperties, names: DbtNames) -> dict[str, Any]:
 
 def sources_file(project: Project, names: DbtNames) -> str:
     """The text of `sources.yml`: the landed tables, and the tables of SQL models that call a Python function."""
+    from debatebench.transform.lineage.descriptions import Descriptions
+
+    descriptions = Descriptions(project)
     raw = {
         "name": "raw",
         "description": "What landed: one table for each kind of record, keyed by run_tag.",
-        "tables": [_raw_table(name) for name in TABLES],
+        "tables": [_raw_table(name, descriptions) for name in TABLES],
     }
     made: dict[str, list[dict[str, Any]]] = {}
     for name in sorted(names.tables):
         model = project.models[name]
         described = {"name": name.partition(".")[2], "description": without_jinja(model.properties.description)}
-        made.setdefault(model.schema, []).append(described | _contents(model.properties, names))
+        made.setdefault(model.schema, []).append(described | _contents(_described(model, descriptions), names))
     sources = [
         {"name": schema, "description": "Computed by debatebench in Python; here are the rows.", "tables": tables}
         for schema, tables in made.items()
@@ -157,11 +195,11 @@ def sources_file(project: Project, names: DbtNames) -> str:
     return yaml_text({"version": 2, "sources": [raw, *sources]})
 
 
-def _raw_table(name: str) -> dict[str, Any]:
+def _raw_table(name: str, descriptions: Descriptions) -> dict[str, Any]:
     record = TABLES[name]
     columns = []
     for column, sql_type in column_types(record).items():
-        described = record.model_fields[column].description
+        described = descriptions.text(f"raw.{name}", column)
         description = {"description": without_jinja(described)} if described else {}
         columns.append({"name": column} | description | {"data_type": sql_type.lower()})
     promise = without_jinja(" ".join((record.__doc__ or "").split()))

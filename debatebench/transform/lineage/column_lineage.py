@@ -125,10 +125,10 @@ class Lineage:
             return replace(node, name=name, kind="column")
         written = trace.written(query.scope, column)
         if written is not None:
-            return LineageNode(name, "column", relation, written.text, model.file, written.line, (node,))
+            return LineageNode(name, "column", relation, written.text, model.file, written.line, (node,), (node,))
         # Only stars stand between the two.
         line = next((each.line for each in model.query.references if each.name == node.relation), None)
-        return LineageNode(name, "column", relation, node.name, model.file, line, (node,))
+        return LineageNode(name, "column", relation, node.name, model.file, line, (node,), (node,))
 
     def _query(self, name: str) -> QualifiedQuery | UntraceableError:
         if name not in self._queries:

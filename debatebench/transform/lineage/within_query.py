@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -27,7 +27,9 @@ class LineageNode:
     `kind`: `column` of a SQL model, `cte` (a column of a CTE inside `relation`), `raw` (a landed column), `rows` (what
     is counted or numbered: the rows of `relation`), `relation` (a whole SQL model or landed table). `name` is the
     dotted name, for a CTE `cte.column`. `expression` is the SQL behind it as written at `file`:`line`; a landed column
-    has none. Without `upstream` it is landed, or a constant. `problem` says why the way down could not be found.
+    has none. Without `upstream` it is landed, or a constant. `same_as` are the columns whose values it hands on
+    unchanged: one behind a rename, one for each side of a union; an expression has none. `problem` says why the way
+    down could not be found.
     """
 
     name: str
@@ -37,6 +39,7 @@ class LineageNode:
     file: Path | None = None
     line: int | None = None
     upstream: tuple[LineageNode, ...] = ()
+    same_as: tuple[LineageNode, ...] = ()
     problem: str | None = None
 
     @property
@@ -127,8 +130,8 @@ class Trace:
 
         if not isinstance(expression, exp.Column) or expression.name != column:
             return None
-        below = list(self._source_of(scope, expression))
-        return below[0] if len(below) == 1 and below[0].kind != "rows" else None
+        below = self._same_as(scope, expression)
+        return below[0] if len(below) == 1 else None
 
     def _is_outside(self, node: LineageNode) -> bool:
         return node.relation != self.model.name
@@ -166,6 +169,7 @@ class Trace:
             file=self.model.file,
             line=next((line for line in lines if line is not None), None),
             upstream=_once(above for side, node, _ in branches for above in self._united_from(side, node)),
+            same_as=tuple(node for _, node, _ in branches),
         )
 
     def _united_from(self, side: Scope, branch: LineageNode) -> tuple[LineageNode, ...]:
@@ -188,6 +192,7 @@ class Trace:
             file=self.model.file,
             line=written.line if written else None,
             upstream=_once(self._sources_of(scope, expression)) if upstream is None else upstream,
+            same_as=self._same_as(scope, expression),
         )
 
     def _sources_of(self, scope: Scope, expression: exp.Expr) -> Iterator[LineageNode]:
@@ -211,12 +216,8 @@ class Trace:
         """The column that a name in an expression means; where sqlglot does not know, all rows of what is read."""
         from sqlglot import exp
 
-        holder: Scope | None = scope
-        while holder is not None and column.table not in holder.sources:
-            holder = holder.parent
-        source = holder.sources[column.table] if holder is not None else None
-        if isinstance(source, exp.Table) and not source.db:
-            # A function that makes rows out of its arguments.
+        source = _read_from(scope, column)
+        if isinstance(source, exp.Table) and _is_function(source):
             yield from self._sources_of(scope, source.this)
         elif isinstance(source, exp.Table) and column.name in self.relations.columns(_dotted(source)):
             yield self.relations.column(_dotted(source), column.name)
@@ -224,6 +225,13 @@ class Trace:
             yield from self.rows_of(scope)
         elif (id(source), column.name) not in self.open:
             yield self.column(source, column.name)
+
+    def _same_as(self, scope: Scope, expression: exp.Expr) -> tuple[LineageNode, ...]:
+        """The columns that an expression only names; none where it computes anything, or their source is unclear."""
+        named = _named_columns(expression)
+        nodes = _once(node for column in named for node in self._source_of(scope, column))
+        is_computed = any(_is_function(_read_from(scope, column)) for column in named)
+        return () if is_computed or any(node.kind == "rows" for node in nodes) else nodes
 
     def _nested(self, scope: Scope, query: exp.Expr) -> Iterator[LineageNode]:
         """A query inside an expression: its columns, or for EXISTS its rows."""
@@ -255,6 +263,31 @@ class Trace:
                 yield from self._rows_of(source, seen)
             elif source.db:
                 yield self.relations.rows(_dotted(source))
+
+
+def _named_columns(expression: exp.Expr) -> Sequence[exp.Column]:
+    """A lone column, or those of one name that a join by USING merges; nothing for any other expression."""
+    from sqlglot import exp
+
+    # For a column `x` of `a join b using (x)` sqlglot writes `coalesce(a.x, b.x)`.
+    parts = [expression.this, *expression.expressions] if isinstance(expression, exp.Coalesce) else [expression]
+    columns = [each for each in parts if isinstance(each, exp.Column) and not isinstance(each.this, exp.Star)]
+    return columns if len(columns) == len(parts) and len({each.name for each in columns}) == 1 else []
+
+
+def _read_from(scope: Scope, column: exp.Column) -> Scope | exp.Table | None:
+    """The CTE, table or function whose column it is, in this query or one around it; None where sqlglot cannot say."""
+    holder: Scope | None = scope
+    while holder is not None and column.table not in holder.sources:
+        holder = holder.parent
+    return holder.sources[column.table] if holder is not None else None
+
+
+def _is_function(source: Scope | exp.Table | None) -> bool:
+    """Whether it makes rows out of its arguments, as `unnest(…)` does."""
+    from sqlglot import exp
+
+    return isinstance(source, exp.Table) and not source.db
 
 
 def _dotted(table: exp.Table) -> str:

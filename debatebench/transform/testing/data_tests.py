@@ -14,6 +14,7 @@ from debatebench.shared.result_formats import visible
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
+from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.macros import select_macros
 from debatebench.transform.stored_views import stored_views
 
@@ -89,10 +90,11 @@ def run_data_tests(
     """
     models = project.models
     chosen = list(models) if select is None else select_models(models, select)
+    descriptions = Descriptions(project)
     tests: list[_Test] = []
     for name in chosen:
         if models[name].alias_of is None:
-            tests += _structure_tests(models[name])
+            tests += _structure_tests(models[name], descriptions)
         tests += _generic_tests(models[name])
     tests += [
         _singular_test(singular)
@@ -153,9 +155,9 @@ def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyCon
     return replace(test.result, **difference, seconds=time.perf_counter() - started)
 
 
-def _structure_tests(model: SqlModel) -> Iterator[_Test]:
+def _structure_tests(model: SqlModel, descriptions: Descriptions) -> Iterator[_Test]:
     """The description of one SQL model and, where it is enforced, its contract."""
-    yield _structure_test(model, "description", description_gaps)
+    yield _structure_test(model, "description", lambda con, model: description_gaps(con, model, descriptions))
     if model.properties.config.contract.enforced:
         yield _structure_test(model, "contract", contract_breaches)
 

@@ -1,0 +1,74 @@
+"""The full text of a column: it is written where the column is made, and inherited down the lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from debatebench.shared.records import TABLES
+from debatebench.transform.lineage.column_lineage import Lineage
+
+if TYPE_CHECKING:
+    from debatebench.transform.lineage.within_query import LineageNode
+    from debatebench.transform.project import Project
+
+__all__ = ["Descriptions"]
+
+
+class Descriptions:
+    """The texts of all columns of a project. A column is traced only where its own YAML leaves the text out."""
+
+    def __init__(self, project: Project) -> None:
+        self.lineage = Lineage(project)
+        self._of_every = project.common_columns
+        self._own = {
+            f"{name}.{column.name.lower()}": column.description
+            for name, model in project.models.items()
+            for column in model.properties.columns
+        }
+        self._own |= {
+            f"raw.{table}.{name}": field.description or ""
+            for table, record in TABLES.items()
+            for name, field in record.model_fields.items()
+        }
+
+    def text(self, relation: str, column: str) -> str:
+        """What a column of a SQL model or landed table means; empty where nothing says it.
+
+        It is the column's own text; else that of the column that it hands on, also under another name, where all sides
+        of a union agree; else what the project says of every column of its name.
+        """
+        column = column.lower()
+        own = self._own.get(f"{relation}.{column}")
+        if own:
+            return own
+        if column not in self.lineage.columns(relation):
+            return self._common(column)
+        node = self.lineage.column(relation, column)
+        return _inherited(node, self._written) or _inherited(node, self._of_name)
+
+    def _written(self, node: LineageNode) -> str:
+        return self._own.get(node.name, "")
+
+    def _of_name(self, node: LineageNode) -> str:
+        return self._common(node.name.rpartition(".")[2])
+
+    def _common(self, name: str) -> str:
+        return self._of_every.get(name, "")
+
+
+def _inherited(node: LineageNode, text_of: Callable[[LineageNode], str]) -> str:
+    """The nearest text on the way down from a node; none where the sides of a union lead to several."""
+    texts: set[str] = set()
+    seen: set[int] = set()
+    open_nodes = [node]
+    while open_nodes:
+        each = open_nodes.pop()
+        # A CTE may use a common name for something else.
+        text = "" if each.kind == "cte" else text_of(each)
+        if text or not each.same_as:
+            texts.add(text)
+        elif id(each) not in seen:
+            seen.add(id(each))
+            open_nodes.extend(each.same_as)
+    return texts.pop() if len(texts) == 1 else ""
