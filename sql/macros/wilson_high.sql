@@ -1,7 +1,11 @@
+-- At a rate of 1 the formula may end just below it.
 create macro wilson_high(wins, games) as
-    macros.at_most(
-        macros.wilson_bound(
-            cast(wins as double) / nullif(games, 0), pow(macros.normal_95(), 2) / nullif(games, 0), 1
+    macros.at_least(
+        macros.at_most(
+            macros.wilson_bound(
+                cast(wins as double) / nullif(games, 0), pow(macros.normal_95(), 2) / nullif(games, 0), 1
+            ),
+            1
         ),
-        1
+        cast(wins as double) / nullif(games, 0)
     )

@@ -1,84 +1,6 @@
 -- One row per pair of subjects, debater or judge, and measure: both values and their difference with a 95 % interval.
 with
 
--- A topic that says something else is another topic, whatever its id.
-cells as (
-
-    select
-        sides.baseline_kind,
-        sides.baseline,
-        sides.candidate_kind,
-        sides.candidate,
-        measured_cells.role,
-        measured_cells.member_id,
-        measured_cells.measure,
-        measured_cells.dimension,
-        measured_cells.topic_id,
-        topics.motion,
-        cast(sum(case when sides.side = 'baseline' then measured_cells.count_debates end) as bigint)
-            as baseline_debates,
-        cast(sum(case when sides.side = 'candidate' then measured_cells.count_debates end) as bigint)
-            as candidate_debates,
-        sum(case when sides.side = 'baseline' then measured_cells.total end) as baseline_total,
-        sum(case when sides.side = 'candidate' then measured_cells.total end) as candidate_total
-
-    from intermediate.int_comparison_sides as sides
-    inner join marts.measured_cells using (run_tag)
-    left join staging.stg_topics as topics using (run_tag, topic_id)
-
-    group by
-        sides.baseline_kind,
-        sides.baseline,
-        sides.candidate_kind,
-        sides.candidate,
-        measured_cells.role,
-        measured_cells.member_id,
-        measured_cells.measure,
-        measured_cells.dimension,
-        measured_cells.topic_id,
-        topics.motion,
-        measured_cells.pro_model_id,
-        measured_cells.con_model_id
-
-),
-
--- What repetitions of one debate give is averaged, so that a pair is a pair however often either side held it.
-topics_of_pairs as (
-
-    select
-        baseline_kind, baseline, candidate_kind, candidate, role, member_id, measure, dimension,
-        cast(sum(baseline_debates) as bigint) as baseline_debates,
-        cast(sum(candidate_debates) as bigint) as candidate_debates,
-        sum(baseline_total) as baseline_total,
-        sum(candidate_total) as candidate_total,
-        count(baseline_total + candidate_total) as count_pairs,
-        sum(
-            case when candidate_total is not null then
-                cast(cast(baseline_total as double) / baseline_debates as decimal(38, 12))
-            end
-        ) as paired_baseline_total,
-        sum(
-            case when baseline_total is not null then
-                cast(cast(candidate_total as double) / candidate_debates as decimal(38, 12))
-            end
-        ) as paired_candidate_total
-
-    from cells
-
-    group by
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        role,
-        member_id,
-        measure,
-        dimension,
-        topic_id,
-        motion
-
-),
-
 means as (
 
     select
@@ -106,69 +28,39 @@ means as (
             }
         ) as topics
 
-    from topics_of_pairs
+    from marts.comparison_topics
     group by baseline_kind, baseline, candidate_kind, candidate, role, member_id, measure, dimension
 
 ),
 
--- How far the total of each topic is from what it would be at the mean, squared. Summed as decimals, so that the order
--- of the topics does not matter; a topic that has no part in a sum is null there.
-squares as (
-
-    select
-        *,
-        cast(
-            list_sum(
-                list_transform(
-                    topics,
-                    lambda topic: cast(
-                        power(topic.baseline_total - topic.baseline_debates * baseline_mean, 2) as decimal(38, 15)
-                    )
-                )
-            ) as double
-        ) as baseline_squares,
-        cast(
-            list_sum(
-                list_transform(
-                    topics,
-                    lambda topic: cast(
-                        power(topic.candidate_total - topic.candidate_debates * candidate_mean, 2) as decimal(38, 15)
-                    )
-                )
-            ) as double
-        ) as candidate_squares,
-        cast(
-            list_sum(
-                list_transform(
-                    topics,
-                    lambda topic: cast(
-                        power(topic.paired_difference - topic.count_pairs * paired_difference, 2) as decimal(38, 15)
-                    )
-                )
-            ) as double
-        ) as paired_squares
-
-    from means
-
-),
-
--- The error of a mean over debates that are alike within their topic: with G topics and n debates,
--- sqrt(G / (G - 1) * sum of squares) / n.
+-- The error of a mean over debates that are alike within their topic. A topic that has no part in a sum is null there.
 errors as (
 
     select
         *,
-        case when baseline_topics > 1 then
-            sqrt(baseline_squares * baseline_topics / (baseline_topics - 1)) / baseline_debates
-        end as baseline_error,
-        case when candidate_topics > 1 then
-            sqrt(candidate_squares * candidate_topics / (candidate_topics - 1)) / candidate_debates
-        end as candidate_error,
-        case when paired_topics > 1 then
-            sqrt(paired_squares * paired_topics / (paired_topics - 1)) / count_pairs
-        end as paired_error
+        macros.cluster_error(
+            macros.sum_of_squares(
+                list_transform(topics, lambda topic: topic.baseline_total - topic.baseline_debates * baseline_mean)
+            ),
+            baseline_topics,
+            baseline_debates
+        ) as baseline_error,
+        macros.cluster_error(
+            macros.sum_of_squares(
+                list_transform(topics, lambda topic: topic.candidate_total - topic.candidate_debates * candidate_mean)
+            ),
+            candidate_topics,
+            candidate_debates
+        ) as candidate_error,
+        macros.cluster_error(
+            macros.sum_of_squares(
+                list_transform(topics, lambda topic: topic.paired_difference - topic.count_pairs * paired_difference)
+            ),
+            paired_topics,
+            count_pairs
+        ) as paired_error
 
-    from squares
+    from means
 
 ),
 
@@ -200,15 +92,8 @@ chosen as (
 final as (
 
     select
-        chosen.baseline_kind,
-        chosen.baseline,
-        chosen.candidate_kind,
-        chosen.candidate,
-        chosen.role,
-        chosen.member_id,
-        chosen.measure,
-        chosen.dimension,
-        chosen.method,
+        chosen.baseline_kind, chosen.baseline, chosen.candidate_kind, chosen.candidate, chosen.role,
+        chosen.member_id, chosen.measure, chosen.dimension, chosen.method,
         -- The sums are exact to twelve decimals.
         round(chosen.baseline_value, 12) as baseline_value,
         round(chosen.candidate_value, 12) as candidate_value,

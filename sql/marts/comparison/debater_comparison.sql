@@ -5,37 +5,21 @@ rated_sides as (
 
     select
         pairs.*,
-        baseline_ratings.model_id,
         'baseline' as side,
-        baseline_ratings.rating,
-        baseline_ratings.ci_low,
-        baseline_ratings.ci_high,
-        baseline_ratings.rank,
-        baseline_ratings.games
+        ratings.model_id, ratings.rating, ratings.ci_low, ratings.ci_high, ratings.rank, ratings.games
 
     from intermediate.int_comparison_pairs as pairs
-
-    inner join marts.comparison_ratings as baseline_ratings
-        on pairs.baseline_kind = baseline_ratings.kind
-        and pairs.baseline = baseline_ratings.subject
+    inner join marts.comparison_ratings as ratings on pairs.baseline_kind = ratings.kind and pairs.baseline = ratings.subject
 
     union all
 
     select
         pairs.*,
-        candidate_ratings.model_id,
         'candidate' as side,
-        candidate_ratings.rating,
-        candidate_ratings.ci_low,
-        candidate_ratings.ci_high,
-        candidate_ratings.rank,
-        candidate_ratings.games
+        ratings.model_id, ratings.rating, ratings.ci_low, ratings.ci_high, ratings.rank, ratings.games
 
     from intermediate.int_comparison_pairs as pairs
-
-    inner join marts.comparison_ratings as candidate_ratings
-        on pairs.candidate_kind = candidate_ratings.kind
-        and pairs.candidate = candidate_ratings.subject
+    inner join marts.comparison_ratings as ratings on pairs.candidate_kind = ratings.kind and pairs.candidate = ratings.subject
 
 ),
 
@@ -59,8 +43,7 @@ ratings as (
 
 ),
 
--- The interval of a difference from those of its terms (Zou and Donner 2008), which need not be symmetric.
-rating_rows as (
+rated_rows as (
 
     select
         baseline_kind, baseline, candidate_kind, candidate, model_id,
@@ -68,18 +51,14 @@ rating_rows as (
         baseline_rating as baseline_value,
         candidate_rating as candidate_value,
         candidate_rating - baseline_rating as difference,
-        candidate_rating - baseline_rating
-        - sqrt(power(candidate_rating - candidate_low, 2) + power(baseline_high - baseline_rating, 2)) as ci_low,
-        candidate_rating - baseline_rating
-        + sqrt(power(candidate_high - candidate_rating, 2) + power(baseline_rating - baseline_low, 2)) as ci_high,
+        macros.difference_low(candidate_rating, candidate_low, baseline_rating, baseline_high) as ci_low,
+        macros.difference_high(candidate_rating, candidate_high, baseline_rating, baseline_low) as ci_high,
         baseline_games as baseline_debates,
         candidate_games as candidate_debates
 
     from ratings
 
-),
-
-rank_rows as (
+    union all
 
     select
         baseline_kind, baseline, candidate_kind, candidate, model_id,
@@ -93,14 +72,6 @@ rank_rows as (
         candidate_games as candidate_debates
 
     from ratings
-
-),
-
-rated_rows as (
-
-    select * from rating_rows
-    union all
-    select * from rank_rows
 
 ),
 
@@ -119,7 +90,7 @@ unioned as (
         difference,
         ci_low,
         ci_high,
-        (ci_high - ci_low) / (2 * 1.959964) as standard_error,
+        macros.error_of_interval(ci_low, ci_high) as standard_error,
         cast(null as bigint) as degrees_of_freedom,
         coalesce(baseline_debates, 0) as baseline_debates,
         coalesce(candidate_debates, 0) as candidate_debates,
@@ -135,48 +106,21 @@ unioned as (
         member_id as model_id,
         measure,
         nullif(dimension, '') as dimension,
-        method,
-        baseline_value,
-        candidate_value,
-        difference,
-        ci_low,
-        ci_high,
-        standard_error,
-        degrees_of_freedom,
-        baseline_debates,
-        candidate_debates,
-        count_pairs,
-        count_topics
+        method, baseline_value, candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom,
+        baseline_debates, candidate_debates, count_pairs, count_topics
 
     from marts.comparison_differences
     where role = 'debater'
 
 ),
 
--- What is found in four comparisons of five at the 95 % level: half an interval, and 0.84 standard errors more.
 final as (
 
     select
-        baseline_kind,
-        baseline,
-        candidate_kind,
-        candidate,
-        model_id,
-        measure,
-        dimension,
-        method,
-        baseline_value,
-        candidate_value,
-        difference,
-        ci_low,
-        ci_high,
-        standard_error,
-        degrees_of_freedom,
-        (ci_high - ci_low) / 2 + 0.841621 * standard_error as detectable_difference,
-        baseline_debates,
-        candidate_debates,
-        count_pairs,
-        count_topics
+        baseline_kind, baseline, candidate_kind, candidate, model_id, measure, dimension, method, baseline_value,
+        candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom,
+        macros.detectable_difference(ci_low, ci_high, standard_error) as detectable_difference,
+        baseline_debates, candidate_debates, count_pairs, count_topics
 
     from unioned
 

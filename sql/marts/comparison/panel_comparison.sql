@@ -13,7 +13,7 @@ select
     ci_high,
     standard_error,
     degrees_of_freedom,
-    (ci_high - ci_low) / 2 + 0.841621 * standard_error as detectable_difference,
+    macros.detectable_difference(ci_low, ci_high, standard_error) as detectable_difference,
     baseline_debates,
     candidate_debates,
     count_pairs,

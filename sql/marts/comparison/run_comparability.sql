@@ -5,27 +5,12 @@ with
 side_values as (
 
     select
-        sides.baseline_kind,
-        sides.baseline,
-        sides.candidate_kind,
-        sides.candidate,
-        sides.side,
-        settings.item,
-        settings.part,
-        settings.value
+        sides.baseline_kind, sides.baseline, sides.candidate_kind, sides.candidate, sides.side, settings.item,
+        settings.part, settings.value
 
     from intermediate.int_comparison_sides as sides
     inner join marts.run_settings as settings using (run_tag)
-
-    group by
-        sides.baseline_kind,
-        sides.baseline,
-        sides.candidate_kind,
-        sides.candidate,
-        sides.side,
-        settings.item,
-        settings.part,
-        settings.value
+    group by all
 
 ),
 

@@ -92,15 +92,8 @@ final as (
 
     select
         run_tag, model_id, count_debates, mean_tokens, correlation, gap_correlation,
-        -- Fisher's z: atanh of a correlation is nearly normal with variance 1 / (n - 3).
-        case
-            when count_debates > 3 and abs(gap_correlation) < 1
-                then tanh(atanh(gap_correlation) - 1.959963984540054 / sqrt(count_debates - 3))
-        end as gap_correlation_low,
-        case
-            when count_debates > 3 and abs(gap_correlation) < 1
-                then tanh(atanh(gap_correlation) + 1.959963984540054 / sqrt(count_debates - 3))
-        end as gap_correlation_high,
+        macros.correlation_low(gap_correlation, count_debates) as gap_correlation_low,
+        macros.correlation_high(gap_correlation, count_debates) as gap_correlation_high,
         gap_per_100_tokens
 
     from correlations

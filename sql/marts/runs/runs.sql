@@ -3,45 +3,25 @@ with
 
 debater_counts as (
 
-    select
-        run_tag,
-        count(*) as count_debaters
-
-    from staging.stg_debaters
-    group by run_tag
+    select run_tag, count(*) as count_debaters from staging.stg_debaters group by run_tag
 
 ),
 
 judge_counts as (
 
-    select
-        run_tag,
-        count(*) as count_judges
-
-    from staging.stg_judges
-    group by run_tag
+    select run_tag, count(*) as count_judges from staging.stg_judges group by run_tag
 
 ),
 
 topic_counts as (
 
-    select
-        run_tag,
-        count(*) as count_topics
-
-    from staging.stg_topics
-    group by run_tag
+    select run_tag, count(*) as count_topics from staging.stg_topics group by run_tag
 
 ),
 
 schedule_counts as (
 
-    select
-        run_tag,
-        count(*) as count_planned
-
-    from staging.stg_schedule
-    group by run_tag
+    select run_tag, count(*) as count_planned from staging.stg_schedule group by run_tag
 
 ),
 
@@ -61,12 +41,7 @@ debate_counts as (
 
 decided_counts as (
 
-    select
-        run_tag,
-        count(*) as count_decided
-
-    from marts.decided_debates
-    group by run_tag
+    select run_tag, count(*) as count_decided from marts.decided_debates group by run_tag
 
 ),
 
@@ -84,12 +59,7 @@ verdict_counts as (
 
 annotation_counts as (
 
-    select
-        run_tag,
-        count(*) as count_annotations
-
-    from staging.stg_annotations
-    group by run_tag
+    select run_tag, count(*) as count_annotations from staging.stg_annotations group by run_tag
 
 ),
 

@@ -1,0 +1,141 @@
+-- One row per run, judge or panel, measure, topic and pair of sides: what judging was like, added up over debates.
+with
+
+counted_verdicts as materialized (
+
+    select * from marts.counted_verdicts
+
+),
+
+votes as (
+
+    select
+        run_tag, debate_id,
+        count(*) as count_verdicts,
+        count(case when winner = 'pro' then 1 end) as pro,
+        count(case when winner = 'con' then 1 end) as con,
+        count(case when winner = 'tie' then 1 end) as tie
+
+    from counted_verdicts
+    group by run_tag, debate_id
+
+),
+
+levels as (
+
+    select
+        run_tag, debate_id, judge_id,
+        cast(
+            (cast(pro_total as double) / count_dimensions + cast(con_total as double) / count_dimensions) / 2
+            as decimal(38, 12)
+        ) as level
+
+    from intermediate.int_verdict_totals
+    where is_valid and pro_total is not null and con_total is not null
+
+),
+
+panel_levels as (
+
+    select
+        run_tag, debate_id,
+        sum(level) as total,
+        count(*) as count_verdicts
+
+    from levels
+    group by run_tag, debate_id
+
+),
+
+judging_values as (
+
+    select
+        run_tag, debate_id,
+        'judge' as role,
+        counted_verdicts.judge_id as member_id,
+        'agreement' as measure,
+        cast(
+            cast(
+                case counted_verdicts.winner when 'pro' then votes.pro when 'con' then votes.con else votes.tie end - 1
+                as double
+            ) / (votes.count_verdicts - 1)
+            as decimal(38, 12)
+        ) as value
+
+    from counted_verdicts
+    inner join votes using (run_tag, debate_id)
+    where votes.count_verdicts > 1
+
+    union all
+
+    select
+        run_tag, debate_id,
+        'judge' as role,
+        judge_id as member_id,
+        'pro_lean' as measure,
+        case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
+
+    from counted_verdicts
+
+    union all
+
+    select
+        run_tag, debate_id,
+        'judge' as role,
+        levels.judge_id as member_id,
+        'leniency' as measure,
+        levels.level
+        - cast(
+            cast(panel_levels.total - levels.level as double) / (panel_levels.count_verdicts - 1) as decimal(38, 12)
+        ) as value
+
+    from levels
+    inner join panel_levels using (run_tag, debate_id)
+    where panel_levels.count_verdicts > 1
+
+    union all
+
+    select
+        run_tag, debate_id,
+        'panel' as role,
+        '' as member_id,
+        'agreement' as measure,
+        cast(
+            cast(pro * (pro - 1) + con * (con - 1) + tie * (tie - 1) as double)
+            / (count_verdicts * (count_verdicts - 1))
+            as decimal(38, 12)
+        ) as value
+
+    from votes
+    where count_verdicts > 1
+
+    union all
+
+    select
+        run_tag, debate_id,
+        'panel' as role,
+        '' as member_id,
+        'pro_lean' as measure,
+        case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
+
+    from marts.decided_debates
+
+),
+
+final as (
+
+    select
+        debates.run_tag, judging_values.role, judging_values.member_id, judging_values.measure,
+        debates.topic_id,
+        coalesce(debates.pro_model_id, '') as pro_model_id,
+        coalesce(debates.con_model_id, '') as con_model_id,
+        count(*) as count_debates,
+        sum(judging_values.value) as total
+
+    from staging.stg_debates as debates
+    inner join judging_values using (run_tag, debate_id)
+    group by all
+
+)
+
+select * from final

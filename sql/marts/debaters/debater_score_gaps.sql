@@ -1,0 +1,78 @@
+-- One row per pair of debaters with a scored debate against each other: how far the first is ahead in their scores.
+with
+
+-- How far pro was ahead, by debate, and then how far the first of the two was, by topic. Sums are decimals, because
+-- a sum of floats depends on the order of the rows.
+verdict_gaps as (
+
+    select
+        run_tag, debate_id,
+        cast(
+            sum(
+                cast(
+                    cast(pro_total as double) / count_dimensions - cast(con_total as double) / count_dimensions
+                    as decimal(18, 12)
+                )
+            ) as double
+        ) / count(*) as pro_gap
+
+    from intermediate.int_verdict_totals
+    where is_valid and pro_total is not null and con_total is not null
+    group by run_tag, debate_id
+
+),
+
+topic_gaps as (
+
+    select
+        games.run_tag, games.topic_id,
+        least(games.pro_model_id, games.con_model_id) as model_a,
+        greatest(games.pro_model_id, games.con_model_id) as model_b,
+        count(*) as debates,
+        cast(
+            sum(
+                cast(verdict_gaps.pro_gap as decimal(18, 12))
+                * case when games.pro_model_id < games.con_model_id then 1 else -1 end
+            ) as double
+        ) as gap
+
+    from marts.games
+    inner join verdict_gaps using (run_tag, debate_id)
+    group by all
+
+),
+
+mean_gaps as (
+
+    select
+        run_tag, model_a, model_b,
+        cast(sum(debates) as bigint) as debates,
+        count(*) as topics,
+        cast(sum(cast(gap as decimal(28, 12))) as double) / sum(debates) as mean_gap
+
+    from topic_gaps
+    group by run_tag, model_a, model_b
+
+),
+
+final as (
+
+    select
+        run_tag, model_a, model_b, mean_gaps.debates, mean_gaps.topics, mean_gaps.mean_gap,
+        macros.cluster_error(
+            cast(
+                sum(
+                    cast(power(topic_gaps.gap - topic_gaps.debates * mean_gaps.mean_gap, 2) as decimal(38, 18))
+                ) as double
+            ),
+            mean_gaps.topics,
+            mean_gaps.debates
+        ) as standard_error
+
+    from mean_gaps
+    inner join topic_gaps using (run_tag, model_a, model_b)
+    group by run_tag, model_a, model_b, mean_gaps.debates, mean_gaps.topics, mean_gaps.mean_gap
+
+)
+
+select * from final
