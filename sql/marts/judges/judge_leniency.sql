@@ -5,11 +5,8 @@ with
 scores as (
 
     select
-        verdict_scores.run_tag,
-        verdict_scores.debate_id,
+        verdict_scores.run_tag, verdict_scores.debate_id, verdict_scores.judge_id, verdict_scores.dimension,
         clusters.cluster_id,
-        verdict_scores.judge_id,
-        verdict_scores.dimension,
         verdict_scores.pro_score + verdict_scores.con_score as score
 
     from marts.verdict_scores
@@ -54,7 +51,8 @@ totals as materialized (
     select
         run_tag, judge_id, dimension,
         cast(sum(n) as bigint) as n,
-        sum(y) as y
+        sum(y) as y,
+        cast(sum(y) as double) / sum(n) as leniency
 
     from cluster_sums
     group by run_tag, judge_id, dimension
@@ -62,21 +60,14 @@ totals as materialized (
 ),
 
 -- The mean without one topic at a time (the jackknife), which allows for debates on a topic being alike.
-spreads as (
+errors as (
 
     select
         totals.run_tag, totals.judge_id, totals.dimension,
         count(*) as count_clusters,
-        -- Rounded before they are added, so that the sum does not depend on the order of rows.
-        sum(
-            cast(
-                pow(
-                    cast(totals.y - cluster_sums.y as double) / nullif(totals.n - cluster_sums.n, 0)
-                    - cast(totals.y as double) / totals.n,
-                    2
-                ) as decimal(38, 24)
-            )
-        ) as squares
+        macros.jackknife_error(
+            cast(totals.y - cluster_sums.y as double) / nullif(totals.n - cluster_sums.n, 0), totals.leniency
+        ) as standard_error
 
     from totals
     inner join cluster_sums using (run_tag, judge_id, dimension)
@@ -87,29 +78,22 @@ spreads as (
 half_widths as (
 
     select
-        spreads.run_tag, spreads.judge_id, spreads.dimension, spreads.count_clusters,
-        case
-            when spreads.count_clusters > 1 then
-                coalesce(t_quantiles.t_95, 1.959963984540054)
-                * sqrt(
-                    nullif(cast(spreads.squares as double), 0) * (spreads.count_clusters - 1) / spreads.count_clusters
-                )
-        end as half_width
+        errors.run_tag, errors.judge_id, errors.dimension, errors.count_clusters,
+        macros.t_half_width(errors.standard_error, t_quantiles.t_95) as half_width
 
-    from spreads
-    left join intermediate.int_t_quantiles as t_quantiles on spreads.count_clusters - 1 = t_quantiles.df
+    from errors
+    left join intermediate.int_t_quantiles as t_quantiles on errors.count_clusters - 1 = t_quantiles.df
 
 ),
 
 final as (
 
     select
-        totals.run_tag, totals.judge_id, totals.dimension,
-        cast(totals.y as double) / totals.n as leniency,
-        cast(totals.y as double) / totals.n - half_widths.half_width as ci_low,
-        cast(totals.y as double) / totals.n + half_widths.half_width as ci_high,
-        totals.n as count_debates,
-        half_widths.count_clusters
+        run_tag, judge_id, dimension, leniency,
+        leniency - half_width as ci_low,
+        leniency + half_width as ci_high,
+        n as count_debates,
+        count_clusters
 
     from totals
     inner join half_widths using (run_tag, judge_id, dimension)

@@ -1,0 +1,95 @@
+-- One row per judge, kind of bias and cluster of debates.
+with
+
+measured as (
+
+    select
+        *,
+        -- Null for a tie.
+        nullif(pro_points, 0.5) as pro_wins,
+        case presented_first when 'pro' then 1 when 'con' then 0 end as pro_first,
+        length_difference * 0.001 as thousands
+
+    from marts.verdict_comparisons
+
+),
+
+-- A kind of bias is a y that should be `neutral` on average, or should not go with an x.
+kinds as (
+
+    select
+        run_tag, judge_id, cluster_id,
+        unnest(
+            [
+                {'bias': 'leniency', 'measure': 'mean', 'sums': macros.sums_of(0, score - others_score)},
+                {'bias': 'side_preference', 'measure': 'rate', 'sums': macros.sums_of(0, pro_wins)},
+                {'bias': 'mirrored_side_preference', 'measure': 'rate', 'sums': macros.sums_of(0, null)},
+                {'bias': 'side_lean', 'measure': 'mean', 'sums': macros.sums_of(0, pro_points - others_pro_points)},
+                {'bias': 'position', 'measure': 'slope', 'sums': macros.sums_of(pro_first, pro_wins)},
+                {
+                    'bias': 'own_family_margin',
+                    'measure': 'mean',
+                    'sums': macros.sums_of(0, own_side * (margin - neutral_margin))
+                },
+                {
+                    'bias': 'own_family_points',
+                    'measure': 'mean',
+                    'sums': macros.sums_of(0, own_side * (pro_points - neutral_pro_points))
+                },
+                {'bias': 'verbosity', 'measure': 'slope', 'sums': macros.sums_of(thousands, margin)},
+                {
+                    'bias': 'verbosity_beyond_others',
+                    'measure': 'slope',
+                    'sums': macros.sums_of(thousands, margin - others_margin)
+                },
+                {'bias': 'verbosity_correlation', 'measure': 'correlation', 'sums': macros.sums_of(thousands, margin)},
+                {
+                    'bias': 'longer_wins',
+                    'measure': 'rate',
+                    'sums': macros.sums_of(
+                        0, case when thousands > 0 then pro_wins when thousands < 0 then 1 - pro_wins end
+                    )
+                }
+            ]
+        ) as kind
+
+    from measured
+    group by run_tag, judge_id, cluster_id
+
+),
+
+final as (
+
+    select
+        run_tag, judge_id, cluster_id,
+        kind.bias as bias,
+        kind.measure as measure,
+        kind.sums.n as n,
+        kind.sums.x as x,
+        kind.sums.y as y,
+        kind.sums.xx as xx,
+        kind.sums.xy as xy,
+        kind.sums.yy as yy
+
+    from kinds
+
+    union all
+
+    -- These are counted in pairs of debates.
+    select
+        run_tag, judge_id,
+        'all' as cluster_id,
+        'mirrored_side_preference' as bias,
+        'rate' as measure,
+        pro_both + con_both as n,
+        0 as x,
+        pro_both as y,
+        0 as xx,
+        0 as xy,
+        pro_both as yy
+
+    from marts.judge_mirrored_pairs
+
+)
+
+select * from final

@@ -1,0 +1,150 @@
+-- One row per run, unit (`winner` or a dimension), choice of panels, level and cluster of debates.
+with
+
+rating_patterns as materialized (
+
+    select
+        *,
+        len(ratings) as panel_size
+
+    from marts.rating_patterns
+
+),
+
+panel_sizes as (
+
+    select
+        run_tag, panel_size,
+        row_number() over (partition by run_tag order by sum(count_rated) desc, panel_size desc) as place
+
+    from rating_patterns
+    where unit = 'winner'
+    group by run_tag, panel_size
+
+),
+
+-- Some statistics need panels of one size: they see those of the usual size.
+patterns as materialized (
+
+    select
+        rating_patterns.*,
+        unnest(case when unit = 'winner' and place = 1 then ['every', 'usual'] else ['every'] end) as panels
+
+    from rating_patterns
+    left join panel_sizes using (run_tag, panel_size)
+
+),
+
+sizes as (
+
+    select
+        run_tag, unit, panels, cluster_id,
+        cast(sum(count_rated) as bigint) as count_rated,
+        cast(sum(count_rated * panel_size) as bigint) as count_ratings
+
+    from patterns
+    group by run_tag, unit, panels, cluster_id
+
+),
+
+ratings as materialized (
+
+    select
+        *,
+        unnest(ratings) as rating
+
+    from patterns
+
+),
+
+-- Twice the mean rank of equal ratings, so that it is whole.
+ranks as (
+
+    select
+        run_tag, unit, panels, rating,
+        2 * sum(sum(count_rated)) over (partition by run_tag, unit order by rating) - sum(count_rated) as twice_rank
+
+    from ratings
+    where panels = 'every'
+    group by run_tag, unit, panels, rating
+
+),
+
+-- The difference between two ratings is the squared distance of their points: on the scale itself, on that of ranks, or
+-- for categories, which have a coordinate each.
+points as (
+
+    select
+        run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated,
+        unnest([
+            {'level': 'interval', 'coordinate': 'value', 'x': case when unit <> 'winner' then rating end},
+            {'level': 'ordinal', 'coordinate': 'rank', 'x': cast(twice_rank as decimal(18, 6))},
+            {'level': 'nominal', 'coordinate': cast(rating as varchar), 'x': case when unit = 'winner' then 1 end}
+        ]) as point
+
+    from ratings
+    left join ranks using (run_tag, unit, panels, rating)
+
+),
+
+pattern_sums as (
+
+    select
+        run_tag, unit, panels, cluster_id, panel_size, count_rated,
+        point.level as level,
+        point.coordinate as coordinate,
+        sum(point.x) as x,
+        sum(cast(point.x as decimal(38, 6)) * point.x) as xx
+
+    from points
+    where point.x is not null
+    group by run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated, point.level, point.coordinate
+
+),
+
+-- Decimals, so that sums do not depend on the order of rows.
+coordinates as materialized (
+
+    select
+        run_tag, unit, panels, level, coordinate, cluster_id,
+        sum(count_rated * x) as x,
+        sum(count_rated * xx) as xx,
+        sum(cast(cast(count_rated * (panel_size * xx - x * x) as double) / (panel_size - 1) as decimal(38, 12)))
+            as within_panels
+
+    from pattern_sums
+    group by run_tag, unit, panels, level, coordinate, cluster_id
+
+),
+
+totals as (
+
+    select
+        run_tag, unit, panels, level, coordinate,
+        sum(x) as x,
+        count(*) over (partition by run_tag, unit, panels, level) as count_coordinates
+
+    from coordinates
+    group by run_tag, unit, panels, level, coordinate
+
+),
+
+-- Without a cluster, the square of a total X becomes that of X - x: it loses (2 X - x) x.
+final as (
+
+    select
+        run_tag, unit, panels, level, cluster_id, sizes.count_rated, sizes.count_ratings, totals.count_coordinates,
+        sum(coordinates.within_panels) as within_panels,
+        sum(coordinates.xx) as xx,
+        sum(totals.x * coordinates.x) as squares,
+        sum((2 * totals.x - coordinates.x) * coordinates.x) as lost_squares
+
+    from coordinates
+    inner join totals using (run_tag, unit, panels, level, coordinate)
+    inner join sizes using (run_tag, unit, panels, cluster_id)
+
+    group by run_tag, unit, panels, level, cluster_id, sizes.count_rated, sizes.count_ratings, totals.count_coordinates
+
+)
+
+select * from final
