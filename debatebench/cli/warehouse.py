@@ -47,15 +47,15 @@ def import_(
     no_build: NoBuildOption = False,
 ) -> None:
     """Import debates, annotations or gold verdicts of another system under a run tag."""
-    from debatebench.landing.importers.store import add_import
+    from debatebench.landing.importers.store import importing
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
-    report = add_import(workspace, run_tag, format_name, path, replace=replace)
-    for warning in report.warnings:
-        note(f"Warning: {warning}")
-    typer.echo(report.summary())
-    report_update(update_warehouse(workspace, [run_tag], now=now, build=not no_build))
+    with importing(workspace, run_tag, format_name, path, replace=replace) as report:
+        for warning in report.warnings:
+            note(f"Warning: {warning}")
+        typer.echo(report.summary())
+        report_update(update_warehouse(workspace, [run_tag], now=now, build=not no_build, rows=report.rows))
 
 
 def land(

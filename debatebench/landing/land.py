@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     import duckdb
 
 __all__ = [
-    "check_rows",
+    "RowFiles",
     "create_raw_tables",
-    "insert_records",
+    "land_files",
     "land_records",
     "land_rows",
     "outdated_tables",
     "remove_run",
 ]
 
-# One NDJSON line holds one row; a speech may be long, and a judge's raw answer longer.
-_LARGEST_ROW = 256 * 1024 * 1024
+# DuckDB reads a file in buffers that must hold its longest row; where they are small, its threads share a file.
+_USUAL_ROW = 16 * 1024 * 1024
+_BUFFER = 1024 * 1024
 
 
 def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
@@ -59,10 +60,11 @@ def _raw_tables(con: duckdb.DuckDBPyConnection) -> set[str]:
     return {name for (name,) in found.fetchall()}
 
 
-def remove_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
-    """Delete a run's rows from every landed table."""
+def remove_run(con: duckdb.DuckDBPyConnection, run_tag: str, *, except_from: Collection[str] = ()) -> None:
+    """Delete a run's rows from every landed table, or from all but a few."""
     for name in TABLES:
-        con.execute(f"delete from raw.{name} where run_tag = ?", [run_tag])
+        if name not in except_from:
+            con.execute(f"delete from raw.{name} where run_tag = ?", [run_tag])
 
 
 def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
@@ -70,33 +72,70 @@ def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable
     return land_rows(con, run_tag, (record.row() for record in records))
 
 
-def land_rows(con: duckdb.DuckDBPyConnection, run_tag: str, rows: Iterable[Row]) -> dict[str, int]:
-    """Replace everything landed under `run_tag` by `rows`, and return their number per table.
+class RowFiles:
+    """Rows on their way: an NDJSON file per table, which DuckDB reads five times faster than it takes rows from Python.
 
-    All rows must carry `run_tag`, exactly one must be a run's, and keys must be unique; otherwise nothing changes
-    and `DamagedDataError` says what is wrong. The rows are streamed: memory does not grow with their number.
+    The folder is the caller's; `close` comes before the rows are landed.
     """
+
+    def __init__(self, folder: Path, run_tag: str) -> None:
+        self.folder = folder
+        self.run_tag = run_tag
+        self.counts: Counter[str] = Counter()
+        self.longest = 0
+        self._files: dict[str, IO[bytes]] = {}
+
+    def write(self, row: Row) -> None:
+        """Take a row; `DamagedDataError` if it carries another run tag."""
+        table, tag, columns, lines = row
+        if tag != self.run_tag:
+            raise DamagedDataError(f"A record of {table} carries another run tag than '{self.run_tag}'.")
+        if table not in self._files:
+            path = self.folder / f"{table}.ndjson"
+            self._files[table] = open(path, "wb", buffering=_BUFFER)  # noqa: SIM115
+        self._files[table].write(columns + b"\n")
+        self.counts[table] += lines
+        if len(columns) > self.longest:
+            self.longest = len(columns)
+
+    def close(self) -> None:
+        """Write out everything."""
+        for file in self._files.values():
+            file.close()
+
+
+def land_rows(
+    con: duckdb.DuckDBPyConnection, run_tag: str, rows: Iterable[Row], *, added_to: Collection[str] = ()
+) -> dict[str, int]:
+    """Land `rows` as `land_files` does. They are streamed: memory does not grow with their number."""
     with _rows_folder(con) as folder:
-        written = _write_rows(folder, run_tag, rows)
-        if written.get("runs") != 1:
-            raise DamagedDataError(
-                f"Run '{run_tag}' has {written.get('runs', 0)} run records instead of one: nothing was landed."
-            )
-        with transaction(con):
-            remove_run(con, run_tag)
-            _load_rows(con, folder, run_tag, written)
-    return written
+        files = RowFiles(folder, run_tag)
+        try:
+            for row in rows:
+                files.write(row)
+        finally:
+            files.close()
+        return land_files(con, files, added_to=added_to)
 
 
-def insert_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
-    """Add records to tables that hold none of `run_tag` yet, and return the rows per table.
+def land_files(con: duckdb.DuckDBPyConnection, files: RowFiles, *, added_to: Collection[str] = ()) -> dict[str, int]:
+    """Replace everything landed under a run tag, and return the number of rows per table that are there then.
 
-    The transaction is the caller's. Raises `DamagedDataError` as `land_records` does.
+    Tables in `added_to` keep the rows that they have. Exactly one row must be a run's, and keys must be unique;
+    otherwise nothing changes and `DamagedDataError` says what is wrong.
     """
-    with _rows_folder(con) as folder:
-        written = _write_rows(folder, run_tag, (record.row() for record in records))
-        _load_rows(con, folder, run_tag, written)
-    return written
+    run_tag = files.run_tag
+    if files.counts["runs"] != 1:
+        raise DamagedDataError(
+            f"Run '{run_tag}' has {files.counts['runs']} run records instead of one: nothing was landed."
+        )
+    with transaction(con):
+        remove_run(con, run_tag, except_from=added_to)
+        expected = Counter({name: _count(con, name, run_tag) for name in added_to}) + files.counts
+        _load(con, files)
+        for name, count in expected.items():
+            _check_rows(con, name, run_tag, count)
+    return dict(expected)
 
 
 @contextmanager
@@ -110,34 +149,23 @@ def _rows_folder(con: duckdb.DuckDBPyConnection) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _write_rows(folder: Path, run_tag: str, rows: Iterable[Row]) -> dict[str, int]:
-    """Write one NDJSON file per table; DuckDB reads it five times faster than it takes rows from Python."""
-    counts: Counter[str] = Counter()
-    files: dict[str, IO[bytes]] = {}
-    with ExitStack() as stack:
-        for table, tag, columns in rows:
-            if tag != run_tag:
-                raise DamagedDataError(f"A record of {table} carries another run tag than '{run_tag}'.")
-            if table not in files:
-                files[table] = stack.enter_context(open(folder / f"{table}.ndjson", "wb"))
-            files[table].write(columns)
-            files[table].write(b"\n")
-            counts[table] += 1
-    return dict(counts)
+def _count(con: duckdb.DuckDBPyConnection, name: str, run_tag: str) -> int:
+    ((count,),) = con.execute(f"select count(*) from raw.{name} where run_tag = ?", [run_tag]).fetchall()
+    return int(count)
 
 
-def _load_rows(con: duckdb.DuckDBPyConnection, folder: Path, run_tag: str, written: Mapping[str, int]) -> None:
-    for name, count in written.items():
+def _load(con: duckdb.DuckDBPyConnection, files: RowFiles) -> None:
+    longest = max(files.longest + 1, _USUAL_ROW)
+    for name in files.counts:
         columns = ", ".join(f"{column}: '{sql_type}'" for column, sql_type in column_types(TABLES[name]).items())
         con.execute(
             f"insert into raw.{name} select * from read_json(?, format = 'newline_delimited', records = true, "
-            f"columns = {{{columns}}}, maximum_object_size = {_LARGEST_ROW})",
-            [str(folder / f"{name}.ndjson")],
+            f"compression = 'none', columns = {{{columns}}}, maximum_object_size = {longest})",
+            [str(files.folder / f"{name}.ndjson")],
         )
-        check_rows(con, name, run_tag, count)
 
 
-def check_rows(con: duckdb.DuckDBPyConnection, name: str, run_tag: str, count: int) -> None:
+def _check_rows(con: duckdb.DuckDBPyConnection, name: str, run_tag: str, count: int) -> None:
     """Refuse what was landed in a table when a row got lost on the way or a key comes twice."""
     key = ", ".join(TABLES[name].key)
     landed, keys = con.execute(

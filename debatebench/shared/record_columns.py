@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel
 
-__all__ = ["Column", "column_types", "reader_of"]
+__all__ = ["Column", "column_types", "reader_of", "row_struct"]
 
 _SQL_TYPES: dict[Any, str] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float: "DOUBLE", datetime: "TIMESTAMP"}
 
@@ -35,6 +35,16 @@ def column_types(record: type[BaseModel]) -> Mapping[str, str]:
     """Column name → DuckDB type of the record's table, in column order."""
     hints = typing.get_type_hints(record, include_extras=True)
     return {name: _sql_type(hints[name]) for name in record.model_fields}
+
+
+@cache
+def row_struct(record: type[BaseModel]) -> type[msgspec.Struct]:
+    """A struct with the columns of a record, which is written as its row, unchecked; what is `UNSET` lands as null."""
+    columns: list[tuple[str, Any, Any]] = []
+    for name, field in record.model_fields.items():
+        default = msgspec.UNSET if field.is_required() or field.default is None else field.default
+        columns.append((name, Any, default))
+    return msgspec.defstruct(record.__name__, columns, gc=False)
 
 
 @cache

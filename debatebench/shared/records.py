@@ -128,11 +128,12 @@ CostSource = Literal["billed", "estimated"]
 
 
 class Row(NamedTuple):
-    """A row as it lands: the table, the run tag, and all columns as JSON in UTF-8."""
+    """A row as it lands: the table, the run tag, and all columns as JSON in UTF-8; or several rows, one per line."""
 
     table: str
     run_tag: str
     json: bytes
+    lines: int = 1
 
 
 class Record(BaseModel):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.journal.reading import has_begun
-from debatebench.landing.land import create_raw_tables, land_rows, outdated_tables
+from debatebench.landing.land import RowFiles, create_raw_tables, land_rows, outdated_tables
 from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DamagedDataError, UsageError
 from debatebench.transform.project import load_project
@@ -35,6 +35,8 @@ class LandingSource:
     run_tag: str
     path: Path
     is_journal: bool
+    rows: RowFiles | None = None
+    """The rows that are in an import, if they are there already."""
 
     def land(self, con: duckdb.DuckDBPyConnection, landed_sha256: str | None) -> dict[str, int]:
         """Land the tag and return its rows per table; `landed_sha256` is the content that was landed before, if any."""
@@ -42,9 +44,9 @@ class LandingSource:
             from debatebench.landing.journal_records import journal_rows
 
             return land_rows(con, self.run_tag, journal_rows(self.path))
-        from debatebench.landing.importers.plain_landing import land_import
+        from debatebench.landing.importers.import_landing import land_import
 
-        return land_import(con, self.path, landed_sha256)
+        return land_import(con, self.path, landed_sha256, self.rows)
 
     def content_sha256(self) -> str:
         """Changes when the records may have changed. An import's manifest holds the hashes of its parts."""
@@ -92,13 +94,17 @@ def update_warehouse(
     from_scratch: bool = False,
     select: list[str] | None = None,
     full_refresh: bool = False,
+    rows: RowFiles | None = None,
 ) -> Update:
     """Land `run_tags` (None: every tag that has a source), build the SQL models, and publish both at once.
 
-    Landing a tag that has not changed does nothing. With `from_scratch` the file is made anew from all sources. Raises
-    `UsageError` for a tag without a source; on any error the published warehouse stays as it was.
+    `rows` are those of an import, if they are there already. Landing a tag that has not changed does nothing. With
+    `from_scratch` the file is made anew from all sources. Raises `UsageError` for a tag without a source; on any error
+    the published warehouse stays as it was.
     """
     known = sources(workspace)
+    if rows is not None:
+        known[rows.run_tag] = replace(known[rows.run_tag], rows=rows)
     wanted = list(known) if run_tags is None else list(run_tags)
     for run_tag in wanted:
         if run_tag not in known:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, bad_records, landed, only, rows
+from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, bad_records, landed, only, records_of, rows
 
 from debatebench.landing.importers import IMPORTERS, BadRecord
 from debatebench.landing.importers.base import BadSourceError
@@ -129,7 +129,7 @@ def test_any_value_at_any_place_is_either_refused_or_fit_to_land(format_name: st
         assert len(unit.reason) < 600
     else:
         assert len(unit.digest()) == 32
-        assert all(json.loads(row.model_dump_json()) for row in unit.records)
+        assert all(json.loads(record.model_dump_json()) for record in records_of(unit))
 
 
 @pytest.mark.parametrize("name", HOSTILE_YAML)

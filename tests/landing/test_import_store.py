@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, counts, landed, only
+from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, counts, kept_records, landed, only
 
-from debatebench.landing.importers.store import add_import, read_import
+from debatebench.landing.importers.import_landing import read_import
+from debatebench.landing.importers.store import add_import
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.records import Debate, Run, Topic
 from debatebench.shared.workspace import Workspace, init_workspace
@@ -48,12 +49,12 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 
 def debates(workspace: Workspace, tag: str = "t") -> list[tuple[str, int, str | None]]:
-    found = (record for record in read_import(workspace.imports / tag) if isinstance(record, Debate))
+    found = (record for record in kept_records(workspace.imports / tag) if isinstance(record, Debate))
     return [(debate.debate_id, debate.source_position, debate.recorded_winner) for debate in found]
 
 
 def run_of(workspace: Workspace, tag: str = "t") -> Run:
-    (run,) = (record for record in read_import(workspace.imports / tag) if isinstance(record, Run))
+    (run,) = (record for record in kept_records(workspace.imports / tag) if isinstance(record, Run))
     return run
 
 
@@ -201,7 +202,7 @@ def test_a_topic_has_one_motion_among_all_that_counts(workspace: Workspace, tmp_
         add_import(workspace, "t", "debatebench", path, replace=True)
     write_lines(path, other_motion("d-full"), other_motion("d-2"))
     add_import(workspace, "t", "debatebench", path, replace=True)
-    (topic,) = (record for record in read_import(workspace.imports / "t") if isinstance(record, Topic))
+    (topic,) = (record for record in kept_records(workspace.imports / "t") if isinstance(record, Topic))
     assert topic.motion == "This house would plant two trees."
 
 

@@ -19,9 +19,10 @@ import pytest
 from built_warehouse import stored
 from hypothesis import given
 from hypothesis import strategies as st
+from imported import kept_records
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 
-from debatebench.landing.importers.store import add_import, read_import
+from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
 from debatebench.output.report.colours import SCALES, contrast, ink_on, shade_colour
 from debatebench.output.report.folder import MANIFEST, replace_files
@@ -816,7 +817,7 @@ def test_imports_of_every_format_give_a_site(shared: Path, tmp_path: Path) -> No
     }
     for tag, (format_name, path) in sources.items():
         add_import(workspace, tag, format_name, path)
-    database = make_warehouse(tmp_path / "w.duckdb", *((tag, read_import(workspace.imports / tag)) for tag in sources))
+    database = make_warehouse(tmp_path / "w.duckdb", *((tag, kept_records(workspace.imports / tag)) for tag in sources))
     few = "path: 'runs/{run_tag}/debates/{debate_id}.html'\ntitle: '{motion}'\nfor_each: debate\nlimit: 1\n"
     site = build_site(database, overlay(tmp_path, pages__debate=few), tmp_path / "site", now=NOW).parent
     assert re.search(r"OO 8 CG 4 OG 4 CO 3", words(site / "runs" / "bp" / "index.html"))

@@ -10,8 +10,9 @@ import duckdb
 import pytest
 from built_warehouse import store_views
 
-from debatebench.landing.importers.store import add_import, read_import
-from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.landing.importers.import_landing import land_import
+from debatebench.landing.importers.store import add_import
+from debatebench.landing.land import create_raw_tables
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
@@ -44,7 +45,7 @@ def warehouse(shared: Path, workspace: Workspace, project: Project) -> Iterator[
     create_raw_tables(con)
     for run_tag, (format_name, path) in IMPORTS.items():
         add_import(workspace, run_tag, format_name, shared / path)
-        land_records(con, run_tag, read_import(workspace.imports / run_tag))
+        land_import(con, workspace.imports / run_tag)
     build(con, project)
     store_views(con, project.models)
     yield con

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,9 +11,9 @@ import duckdb
 from paths import DATA
 
 from debatebench.landing.importers import IMPORTERS, BadRecord, Imported
-from debatebench.landing.importers.store import read_import
-from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.shared.records import Record
+from debatebench.landing.importers.import_landing import land_import, read_import
+from debatebench.landing.land import create_raw_tables
+from debatebench.shared.records import TABLES, Record, Row
 from debatebench.shared.workspace import Workspace
 
 FIXTURES = DATA / "imports"
@@ -33,7 +33,27 @@ def units(format_name: str, path: Path) -> list[Imported]:
 
 def rows(format_name: str, path: Path, kind: type[RecordT]) -> list[RecordT]:
     """Every record of one kind in a source that holds no bad record."""
-    return [record for unit in units(format_name, path) for record in unit.records if isinstance(record, kind)]
+    found = (record for unit in units(format_name, path) for record in records_of(unit))
+    return [record for record in found if isinstance(record, kind)]
+
+
+def records_of(unit: Imported) -> list[Record]:
+    """All records of a unit."""
+    return [*unit.shared, *as_records(unit.rows(0))]
+
+
+def as_records(rows: Iterable[Row]) -> Iterator[Record]:
+    """Rows as the records that they are."""
+    for row in rows:
+        lines = row.json.split(b"\n")
+        assert len(lines) == row.lines
+        for line in lines:
+            yield TABLES[row.table].model_validate_json(line)
+
+
+def kept_records(folder: Path) -> Iterator[Record]:
+    """Every record of a kept import."""
+    return as_records(read_import(folder))
 
 
 def bad_records(format_name: str, path: Path) -> list[BadRecord]:
@@ -47,7 +67,7 @@ def landed(workspace: Workspace, run_tag: str) -> Iterator[duckdb.DuckDBPyConnec
     database = workspace.root / "landed.duckdb"
     with duckdb.connect(str(database)) as con:
         create_raw_tables(con)
-        land_records(con, run_tag, read_import(workspace.imports / run_tag))
+        land_import(con, workspace.imports / run_tag)
     with duckdb.connect(str(database), read_only=True) as con:
         yield con
 

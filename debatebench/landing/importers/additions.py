@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from debatebench.landing.importers.base import BadRecord, Importer, Key, Unit
-from debatebench.landing.importers.manifest import ImportManifest, scan_kept
+from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key
+from debatebench.landing.importers.manifest import ImportManifest, compared_units
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.records import Topic
 
@@ -29,7 +29,6 @@ class Additions:
     added: dict[str, int]
     ignored: int
     replaced: tuple[Key, ...]
-    is_plain: bool
     warnings: list[str]
 
     @property
@@ -47,14 +46,16 @@ class _Agreement:
     warnings: list[str] = field(default_factory=list)
     last_facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def add(self, unit: Unit, where: str) -> str | None:
+    def add(self, unit: Imported, where: str) -> str | None:
         """Take a unit in; the sentence that refuses it when a topic of it has another motion than before."""
         # Most units state the same as the one before, in the same object.
         if unit.run_facts is not self.last_facts:
             self.last_facts = unit.run_facts
             for name, value in unit.run_facts.items():
                 self.facts.setdefault(name, {})[value] = None
-        for topic in unit.topics:
+        for topic in unit.shared:
+            if not isinstance(topic, Topic):
+                continue
             first, place = self.topics.setdefault(topic.topic_id, (topic, where))
             if first.motion != topic.motion:
                 return f"The topic '{topic.topic_id}' has another motion here than in {place}."
@@ -77,7 +78,6 @@ class _Source:
 
     units: dict[Key, bytes] = field(default_factory=dict)
     repeated: int = 0
-    is_plain: bool = True
     agreement: _Agreement = field(default_factory=_Agreement)
 
     def has_verdicts_of_others(self) -> bool:
@@ -86,18 +86,24 @@ class _Source:
 
 
 def compare_with_kept(
-    importer: Importer, root: Path, folder: Path, manifest: ImportManifest, *, replace: bool
+    importer: Importer,
+    root: Path,
+    folder: Path,
+    manifest: ImportManifest,
+    *,
+    replace: bool,
+    take: Callable[[Imported], None] | None = None,
 ) -> Additions:
     """Read the source at `root` and compare it with everything that `manifest` keeps in `folder`.
 
     Raises `DamagedDataError` for bad records, and `DebatebenchError` for units that differ from each other or, unless
     `replace`, from kept ones.
     """
-    source = _read(importer, root, manifest.run_tag)
+    source = _read(importer, root, manifest.run_tag, take)
     debates = {key[1] for key in source.units if key[0] == "debate"} if source.has_verdicts_of_others() else None
     differing: dict[Key, str] = {}
     identical = 0
-    for part, unit in scan_kept(folder, manifest):
+    for part, unit in compared_units(folder, manifest):
         where = f"{part.name}/{unit.where}"
         new = source.units.get(unit.key)
         if debates is not None and unit.key[0] == "debate":
@@ -120,21 +126,19 @@ def compare_with_kept(
         added=dict(added),
         ignored=identical + source.repeated,
         replaced=tuple(differing),
-        is_plain=source.is_plain,
         warnings=[*source.agreement.warnings, *_orphans(source, debates), *_facts(source.agreement, manifest)],
     )
 
 
-def _read(importer: Importer, root: Path, run_tag: str) -> _Source:
+def _read(importer: Importer, root: Path, run_tag: str, take: Callable[[Imported], None] | None) -> _Source:
     """Read the whole source, and only then refuse it, so that one message lists what is bad."""
     source = _Source()
     bad: list[BadRecord] = []
     repeated_otherwise: list[tuple[Key, str]] = []
-    for unit in importer.scan(root, run_tag):
+    for unit in importer.read(root, run_tag, with_rows=take is not None):
         if isinstance(unit, BadRecord):
             bad.append(unit)
             continue
-        source.is_plain = source.is_plain and unit.is_plain
         digest = unit.digest()
         first = source.units.get(unit.key)
         if first is not None:
@@ -146,6 +150,8 @@ def _read(importer: Importer, root: Path, run_tag: str) -> _Source:
         refusal = source.agreement.add(unit, unit.where)
         if refusal:
             bad.append(BadRecord(unit.where, refusal))
+        if take is not None and not bad:
+            take(unit)
     if bad:
         raise _refuse_bad(bad, root)
     if repeated_otherwise:
@@ -161,7 +167,11 @@ def _read(importer: Importer, root: Path, run_tag: str) -> _Source:
 
 def _place(importer: Importer, root: Path, run_tag: str, key: Key) -> str:
     """Where in the source the unit is first."""
-    return next(unit.where for unit in importer.scan(root, run_tag) if isinstance(unit, Unit) and unit.key == key)
+    return next(
+        unit.where
+        for unit in importer.read(root, run_tag, with_rows=False)
+        if isinstance(unit, Imported) and unit.key == key
+    )
 
 
 def _refuse_bad(bad: list[BadRecord], root: Path) -> DamagedDataError:

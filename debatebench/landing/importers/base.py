@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from debatebench.shared import json_bytes
+from debatebench.shared.records import Annotation, Debate, Debater, Dimension, Judge, Record, Row, Topic
 
-if TYPE_CHECKING:
-    from debatebench.shared.records import Record, Topic
+__all__ = [
+    "SHARED",
+    "BadRecord",
+    "BadSourceError",
+    "Imported",
+    "Importer",
+    "Key",
+    "sorted_json",
+    "visible_files",
+]
 
-__all__ = ["BadRecord", "BadSourceError", "Imported", "Importer", "Key", "Unit", "sorted_json", "visible_files"]
+SHARED = (Topic, Debater, Judge, Dimension)
+"""Records that many units of a source repeat."""
 
 Key = tuple[str, ...]
 """What a unit is known by: ("debate", id), ("annotation", debate id, annotator) or ("gold", debate id)."""
@@ -37,50 +49,45 @@ def sorted_json(value: Any) -> bytes:
     return json_bytes.sorted_json(value).encode("ascii")
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """One unit of a source with all its rows: a debate, an annotation, or the gold verdicts of a debate.
+class Imported(NamedTuple):
+    """One unit of a source: a debate, an annotation, or the gold verdicts of a debate.
 
-    `source` is the plain data that the unit was read from, and `canonical` writes it in the one way that is the same
-    for identical units. `records` also hold the unit's share of topics, debaters, judges and dimensions, which many
-    units repeat; `source_position` is set when the units are put together. `run_facts` are fields of `Run` that the
-    unit states about the run it comes from.
-    """
-
-    key: Key
-    where: str
-    source: Any
-    records: tuple[Record, ...]
-    run_facts: Mapping[str, Any] = field(default_factory=dict)
-    canonical: Callable[[Any], bytes] = sorted_json
-
-    def digest(self) -> bytes:
-        """SHA-256 that tells whether two units with one key are identical."""
-        return hashlib.sha256(self.canonical(self.source)).digest()
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """What there is to know about a unit before its rows matter: enough to compare it with others.
-
-    `digest` gives the SHA-256 of the unit's canonical form. `is_plain` says that the unit obeys the rules by which its
-    format can be landed without making records (see `Part.plain_rules`).
+    `digest` gives the SHA-256 that is the same for identical units. `shared` is the unit's share of topics, debaters,
+    judges and dimensions, which many units repeat; `source_position` is set when the units are put together. `rows`
+    gives all other rows, for the position that the unit's debate has. `run_facts` are fields of `Run` that the unit
+    states about the run it comes from, and `time` is when the debate or the annotation was made.
     """
 
     key: Key
     where: str
     digest: Callable[[], bytes]
-    topics: tuple[Topic, ...]
+    shared: tuple[Record, ...]
+    rows: Callable[[int], Iterable[Row]]
     run_facts: Mapping[str, Any]
-    is_plain: bool = False
+    time: datetime | None = None
 
     @classmethod
-    def of(cls, unit: Imported) -> Unit:
-        """The unit without its rows."""
-        from debatebench.shared.records import Topic
+    def of_records(
+        cls, key: Key, where: str, source: Any, records: Iterable[Record], run_facts: Mapping[str, Any]
+    ) -> Imported:
+        """The unit that consists of these records; `source` is the plain data that it was read from."""
+        records = tuple(records)
+        shared = tuple(record for record in records if isinstance(record, SHARED))
+        own = [record for record in records if not isinstance(record, SHARED)]
+        times = [record.created_at for record in own if isinstance(record, Debate)]
+        times += [record.annotated_at for record in own if isinstance(record, Annotation)]
+        time = min((time for time in times if time), default=None)
+        return cls(key, where, partial(_digest, source), shared, partial(_rows, own), run_facts, time)
 
-        topics = tuple(record for record in unit.records if isinstance(record, Topic))
-        return cls(unit.key, unit.where, unit.digest, topics, unit.run_facts)
+
+def _digest(source: Any) -> bytes:
+    return hashlib.sha256(sorted_json(source)).digest()
+
+
+def _rows(records: list[Record], position: int) -> Iterator[Row]:
+    for record in records:
+        placed = record.model_copy(update={"source_position": position}) if isinstance(record, Debate) else record
+        yield placed.row()
 
 
 def visible_files(folder: Path, *suffixes: str) -> list[Path]:
@@ -98,16 +105,7 @@ class _Format(Protocol):
 
     def find_files(self, path: Path) -> list[Path]: ...
 
-    def read(self, path: Path, run_tag: str) -> Iterator[Imported | BadRecord]: ...
-
-
-class _PlainFormat(Protocol):
-    """What a format offers on top, if its units may be so plain that they can be checked and landed without records."""
-
-    PLAIN_RULES: int
-    """Version of the rules for plain units."""
-
-    def scan(self, path: Path, run_tag: str, are_plain: bool) -> Iterator[Unit | BadRecord]: ...
+    def read(self, path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,28 +123,30 @@ class Importer:
         """What a user may give, as an error message names it."""
         return self._format.EXPECTED
 
-    @property
-    def plain_rules(self) -> int | None:
-        """Version of the rules for plain units; None for a format that has none."""
-        return getattr(self._format, "PLAIN_RULES", None)
-
     def find_files(self, path: Path) -> list[Path]:
         """The files at `path` (a file or folder) that the format consists of, in reading order."""
         return self._format.find_files(path)
 
-    def read(self, path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
-        """Read `path` unit by unit, in the order of the source.
+    def read(self, path: Path, run_tag: str, *, with_rows: bool = True) -> Iterator[Imported | BadRecord]:
+        """Read `path` unit by unit, in the order of the source; without `with_rows`, units may lack their rows.
 
         What breaks the format comes as a `BadRecord`, and reading goes on behind it. Memory does not grow with the
         number of units.
         """
-        return self._format.read(path, run_tag)
+        return self._format.read(path, run_tag, with_rows=with_rows)
 
-    def scan(self, path: Path, run_tag: str, *, are_plain: bool = False) -> Iterator[Unit | BadRecord]:
-        """The units that `read` gives, without their rows, and quicker where they are plain.
+    def read_kept(self, path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+        """Read again what was read before, to compare other units with it: the units may lack all but topics and facts.
 
-        With `are_plain`, all are known to be: then nothing is checked, and a digest costs only when it is asked for.
+        A digest may take its time, but only where it is asked for.
         """
-        if self.plain_rules is not None:
-            return cast(_PlainFormat, self._format).scan(path, run_tag, are_plain)
-        return (Unit.of(unit) if isinstance(unit, Imported) else unit for unit in self.read(path, run_tag))
+        read_kept = getattr(self._format, "read_kept", None)
+        return read_kept(path, run_tag) if read_kept else self.read(path, run_tag, with_rows=False)
+
+    @property
+    def landed_facts(self) -> Mapping[str, str] | None:
+        """Name of a run fact → where it is in a row of `raw.debates`, for a format whose debates keep them all there.
+
+        Such a format has no units but debates, so that new ones can be added to those that were landed before.
+        """
+        return getattr(self._format, "LANDED_FACTS", None)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydantic import Field, ValidationError
+import msgspec
+from msgspec import UNSET, Raw
+from pydantic import Field
 
-from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Unit, sorted_json, visible_files
-from debatebench.landing.importers.plain_debates import (
-    PLAIN_RULES,
-    Outline,
-    canonical_debate,
-    plain_debate,
-    plain_outline,
-)
-from debatebench.landing.importers.plain_scan import look
+from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, sorted_json, visible_files
 from debatebench.landing.importers.source_schema import (
     Amount,
     Count,
@@ -30,21 +27,18 @@ from debatebench.landing.importers.source_schema import (
     check,
     known,
     score,
+    strict_struct,
 )
-from debatebench.landing.importers.strict_json import (
-    LARGEST_RECORD,
-    has_byte_order_mark,
-    json_lines,
-    line_at,
-    parse_json,
-)
+from debatebench.landing.importers.strict_json import LARGEST_RECORD, json_lines, lines_between, parse_json
+from debatebench.landing.importers.two_readers import Chunk, read_in_two, write_chunks
+from debatebench.shared.record_columns import row_struct
 from debatebench.shared.records import (
     Debate,
     Debater,
     Dimension,
     Judge,
     Participant,
-    Record,
+    Row,
     Side,
     Topic,
     Turn,
@@ -52,8 +46,17 @@ from debatebench.shared.records import (
     Winner,
 )
 
-__all__ = ["EXPECTED", "PLAIN_RULES", "find_files", "read", "scan"]
+__all__ = ["EXPECTED", "LANDED_FACTS", "find_files", "read", "read_kept"]
 
+LANDED_FACTS = {
+    "benchmark_version": "metadata ->> '$.benchmark_version'",
+    "rubric_version": "metadata ->> '$.rubric_version'",
+    "seed": "(metadata ->> '$.seed')::bigint",
+}
+_DEEPEST_DETAIL = 32
+# DuckDB does not read every ISO 8601 time, and overlooks a shift from UTC.
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|\+00:00)?"
+_are_usual = re.compile(rf"{_TIME}(?:\n{_TIME})*").fullmatch
 EXPECTED = "a JSONL file of the original DebateBench, or a folder of *.jsonl"
 
 
@@ -132,130 +135,294 @@ class _Debate(Source):
     elo: _Elo | None = None
 
 
+class _Line(msgspec.Struct, array_like=True, gc=False):
+    """A line that is not blank: its number in its chunk, and why it is refused, or else what its debate is."""
+
+    number: int
+    fault: str | None
+    debate_id: str = ""
+    topic: tuple[str, str, str | None] = ("", "", None)
+    models: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    dimensions: tuple[str, ...] = ()
+    facts: tuple[str | None, str | None, int | None, float | None, float | None] = (None, None, None, None, None)
+    time: str | None = None
+    digest: bytes = b""
+    rows: tuple[tuple[str, int, bytes], ...] = ()
+
+
+class _Lines(NamedTuple):
+    """A chunk of a file: how many lines it has, and those that are not blank."""
+
+    number: int
+    found: list[_Line]
+
+
+class _KeptTopic(msgspec.Struct, gc=False):
+    id: str
+    motion: str
+    category: str | None = None
+
+
+class _KeptTranscript(msgspec.Struct, gc=False):
+    debate_id: str
+    topic: _KeptTopic
+    benchmark_version: str | None = None
+    rubric_version: str | None = None
+    seed: int | None = None
+
+
+class _KeptElo(msgspec.Struct, gc=False):
+    initial_rating: float | None = None
+    k_factor: float | None = None
+
+
+class _Kept(msgspec.Struct, gc=False):
+    """What a new source is compared with, of every debate that was read before; it takes a tenth of the time."""
+
+    transcript: _KeptTranscript
+    elo: _KeptElo | None = None
+
+
+_Strict = strict_struct(_Debate)
+_read_kept = msgspec.json.Decoder(_Kept).decode
+_read_strictly = msgspec.json.Decoder(_Strict).decode
+# The keys of a class are written in its order, those of a dict in the order of the alphabet.
+_write = msgspec.json.Encoder(order="deterministic").encode
+_write_rows = msgspec.json.Encoder().encode_lines
+_encode_lines = msgspec.msgpack.Encoder().encode
+_decode_lines = msgspec.msgpack.Decoder(_Lines).decode
+_DebateRow, _ParticipantRow, _TurnRow, _VerdictRow = map(row_struct, (Debate, Participant, Turn, Verdict))
+
+
 def find_files(path: Path) -> list[Path]:
     """The file itself, or every *.jsonl of the folder by name."""
     return visible_files(path, ".jsonl") if path.is_dir() else [path]
 
 
-def read(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]:
     """Every debate of the file or folder, line by line. Keys that the original does not know are kept as metadata."""
     for file in find_files(path):
-        for number, line in json_lines(file):
-            yield _read_line(line, f"{file.name}:{number}", run_tag)
+        first = 0
+        read_chunk = partial(_read_chunk, file, run_tag, with_rows)
+        for lines in read_in_two(file, read_chunk, _decode_lines, __name__, str(file), run_tag, str(with_rows)):
+            for line in lines.found:
+                yield _unit(line, f"{file.name}:{first + line.number}", run_tag)
+            first += lines.number
 
 
-def scan(path: Path, run_tag: str, are_plain: bool) -> Iterator[Unit | BadRecord]:
-    """Every debate of the file or folder without its rows; what is not plain is read strictly."""
+def read_kept(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+    """Every debate of what was read before, without rows; of what many debates share, only its topic."""
     for file in find_files(path):
-        if are_plain:
-            yield from _scan_plain(file, run_tag)
-        elif has_byte_order_mark(file):
-            # DuckDB refuses it, so that no line is plain.
-            yield from (_unit(line, f"{file.name}:{number}", run_tag) for number, line in json_lines(file))
-        else:
-            for number, offset, outline, digest in look(file):
-                where = f"{file.name}:{number}"
-                if outline is not None:
-                    yield _plain_unit(outline, where, run_tag, partial(bytes, digest))
-                else:
-                    yield _unit(line_at(file, offset), where, run_tag)
+        for number, text in json_lines(file):
+            try:
+                kept = _read_kept(text)
+            except (ValueError, RecursionError):
+                line = _read_line(number, text, run_tag, with_rows=False)
+            else:
+                line = _Line(number, None, debate_id=kept.transcript.debate_id, **_outline(kept))
+            unit = _unit(line, f"{file.name}:{number}", run_tag)
+            yield unit if isinstance(unit, BadRecord) else unit._replace(digest=partial(_digest, text))
 
 
-def _scan_plain(file: Path, run_tag: str) -> Iterator[Unit]:
-    for number, line in json_lines(file):
-        yield _plain_unit(plain_outline(line), f"{file.name}:{number}", run_tag, partial(_plain_digest, line))
+def _digest(text: bytes) -> bytes:
+    return _read_debate(text)[1]
 
 
-def _unit(line: bytes, where: str, run_tag: str) -> Unit | BadRecord:
-    unit = _read_line(line, where, run_tag)
-    return Unit.of(unit) if isinstance(unit, Imported) else unit
-
-
-def _read_line(line: bytes, where: str, run_tag: str) -> Imported | BadRecord:
-    try:
-        return _read_debate(line, where, run_tag)
-    except BadSourceError as error:
-        is_torn = not line.endswith((b"\n", b"}")) and len(line) <= LARGEST_RECORD
-        return BadRecord(where, f"{error}{' The line has no end: it is torn.' if is_torn else ''}")
-
-
-def _plain_unit(outline: Outline, where: str, run_tag: str, digest: Callable[[], bytes]) -> Unit:
-    return Unit(
-        key=("debate", outline.debate_id),
-        where=where,
-        digest=digest,
-        topics=_topics(run_tag, outline.topic_id, outline.motion, outline.category),
-        run_facts=_run_facts(*outline[4:]),
-        is_plain=True,
+def _unit(line: _Line, where: str, run_tag: str) -> Imported | BadRecord:
+    if line.fault is not None:
+        return BadRecord(where, line.fault)
+    shared = (
+        _topic(run_tag, *line.topic),
+        *_debaters(run_tag, line.models),
+        *_judges(run_tag, line.judges),
+        *_dimensions(run_tag, line.dimensions),
     )
-
-
-def _plain_digest(line: bytes) -> bytes:
-    plain = plain_debate(line)
-    return sha256(plain[1]).digest() if plain else b""
-
-
-def _canonical(value: Any) -> bytes:
-    """What makes two debates identical: the same text for those that are plain and for those that could be."""
-    try:
-        return canonical_debate(value)
-    except (ValueError, RecursionError):
-        return sorted_json(value)
-
-
-def _read_debate(line: bytes, where: str, run_tag: str) -> Imported:
-    value = parse_json(line)
-    source = check(_Debate, value)
-    transcript = source.transcript
-    try:
-        records = tuple(_records(source, run_tag))
-    except ValidationError as error:
-        raise BadSourceError(f"It does not fit its tables: {error.errors()[0]['msg']}.") from error
+    # All times that get here are in UTC.
+    time = datetime.fromisoformat(line.time).replace(tzinfo=None) if line.time else None
     return Imported(
-        key=("debate", transcript.debate_id),
-        where=where,
-        source=value,
-        records=records,
-        run_facts=_run_facts(
-            transcript.benchmark_version,
-            transcript.rubric_version,
-            transcript.seed,
-            source.elo.initial_rating if source.elo else None,
-            source.elo.k_factor if source.elo else None,
-        ),
-        canonical=_canonical,
+        ("debate", line.debate_id),
+        where,
+        partial(bytes, line.digest),
+        shared,
+        partial(_placed, run_tag, line.rows),
+        _run_facts(*line.facts),
+        time,
     )
 
 
-def _records(source: _Debate, run_tag: str) -> Iterator[Record]:
+def _placed(run_tag: str, rows: tuple[tuple[str, int, bytes], ...], position: int) -> Iterator[Row]:
+    for table, count, text in rows:
+        placed = b'{"source_position":%d,%b' % (position, text[1:]) if table == "debates" else text
+        yield Row(table, run_tag, placed, count)
+
+
+def _read_chunk(file: Path, run_tag: str, with_rows: bool, chunk: Chunk) -> _Lines:
+    number, found = 0, []
+    for number, text in lines_between(file, *chunk):
+        if text.strip():
+            found.append(_read_line(number, text, run_tag, with_rows=with_rows))
+    return _Lines(number, found)
+
+
+def _read_line(number: int, text: bytes, run_tag: str, *, with_rows: bool) -> _Line:
+    try:
+        source, digest = _read_debate(text)
+        transcript, judges = source.transcript, tuple([verdict.judge_id for verdict in source.judges])
+        _refuse_twice("turns", "index", [turn.index for turn in transcript.turns])
+        _refuse_twice("judges", "judge_id", judges)
+        scores = [_scores(verdict, position) for position, verdict in enumerate(source.judges)]
+    except BadSourceError as error:
+        is_torn = not text.endswith((b"\n", b"}")) and len(text) <= LARGEST_RECORD
+        return _Line(number, f"{error}{' The line has no end: it is torn.' if is_torn else ''}")
+    return _Line(
+        number,
+        None,
+        debate_id=transcript.debate_id,
+        models=(transcript.pro_model_id, transcript.con_model_id),
+        judges=judges,
+        dimensions=_dimension_names(source),
+        time=str(source.created_at) if source.created_at else None,
+        digest=digest,
+        rows=_rows(source, run_tag, scores) if with_rows else (),
+        **_outline(source),
+    )
+
+
+def _outline(source: Any) -> dict[str, Any]:
+    """The topic of a debate, and what it states about its run."""
+    transcript, topic, elo = source.transcript, source.transcript.topic, source.elo
+    return {
+        "topic": (topic.id, topic.motion, topic.category or None),
+        "facts": (
+            _stated(transcript.benchmark_version),
+            _stated(transcript.rubric_version),
+            _stated(transcript.seed),
+            _stated(elo.initial_rating) if elo else None,
+            _stated(elo.k_factor) if elo else None,
+        ),
+    }
+
+
+def _read_debate(text: bytes) -> tuple[Any, bytes]:
+    """The debate in a line (a `_Debate` or its strict struct) and its digest. Raises `BadSourceError`."""
+    try:
+        source = _read_strictly(text)
+        written = _write(source)
+    except (ValueError, RecursionError):
+        return _read_slowly(text)
+    # Of two equal keys only one is written again, and a colon is missing. An escaped one would upset the counts.
+    if text.count(b":") != written.count(b":") or b"\\u003" in text or not _is_usual(source):
+        return _read_slowly(text)
+    return source, sha256(written).digest()
+
+
+def _read_slowly(text: bytes) -> tuple[_Debate, bytes]:
+    """What `_read_debate` returns or raises, for any line."""
+    value = parse_json(text)
+    source = check(_Debate, value)
+    try:
+        # Identical debates are written alike, whichever way they were read.
+        written = _write(msgspec.convert(value, _Strict))
+    except (ValueError, RecursionError):
+        written = sorted_json(value)
+    return source, sha256(written).digest()
+
+
+def _is_usual(source: Any) -> bool:
+    """Whether a `_Debate` would be accepted, as far as its strict struct does not tell."""
+    transcript, judges = source.transcript, source.judges
+    topic = transcript.topic
+    names = [transcript.debate_id, topic.id, topic.motion, transcript.pro_model_id, transcript.con_model_id]
+    for verdict in judges:
+        names.append(verdict.judge_id)
+        names += [*verdict.pro.scores, *verdict.con.scores]
+    return all(map(str.strip, names)) and _has_usual_times(source) and not _is_deep(source)
+
+
+def _has_usual_times(source: Any) -> bool:
+    """Whether all times are written in the usual way, in UTC, and are in the calendar."""
+    stated = [source.created_at, *[turn.created_at for turn in source.transcript.turns]]
+    times = [time for time in stated if time is not None and time is not UNSET]
+    # One search in all of them takes half as long as one in each.
+    if times and not _are_usual("\n".join(times)):
+        return False
+    try:
+        for time in times:
+            datetime.fromisoformat(time)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_deep(source: Any) -> bool:
+    """Whether free data is nested so deeply that the whole might be nested too deeply."""
+    for usage in (*source.transcript.turns, *source.judges):
+        for details in (usage.metadata, usage.cost_details):
+            if details and any(details.values()) and _depth(details) > _DEEPEST_DETAIL:
+                return True
+    return False
+
+
+def _depth(value: Any) -> int:
+    level, depth = [value], 0
+    while level:
+        inner = [item for outer in level for item in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [item for item in inner if isinstance(item, dict | list)]
+        depth += 1
+    return depth
+
+
+def _refuse_twice(what: str, key: str, values: Sequence[Any]) -> None:
+    if len(set(values)) != len(values):
+        twice = next(value for index, value in enumerate(values) if value in values[:index])
+        raise BadSourceError(f"{what}: the {key} {twice!r} comes twice.")
+
+
+def _scores(verdict: Any, position: int) -> list[Raw]:
+    """The scores of a verdict, as they land."""
+    pro, con = verdict.pro.scores, verdict.con.scores
+    if pro.keys() != con.keys():
+        one_sided = sorted(pro.keys() ^ con.keys())[0]
+        raise BadSourceError(f"judges[{position}]: only one side has a score of {one_sided[:60]!r}.")
+    return [_score(dimension, value, con[dimension]) for dimension, value in pro.items()]
+
+
+@lru_cache(maxsize=65536)
+def _score(dimension: str, pro: float, con: float) -> Raw:
+    return Raw(score(dimension, pro, con).model_dump_json().encode())
+
+
+def _rows(source: Any, run_tag: str, scores: list[list[Raw]]) -> tuple[tuple[str, int, bytes], ...]:
+    """Table, number of rows and their JSON, one per line; the position of the debate is still missing."""
     transcript = source.transcript
     debate_id = transcript.debate_id
-    models: dict[str, str] = {"pro": transcript.pro_model_id, "con": transcript.con_model_id}
-    yield _topic(run_tag, transcript.topic.id, transcript.topic.motion, transcript.topic.category or None)
-    yield from _debate(source, run_tag)
-    for side, model_id in models.items():
-        yield _debater(run_tag, model_id)
-        yield Participant(run_tag=run_tag, debate_id=debate_id, position=side, model_id=model_id, side=side)
-    _refuse_twice("turns", "index", [turn.index for turn in transcript.turns])
-    for turn in transcript.turns:
-        yield _turn(turn, run_tag, debate_id, models[turn.speaker])
-    _refuse_twice("judges", "judge_id", [verdict.judge_id for verdict in source.judges])
-    for position, verdict in enumerate(source.judges):
-        yield _judge(run_tag, verdict.judge_id)
-        yield _verdict(verdict, run_tag, debate_id, position)
+    models = {"pro": transcript.pro_model_id, "con": transcript.con_model_id}
+    participants = [
+        _ParticipantRow(run_tag=run_tag, debate_id=debate_id, position=side, model_id=model_id, side=side)
+        for side, model_id in models.items()
+    ]
+    turns = [_turn(turn, run_tag, debate_id, models[turn.speaker]) for turn in transcript.turns]
+    verdicts = [
+        _verdict(verdict, run_tag, debate_id, position, scores[position])
+        for position, verdict in enumerate(source.judges)
+    ]
+    tables = {
+        "debates": [_debate(source, run_tag)],
+        "participants": participants,
+        "turns": turns,
+        "verdicts": verdicts,
+    }
+    return tuple([(table, len(rows), _write_rows(rows)[:-1]) for table, rows in tables.items() if rows])
 
 
-def _debate(source: _Debate, run_tag: str) -> Iterator[Record]:
+def _debate(source: Any, run_tag: str) -> msgspec.Struct:
     transcript, aggregate = source.transcript, source.aggregate
-    scored = [dimension for verdict in source.judges for dimension in verdict.pro.scores]
-    order = tuple(aggregate.mean_pro) if aggregate and aggregate.mean_pro else None
-    for dimension in dict.fromkeys((*(order or ()), *scored)):
-        yield _dimension(run_tag, dimension)
     counted = len(source.judges)
-    yield Debate(
+    return _DebateRow(
         run_tag=run_tag,
         debate_id=transcript.debate_id,
-        source_position=0,
+        source_position=UNSET,
         topic_id=transcript.topic.id,
         pro_model_id=transcript.pro_model_id,
         con_model_id=transcript.con_model_id,
@@ -264,15 +431,15 @@ def _debate(source: _Debate, run_tag: str) -> Iterator[Record]:
         judges_expected=source.judges_expected,
         judges_actual=counted,
         panel_latency_ms=source.panel_latency_ms,
-        recorded_winner=aggregate.winner if aggregate else None,
-        dimension_order=order,
+        recorded_winner=aggregate.winner if aggregate else UNSET,
+        dimension_order=_stated_order(source) or UNSET,
         metadata=known(
             source.model_extra,
             transcript.model_extra,
             benchmark_version=transcript.benchmark_version,
             rubric_version=transcript.rubric_version,
             seed=transcript.seed,
-            elo=source.elo.model_dump(exclude_none=True) if source.elo else None,
+            elo=_elo(source.elo) if source.elo else None,
             panel_complete=source.panel_complete,
             # Only a statement that contradicts the verdicts is worth keeping.
             stated_judges_actual=source.judges_actual if source.judges_actual != counted else None,
@@ -281,89 +448,133 @@ def _debate(source: _Debate, run_tag: str) -> Iterator[Record]:
     )
 
 
-def _turn(turn: _Turn, run_tag: str, debate_id: str, model_id: str) -> Turn:
-    stated = dict(turn.metadata or {})
+def _turn(turn: Any, run_tag: str, debate_id: str, model_id: str) -> msgspec.Struct:
+    stated = _present(turn.metadata)
     # The original keeps a debater's hidden reasoning among the metadata; it has a column here.
-    reasoning = stated.pop("reasoning") if isinstance(stated.get("reasoning"), str) else None
+    reasoning = stated.pop("reasoning") if isinstance(stated.get("reasoning"), str) else UNSET
     response = stated.get("raw_response")
     served = response if isinstance(response, dict) else {}
     finish_reason = _finish_reason(served)
-    return Turn(
-        run_tag=run_tag,
-        debate_id=debate_id,
-        turn_index=turn.index,
-        position=turn.speaker,
-        side=turn.speaker,
-        model_id=model_id,
-        stage=turn.stage,
-        content=turn.content,
-        reasoning=reasoning,
-        created_at=turn.created_at,
-        duration_ms=turn.duration_ms,
-        prompt_tokens=turn.prompt_tokens,
-        completion_tokens=turn.completion_tokens,
-        total_tokens=turn.total_tokens,
-        cost=turn.cost,
-        currency=turn.currency,
-        finish_reason=finish_reason,
-        is_truncated=finish_reason == "length",
-        serving_provider=_text(served.get("provider")),
-        generation_id=_text(served.get("id")),
-        metadata=known(turn.model_extra, stated, cost_details=known(turn.cost_details)),
+    return _TurnRow(
+        run_tag,  # run_tag
+        debate_id,  # debate_id
+        turn.index,  # turn_index
+        turn.speaker,  # position
+        turn.speaker,  # side
+        model_id,  # model_id
+        turn.stage,  # stage
+        turn.content,  # content
+        reasoning,  # reasoning
+        turn.created_at,  # created_at
+        turn.duration_ms,  # duration_ms
+        turn.prompt_tokens,  # prompt_tokens
+        turn.completion_tokens,  # completion_tokens
+        turn.total_tokens,  # total_tokens
+        _amount(turn.cost),  # cost
+        UNSET,  # cost_source
+        turn.currency,  # currency
+        finish_reason,  # finish_reason
+        finish_reason == "length",  # is_truncated
+        _text(served.get("provider")),  # serving_provider
+        _text(served.get("id")),  # generation_id
+        UNSET,  # call_id
+        _metadata(turn, stated),  # metadata
     )
 
 
-def _verdict(verdict: _Verdict, run_tag: str, debate_id: str, position: int) -> Verdict:
-    pro, con = verdict.pro.scores, verdict.con.scores
-    if pro.keys() != con.keys():
-        one_sided = sorted(pro.keys() ^ con.keys())[0]
-        raise BadSourceError(f"judges[{position}]: only one side has a score of {one_sided[:60]!r}.")
-    scores = tuple(score(dimension, value, con[dimension]) for dimension, value in pro.items())
-    return Verdict(
-        run_tag=run_tag,
-        debate_id=debate_id,
-        judge_id=verdict.judge_id,
-        panel_position=position,
-        is_valid=bool(scores),
-        invalid_reason=None if scores else "no scores",
-        declared_winner=verdict.winner,
-        scores=scores or None,
-        raw_response=verdict.raw_response,
-        latency_ms=verdict.latency_ms,
-        prompt_tokens=verdict.prompt_tokens,
-        completion_tokens=verdict.completion_tokens,
-        total_tokens=verdict.total_tokens,
-        cost=verdict.cost,
-        currency=verdict.currency,
-        metadata=known(verdict.model_extra, verdict.metadata, cost_details=known(verdict.cost_details)),
+def _verdict(verdict: Any, run_tag: str, debate_id: str, position: int, scores: list[Raw]) -> msgspec.Struct:
+    return _VerdictRow(
+        run_tag,  # run_tag
+        debate_id,  # debate_id
+        verdict.judge_id,  # judge_id
+        position,  # panel_position
+        UNSET,  # presented_first
+        bool(scores),  # is_valid
+        UNSET if scores else "no scores",  # invalid_reason
+        verdict.winner,  # declared_winner
+        scores or UNSET,  # scores
+        verdict.raw_response,  # raw_response
+        UNSET,  # created_at
+        verdict.latency_ms,  # latency_ms
+        verdict.prompt_tokens,  # prompt_tokens
+        verdict.completion_tokens,  # completion_tokens
+        verdict.total_tokens,  # total_tokens
+        _amount(verdict.cost),  # cost
+        UNSET,  # cost_source
+        verdict.currency,  # currency
+        1,  # asks
+        UNSET,  # replaces_judge_id
+        False,  # is_repaired
+        False,  # is_injection_suspected
+        UNSET,  # call_id
+        _metadata(verdict, _present(verdict.metadata)),  # metadata
     )
 
 
-def _finish_reason(response: dict[str, Any]) -> str | None:
+def _present(details: Any) -> dict[str, Any]:
+    """What is stated and not null."""
+    return {key: value for key, value in details.items() if value is not None} if details else {}
+
+
+def _metadata(usage: Any, stated: dict[str, Any]) -> Any:
+    costs = _present(usage.cost_details)
+    if costs:
+        stated["cost_details"] = costs
+    return {**_present(usage.model_extra), **stated} or UNSET
+
+
+def _stated_order(source: Any) -> tuple[str, ...]:
+    aggregate = source.aggregate
+    return tuple(aggregate.mean_pro) if aggregate and aggregate.mean_pro else ()
+
+
+def _dimension_names(source: Any) -> tuple[str, ...]:
+    scored = [dimension for verdict in source.judges for dimension in verdict.pro.scores]
+    return tuple(dict.fromkeys((*_stated_order(source), *scored)))
+
+
+def _elo(elo: Any) -> dict[str, Any]:
+    return known({"initial_rating": elo.initial_rating, "k_factor": elo.k_factor}, elo.model_extra) or {}
+
+
+def _finish_reason(response: dict[str, Any]) -> Any:
     choices = response.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
-    return _text(first.get("finish_reason")) if isinstance(first, dict) else None
+    return _text(first.get("finish_reason")) if isinstance(first, dict) else UNSET
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _text(value: Any) -> Any:
+    return value if isinstance(value, str) else UNSET
 
 
-def _refuse_twice(what: str, key: str, values: list[Any]) -> None:
-    if len(set(values)) != len(values):
-        twice = next(value for index, value in enumerate(values) if value in values[:index])
-        raise BadSourceError(f"{what}: the {key} {twice!r} comes twice.")
+def _amount(value: Any) -> Any:
+    """The shortest text of a number, which becomes an exact decimal."""
+    return repr(value) if isinstance(value, float) else UNSET
 
 
-# These rows are the same in thousands of debates; making them once saves a third of the time.
+def _stated(value: Any) -> Any:
+    return None if value is UNSET else value
+
+
+# These records are the same in thousands of debates.
 @lru_cache(maxsize=4096)
 def _topic(run_tag: str, topic_id: str, motion: str, category: str | None) -> Topic:
     return Topic(run_tag=run_tag, topic_id=topic_id, source_position=0, motion=motion, category=category)
 
 
 @lru_cache(maxsize=4096)
-def _topics(run_tag: str, topic_id: str, motion: str, category: str | None) -> tuple[Topic, ...]:
-    return (_topic(run_tag, topic_id, motion, category),)
+def _debaters(run_tag: str, models: tuple[str, ...]) -> tuple[Debater, ...]:
+    return tuple(Debater(run_tag=run_tag, model_id=model_id) for model_id in models)
+
+
+@lru_cache(maxsize=4096)
+def _judges(run_tag: str, judges: tuple[str, ...]) -> tuple[Judge, ...]:
+    return tuple(Judge(run_tag=run_tag, judge_id=judge_id) for judge_id in judges)
+
+
+@lru_cache(maxsize=4096)
+def _dimensions(run_tag: str, dimensions: tuple[str, ...]) -> tuple[Dimension, ...]:
+    return tuple(Dimension(run_tag=run_tag, dimension=name, source_position=0) for name in dimensions)
 
 
 @lru_cache(maxsize=4096)
@@ -384,16 +595,8 @@ def _run_facts(
     return facts or {}
 
 
-@lru_cache(maxsize=4096)
-def _debater(run_tag: str, model_id: str) -> Debater:
-    return Debater(run_tag=run_tag, model_id=model_id)
-
-
-@lru_cache(maxsize=4096)
-def _judge(run_tag: str, judge_id: str) -> Judge:
-    return Judge(run_tag=run_tag, judge_id=judge_id)
-
-
-@lru_cache(maxsize=4096)
-def _dimension(run_tag: str, dimension: str) -> Dimension:
-    return Dimension(run_tag=run_tag, dimension=dimension, source_position=0)
+if __name__ == "__main__":
+    _file, _run_tag, _with_rows = sys.argv[1:]
+    write_chunks(
+        Path(_file), lambda chunk: _encode_lines(_read_chunk(Path(_file), _run_tag, _with_rows == "True", chunk))
+    )

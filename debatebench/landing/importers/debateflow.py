@@ -146,7 +146,7 @@ def find_files(path: Path) -> list[Path]:
     return [file for folder in folders for file in visible_files(folder, ".json", ".jsonl")]
 
 
-def read(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]:
     """Every debate and annotation; which of the two a record is shows in its keys. A .jsonl file holds one per line."""
     for file in find_files(path):
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
@@ -181,7 +181,7 @@ def _read_unit(text: bytes, where: str, run_tag: str) -> Imported:
 
 def _read_debate(value: dict[str, Any], where: str, run_tag: str) -> Imported:
     source = check(_Debate, value)
-    return Imported(
+    return Imported.of_records(
         key=("debate", source.metadata.debate_id),
         where=where,
         source=value,
@@ -251,7 +251,7 @@ def _weakness(about: _Metadata, run_tag: str) -> Iterator[Weakness]:
 
 def _read_annotation(value: dict[str, Any], where: str, run_tag: str) -> Imported:
     annotation = _listed(value, run_tag) if "annotator_id" in value else _keyed(value, run_tag)
-    return Imported(
+    return Imported.of_records(
         key=("annotation", annotation.debate_id, annotation.annotator_id),
         where=where,
         source=value,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from debatebench.config.types import EloConfig
 from debatebench.landing.importers import IMPORTERS
-from debatebench.landing.importers.base import BadRecord, Imported, Key, Unit
+from debatebench.landing.importers.base import BadRecord, Imported, Key
 from debatebench.shared.errors import DamagedDataError
 
 __all__ = [
@@ -20,16 +20,14 @@ __all__ = [
     "KeptFile",
     "Part",
     "check_part",
+    "compared_units",
     "files_of",
     "kept_manifest",
     "kept_units",
     "read_import_manifest",
-    "replacing_parts",
-    "scan_kept",
 ]
 
 MANIFEST = "manifest.json"
-UnitT = TypeVar("UnitT", Imported, Unit)
 
 
 class _Frozen(BaseModel):
@@ -61,8 +59,8 @@ class Part(_Frozen):
     files: tuple[KeptFile, ...]
     replaces: tuple[tuple[str, ...], ...] = ()
     """Keys of units whose earlier versions, in earlier parts, count no longer."""
-    plain_rules: int | None = None
-    """Version of the rules for plain units that every unit obeyed when it was kept; None where one did not."""
+    plain_rules: int | None = Field(None, exclude=True)
+    """Earlier versions wrote this; it is read, and means nothing."""
 
 
 class ImportManifest(_Frozen):
@@ -103,40 +101,35 @@ def kept_manifest(folder: Path) -> ImportManifest:
     return manifest
 
 
-def kept_units(folder: Path, manifest: ImportManifest) -> Iterator[tuple[Part, Imported]]:
-    """Every unit that counts, with its part: one per key, without those that a later part replaces.
+def kept_units(
+    folder: Path, manifest: ImportManifest, *, first_part: int = 0, landed: Collection[Key] = ()
+) -> Iterator[Imported]:
+    """Every unit that counts: one per key, without those that a later part replaces.
 
-    Memory grows with the number of keys, not with what the units hold. Raises `DamagedDataError` when a kept file is
-    not what was copied.
+    Parts before `first_part` are left out, and so are the `landed` units. Memory grows with the number of keys, not
+    with what the units hold. Raises `DamagedDataError` when a kept file is not what was copied.
     """
-    importer = IMPORTERS[manifest.format]
-    return _counted(folder, manifest, lambda part, root: importer.read(root, manifest.run_tag))
+    read = IMPORTERS[manifest.format].read
+    return (unit for _, unit in _counted(folder, manifest, read, first_part, landed))
 
 
-def scan_kept(folder: Path, manifest: ImportManifest) -> Iterator[tuple[Part, Unit]]:
-    """The units that `kept_units` gives, without their rows, and quicker where they are plain."""
-    importer = IMPORTERS[manifest.format]
-
-    def scan(part: Part, root: Path) -> Iterator[Unit | BadRecord]:
-        are_plain = part.plain_rules is not None and part.plain_rules == importer.plain_rules
-        return importer.scan(root, manifest.run_tag, are_plain=are_plain)
-
-    return _counted(folder, manifest, scan)
-
-
-def replacing_parts(manifest: ImportManifest) -> dict[Key, int]:
-    """Key → index of the last part that replaces the unit; what earlier parts hold of it does not count."""
-    return {key: index for index, part in enumerate(manifest.parts) for key in part.replaces}
+def compared_units(folder: Path, manifest: ImportManifest) -> Iterator[tuple[Part, Imported]]:
+    """Every unit that counts, with its part, as `Importer.read_kept` reads it; raises what `kept_units` raises."""
+    return _counted(folder, manifest, IMPORTERS[manifest.format].read_kept)
 
 
 def _counted(
-    folder: Path, manifest: ImportManifest, read: Callable[[Part, Path], Iterator[UnitT | BadRecord]]
-) -> Iterator[tuple[Part, UnitT]]:
-    replaced = replacing_parts(manifest)
-    seen: set[Key] = set()
-    for index, part in enumerate(manifest.parts):
+    folder: Path,
+    manifest: ImportManifest,
+    read: Callable[[Path, str], Iterator[Imported | BadRecord]],
+    first_part: int = 0,
+    landed: Collection[Key] = (),
+) -> Iterator[tuple[Part, Imported]]:
+    replaced = {key: index for index, part in enumerate(manifest.parts) for key in part.replaces}
+    seen = set(landed)
+    for index, part in enumerate(manifest.parts[first_part:], first_part):
         check_part(folder, manifest, part)
-        for unit in read(part, folder / part.name / part.root):
+        for unit in read(folder / part.name / part.root, manifest.run_tag):
             if isinstance(unit, BadRecord):
                 place = f"{folder / part.name}: {unit.where}"
                 raise DamagedDataError(f"{place}: a kept record can no longer be read: {unit.reason}")

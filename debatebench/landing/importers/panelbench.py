@@ -83,7 +83,7 @@ def find_files(path: Path) -> list[Path]:
     ]
 
 
-def read(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]:
     """Set by set, every debate by name and then the gold verdicts of each debate."""
     for folder in _sets(path):
         prefix = "" if folder == path else f"{folder.name}/"
@@ -127,7 +127,7 @@ def _read_debate(debate_id: str, motion: Path | None, speech: Path | None, where
         records = tuple(_records(debate_id, check(_Debate, value), run_tag))
     except ValidationError as error:
         raise BadSourceError(f"It does not fit its tables: {error.errors()[0]['msg']}.") from error
-    return Imported(
+    return Imported.of_records(
         key=("debate", debate_id),
         where=where,
         source=value,

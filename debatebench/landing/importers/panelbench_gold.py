@@ -41,7 +41,7 @@ def read_gold(files: list[Path], prefix: str, debate_ids: list[str], run_tag: st
         except BadSourceError as error:
             yield BadRecord(f"{prefix}gold/{file.name}", str(error))
     for debate_id, verdicts in units.items():
-        yield Imported(
+        yield Imported.of_records(
             key=("gold", debate_id),
             where=next(where for where, _, _ in verdicts.values()),
             source={unit: row for unit, (_, row, _) in verdicts.items()},

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import lru_cache
-from typing import Annotated, Any, Literal, TypeVar
+from functools import cache, lru_cache, reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from debatebench.landing.importers.base import BadSourceError
@@ -23,6 +26,7 @@ __all__ = [
     "check",
     "known",
     "score",
+    "strict_struct",
 ]
 
 _SHOWN = 60
@@ -59,13 +63,54 @@ def _not_blank(value: str) -> str:
     return value
 
 
+# Each bound is stated to both readers, pydantic and msgspec.
 Name = Annotated[str, AfterValidator(_not_blank)]
-Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-Count = Annotated[int, Field(ge=0, lt=2**63)]
-Amount = Annotated[float, Field(ge=0, lt=1e8)]
-Number = Annotated[float, Field(gt=-1e12, lt=1e12)]
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63), Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, Field(ge=0, lt=2**63), Meta(ge=0, le=2**63 - 1)]
+Amount = Annotated[float, Field(ge=0, lt=1e8), Meta(ge=0, lt=1e8)]
+Number = Annotated[float, Field(gt=-1e12, lt=1e12), Meta(gt=-1e12, lt=1e12)]
 SourceTime = Annotated[datetime, BeforeValidator(_time)]
 SourceSide = Annotated[Literal["pro", "con"], BeforeValidator(_side)]
+
+
+class _Strict(Struct):
+    """An object without other keys than the model's; an optional key that is missing is `UNSET`, not None."""
+
+    model_extra: ClassVar[None] = None
+
+
+@cache
+def strict_struct(model: type[Source]) -> type[Struct]:
+    """A struct that msgspec reads many times as fast as pydantic the model, with the same attributes.
+
+    It refuses what the model refuses, but for what takes msgspec too long or cannot be told to it: a key that comes
+    twice, blank names, text that is no time, and too deep nesting. Times stay text.
+    """
+    hints = get_type_hints(model, include_extras=True)
+    columns: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for name, field in model.model_fields.items():
+        strict = _strict_type(hints[name])
+        columns.append((name, strict) if field.is_required() else (name, strict | UnsetType, UNSET))
+    return defstruct(
+        model.__name__,
+        columns,
+        bases=(_Strict,),
+        kw_only=True,
+        forbid_unknown_fields=True,
+        omit_defaults=True,
+        gc=False,
+    )
+
+
+def _strict_type(annotation: Any) -> Any:
+    if annotation == SourceTime:
+        return str
+    if isinstance(annotation, type) and issubclass(annotation, Source):
+        return strict_struct(annotation)
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return reduce(or_, map(_strict_type, inner))
+    return origin[tuple(map(_strict_type, inner))] if origin in (list, dict) else annotation
 
 
 def check(model: type[SourceT], value: Any) -> SourceT:
@@ -102,8 +147,14 @@ def _shown(value: Any) -> str:
 
 
 def known(*parts: dict[str, Any] | None, **more: Any) -> dict[str, Any] | None:
-    """One mapping of everything that is not null; None when nothing is left."""
-    merged = {key: value for part in (*parts, more) if part for key, value in part.items() if value is not None}
+    """One mapping of everything that is stated and not null; None when nothing is left."""
+    merged = {
+        key: value
+        for part in (*parts, more)
+        if part
+        for key, value in part.items()
+        if value is not None and value is not UNSET
+    }
     return merged or None
 
 

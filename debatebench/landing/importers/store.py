@@ -1,4 +1,4 @@
-"""Import: keep what was given, once it is known to be good, and read back everything that is kept as records."""
+"""Import: keep what was given, once it is known to be good."""
 
 from __future__ import annotations
 
@@ -7,42 +7,35 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config
 from debatebench.landing.importers import IMPORTERS
 from debatebench.landing.importers.additions import compare_with_kept
-from debatebench.landing.importers.base import Importer, Key
-from debatebench.landing.importers.manifest import (
-    MANIFEST,
-    ImportManifest,
-    KeptFile,
-    Part,
-    kept_manifest,
-    kept_units,
-    read_import_manifest,
-)
+from debatebench.landing.importers.base import Imported, Importer, Key
+from debatebench.landing.importers.import_landing import TagRows
+from debatebench.landing.importers.manifest import MANIFEST, ImportManifest, KeptFile, Part, read_import_manifest
+from debatebench.landing.land import RowFiles
 from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
 from debatebench.shared.files import sync_path, write_atomically
-from debatebench.shared.records import Annotation, Debate, Debater, Dimension, Judge, Record, Run, Topic
+from debatebench.shared.records import Row
 from debatebench.shared.workspace import check_run_tag
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["ImportReport", "add_import", "read_import", "run_record"]
+__all__ = ["ImportReport", "add_import", "importing"]
 
 _INCOMING = ".incoming"
+_ROWS = ".rows"
 _BLOCK = 1024 * 1024
 _KINDS = {"debate": "debates", "annotation": "annotations", "gold": "debates' gold verdicts"}
-_RUN_FACTS = ("benchmark_name", "benchmark_version", "rubric_version", "seed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +48,7 @@ class ImportReport:
     replaced: int
     part: Path | None
     warnings: tuple[str, ...]
+    rows: RowFiles | None = None
 
     def summary(self) -> str:
         """One line for people."""
@@ -66,12 +60,30 @@ class ImportReport:
 def add_import(
     workspace: Workspace, run_tag: str, format_name: str, path: Path, *, replace: bool = False
 ) -> ImportReport:
+    """Keep the records at `path` as `importing` does."""
+    with importing(workspace, run_tag, format_name, path, replace=replace, with_rows=False) as report:
+        return report
+
+
+@contextmanager
+def importing(
+    workspace: Workspace,
+    run_tag: str,
+    format_name: str,
+    path: Path,
+    *,
+    replace: bool = False,
+    with_rows: bool = True,
+) -> Iterator[ImportReport]:
     """Keep the records at `path` (a file or folder of the format) under `run_tag`, unless they are kept already.
 
     A unit that is kept already is ignored when it is identical and refused when it differs; with `replace` the new one
     counts from then on. The first import under a tag freezes the workspace's rating settings. Either everything is kept
     or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` names a differing unit,
     `UsageError` a tag, format or path that cannot be used, `BusyError` another import into the same tag.
+
+    The tag takes no other import until the context ends. Until then, the first import under a tag offers its rows, so
+    that landing need not read the source again.
     """
     check_run_tag(run_tag)
     if format_name not in IMPORTERS:
@@ -91,89 +103,71 @@ def add_import(
                 f"import '{format_name}' under another tag."
             )
         try:
-            root, copies = _copy(files, path, folder / _INCOMING)
-            additions = compare_with_kept(importer, folder / _INCOMING / root, folder, manifest, replace=replace)
-            part = None
-            if additions.is_new:
-                rules = importer.plain_rules if additions.is_plain else None
-                part = _keep(folder, manifest, root, copies, additions.replaced, rules)
-        except OSError as error:
-            raise DebatebenchError(f"{error.filename or folder} cannot be kept: {error.strerror}.") from error
+            yield _import(importer, files, path, folder, manifest, replace=replace, with_rows=with_rows)
         finally:
             _clear(folder)
-    return ImportReport(
-        run_tag, additions.added, additions.ignored, len(additions.replaced), part, tuple(additions.warnings)
-    )
 
 
-def read_import(folder: Path) -> Iterator[Record]:
-    """Every record kept in `warehouse/imports/<tag>`, as landing wants them, with exactly one `Run`.
-
-    Streams: topics, debaters, judges and dimensions are held back, debates are not. `source_position` counts debates,
-    topics and dimensions in the order of the parts and their sources. What the records agree on about their run
-    (benchmark, versions, seed) becomes the run's; its rating settings are those that the first import froze.
-    """
-    manifest = kept_manifest(folder)
-    common: dict[tuple[Any, ...], Record] = {}
-    facts: dict[str, set[Any]] = {}
-    times: list[datetime] = []
-    debates = 0
-    for _, unit in kept_units(folder, manifest):
-        for name, value in unit.run_facts.items():
-            facts.setdefault(name, set()).add(value)
-        for record in unit.records:
-            if isinstance(record, Topic | Debater | Judge | Dimension):
-                _fold(common, record)
-                continue
-            time = record.created_at if isinstance(record, Debate) else None
-            if isinstance(record, Annotation):
-                time = record.annotated_at
-            if time is not None:
-                times = [min([time, *times])]
-            if isinstance(record, Debate):
-                record = record.model_copy(update={"source_position": debates})
-                debates += 1
-            yield record
-    yield from _positioned(common)
-    yield run_record(manifest, facts, times[0] if times else None)
-
-
-def _fold(common: dict[tuple[Any, ...], Record], record: Record) -> None:
-    """The first row of a key counts; a category that it lacks comes from a later one."""
-    key = (record.table, *record.key_values())
-    first = common.setdefault(key, record)
-    if (
-        isinstance(first, Topic)
-        and isinstance(record, Topic)
-        and first.category is None
-        and record.category is not None
-    ):
-        common[key] = first.model_copy(update={"category": record.category})
+def _import(
+    importer: Importer,
+    files: list[Path],
+    path: Path,
+    folder: Path,
+    manifest: ImportManifest,
+    *,
+    replace: bool,
+    with_rows: bool,
+) -> ImportReport:
+    _clear(folder)
+    rows = None
+    try:
+        root, copies = _copy(files, path, folder / _INCOMING)
+        if with_rows and not manifest.parts:
+            rows = _ImportRows(folder / _ROWS, manifest)
+        additions = compare_with_kept(
+            importer,
+            folder / _INCOMING / root,
+            folder,
+            manifest,
+            replace=replace,
+            take=rows.take if rows else None,
+        )
+        part = _keep(folder, manifest, root, copies, additions.replaced) if additions.is_new else None
+        return ImportReport(
+            manifest.run_tag,
+            additions.added,
+            additions.ignored,
+            len(additions.replaced),
+            part,
+            tuple(additions.warnings),
+            rows.finished() if rows else None,
+        )
+    except OSError as error:
+        raise DebatebenchError(f"{error.filename or folder} cannot be kept: {error.strerror}.") from error
+    finally:
+        if rows:
+            rows.files.close()
 
 
-def _positioned(common: dict[tuple[Any, ...], Record]) -> Iterator[Record]:
-    counts: dict[str, int] = {}
-    for record in common.values():
-        position = counts.get(record.table, 0)
-        counts[record.table] = position + 1
-        has_position = isinstance(record, Topic | Dimension)
-        yield record.model_copy(update={"source_position": position}) if has_position else record
+class _ImportRows:
+    """The rows of an import, written while its source is read."""
 
+    def __init__(self, folder: Path, manifest: ImportManifest) -> None:
+        folder.mkdir(parents=True)
+        self.files = RowFiles(folder, manifest.run_tag)
+        self._rows = TagRows(manifest)
 
-def run_record(manifest: ImportManifest, facts: Mapping[str, set[Any]], created_at: datetime | None) -> Run:
-    """The run that an import becomes: `facts` are the values that its records state about it, where they agree."""
-    agreed = {name: next(iter(values)) for name, values in facts.items() if name in _RUN_FACTS and len(values) == 1}
-    return Run(
-        run_tag=manifest.run_tag,
-        source="import",
-        format=manifest.format,
-        created_at=created_at,
-        elo_initial_rating=manifest.elo.initial_rating,
-        elo_k_factor=manifest.elo.k_factor,
-        min_games_for_display=manifest.elo.min_games_for_display,
-        config={"elo": manifest.elo.model_dump()},
-        **agreed,
-    )
+    def take(self, unit: Imported) -> None:
+        self._write(self._rows.of(unit))
+
+    def finished(self) -> RowFiles:
+        self._write(self._rows.of_all())
+        self.files.close()
+        return self.files
+
+    def _write(self, rows: Iterable[Row]) -> None:
+        for row in rows:
+            self.files.write(row)
 
 
 def _files(importer: Importer, path: Path) -> list[Path]:
@@ -211,7 +205,6 @@ def _copy(files: list[Path], path: Path, incoming: Path) -> tuple[str, tuple[Kep
     root = Path(os.path.abspath(path)).name
     if not root:
         raise UsageError(f"{path} has no name to keep it under; name a folder in it.")
-    shutil.rmtree(incoming, ignore_errors=True)
     copies = []
     for file in files:
         target = incoming / root / file.relative_to(path) if path.is_dir() else incoming / root
@@ -241,12 +234,7 @@ def _copy_file(file: Path, target: Path) -> tuple[int, str]:
 
 
 def _keep(
-    folder: Path,
-    manifest: ImportManifest,
-    root: str,
-    copies: tuple[KeptFile, ...],
-    replaces: tuple[Key, ...],
-    plain_rules: int | None,
+    folder: Path, manifest: ImportManifest, root: str, copies: tuple[KeptFile, ...], replaces: tuple[Key, ...]
 ) -> Path:
     """Make the incoming files durable, give them their number, and only then name them in the manifest."""
     incoming = folder / _INCOMING
@@ -258,7 +246,7 @@ def _keep(
     name = f"{max(taken, default=0) + 1:04d}"
     os.rename(incoming, folder / name)
     sync_path(folder)
-    part = Part(name=name, root=root, files=copies, replaces=replaces, plain_rules=plain_rules)
+    part = Part(name=name, root=root, files=copies, replaces=replaces)
     new = manifest.model_copy(update={"parts": (*manifest.parts, part)})
     write_atomically(folder / MANIFEST, new.content())
     sync_path(folder)
@@ -269,5 +257,6 @@ def _keep(
 def _clear(folder: Path) -> None:
     """Remove what was not kept, and the tag's folder if it never held anything."""
     shutil.rmtree(folder / _INCOMING, ignore_errors=True)
+    shutil.rmtree(folder / _ROWS, ignore_errors=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()

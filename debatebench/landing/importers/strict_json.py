@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from debatebench.landing.importers.base import BadSourceError
+from debatebench.shared.records import clean_text
 
 __all__ = [
     "LARGEST_RECORD",
-    "has_byte_order_mark",
     "json_lines",
-    "line_at",
     "lines_between",
     "parse_json",
     "read_bytes",
@@ -29,42 +28,26 @@ _DEEPEST_NESTING = 64
 _BOM = b"\xef\xbb\xbf"
 
 
-def has_byte_order_mark(path: Path) -> bool:
-    """Whether the file begins with the mark that some programs put before UTF-8."""
-    with path.open("rb") as file:
-        return file.read(len(_BOM)) == _BOM
-
-
 def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Number (from 1) and bytes of every line that is not blank; too long a line comes cut, and is refused later."""
-    for number, _, line in lines_between(path, 0, sys.maxsize):
-        text = line.removeprefix(_BOM) if number == 1 else line
-        if text.strip():
-            yield number, text
+    return ((number, line) for number, line in lines_between(path, 0, sys.maxsize) if line.strip())
 
 
-def lines_between(path: Path, start: int, stop: int) -> Iterator[tuple[int, int, bytes]]:
-    """Number (from 1), offset and bytes of every line that begins from `start`, where one must begin, to before `stop`.
+def lines_between(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+    """Number (from 1) and bytes of every line that begins from offset `start`, where one must begin, to before `stop`.
 
-    Too long a line comes cut.
+    Too long a line comes cut, and a byte-order mark is left out.
     """
     with path.open("rb") as file:
         offset = file.seek(start)
         number = 0
         while offset < stop and (line := file.readline(LARGEST_RECORD + 1)):
             number += 1
-            yield number, offset, line
+            yield number, line if offset else line.removeprefix(_BOM)
             offset += len(line)
             while len(line) > LARGEST_RECORD and not line.endswith(b"\n"):
                 line = file.readline(LARGEST_RECORD + 1)
                 offset += len(line)
-
-
-def line_at(path: Path, offset: int) -> bytes:
-    """The line that begins at an offset; too long a line comes cut."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.readline(LARGEST_RECORD + 1)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -142,9 +125,6 @@ def _refuse_deep_nesting(value: Any) -> None:
 
 
 def _without_surrogates(value: Any) -> Any:
-    # Whoever only looks for plain debates does without it.
-    from debatebench.shared.records import clean_text
-
     def clean(value: Any) -> Any:
         if isinstance(value, str):
             return clean_text(value)

@@ -1,4 +1,4 @@
-"""A plain debate of the original harness, and what tests make of it."""
+"""A usual debate of the original harness, and what tests make of it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import strategies as st
 from imported import ORIGINAL
 
-PLAIN: dict[str, Any] = json.loads(ORIGINAL.read_text(encoding="utf-8").splitlines()[0])
-del PLAIN["operator"]
-PLAIN["transcript"]["debate_id"] = "d-plain"
-PLAIN["transcript"]["turns"][1]["created_at"] = "2026-01-02T10:00:02Z"
+USUAL: dict[str, Any] = json.loads(ORIGINAL.read_text(encoding="utf-8").splitlines()[0])
+del USUAL["operator"]
+USUAL["transcript"]["debate_id"] = "d-usual"
+USUAL["transcript"]["turns"][1]["created_at"] = "2026-01-02T10:00:02Z"
 
 # Texts, numbers and containers where two readers of JSON could differ.
 VALUES = st.one_of(
@@ -48,8 +48,8 @@ RESPONSES = st.fixed_dictionaries(
 
 
 def changed(*steps: Any, to: Any) -> dict[str, Any]:
-    """The plain debate with another value at a key path."""
-    record = deepcopy(PLAIN)
+    """The usual debate with another value at a key path."""
+    record = deepcopy(USUAL)
     inner: Any = record
     for step in steps[:-1]:
         inner = inner[step]
@@ -72,13 +72,13 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 @st.composite
 def mutated_debates(draw: st.DrawFn) -> dict[str, Any]:
-    """The plain debate with a few values changed, keys dropped, and odd metadata."""
-    record = deepcopy(PLAIN)
+    """The usual debate with a few values changed, keys dropped, and odd metadata."""
+    record = deepcopy(USUAL)
     for usage in (*record["transcript"]["turns"], *record["judges"]):
         for name in ("metadata", "cost_details"):
             if draw(st.booleans()):
                 usage[name] = draw(st.none() | DETAILS | st.fixed_dictionaries({"raw_response": RESPONSES}))
-    for path in draw(st.lists(st.sampled_from(list(places(PLAIN))), max_size=4)):
+    for path in draw(st.lists(st.sampled_from(list(places(USUAL))), max_size=4)):
         inner: Any = record
         try:
             for step in path[:-1]:

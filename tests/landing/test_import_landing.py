@@ -1,4 +1,4 @@
-"""Plain debates are landed by DuckDB alone, and every row is the one that the strict importer would have made."""
+"""Kept imports land: every row as its source says, and part by part as all at once."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from imported import ORIGINAL
-from plain import PLAIN, changed, line_of, mutated_debates
+from usual_debate import USUAL, changed, line_of, mutated_debates
 
+from debatebench.landing.importers import IMPORTERS, Imported, debatebench
+from debatebench.landing.importers.import_landing import land_import
 from debatebench.landing.importers.manifest import ImportManifest, kept_manifest
-from debatebench.landing.importers.plain_debates import plain_debate
-from debatebench.landing.importers.plain_landing import land_import
-from debatebench.landing.importers.store import add_import, read_import
-from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.shared.errors import DamagedDataError
+from debatebench.landing.importers.store import add_import, importing
+from debatebench.landing.land import create_raw_tables, land_files
+from debatebench.shared.errors import BusyError, DamagedDataError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 
@@ -47,16 +48,14 @@ def rows(con: duckdb.DuckDBPyConnection) -> Rows:
     return {table: con.execute(f"from raw.{table} order by all").fetchall() for table in TABLES}
 
 
-def as_records(workspace: Workspace, tag: str = "t") -> Rows:
-    return landed_by(lambda con: land_records(con, tag, read_import(workspace.imports / tag)))
-
-
-def as_kept(workspace: Workspace, tag: str = "t") -> Rows:
+def landed(workspace: Workspace, tag: str = "t") -> Rows:
     return landed_by(lambda con: land_import(con, workspace.imports / tag))
 
 
-def are_plain(workspace: Workspace, tag: str = "t") -> list[bool]:
-    return [part.plain_rules is not None for part in kept_manifest(workspace.imports / tag).parts]
+def landed_slowly(workspace: Workspace) -> Rows:
+    """What lands where no line is read quickly."""
+    with mock.patch.object(debatebench, "_read_strictly", side_effect=ValueError):
+        return landed(workspace)
 
 
 def with_id(record: Any, debate_id: str) -> Any:
@@ -71,19 +70,19 @@ def write(path: Path, *lines: Any) -> Path:
     return path
 
 
-def keep(workspace: Workspace, *lines: Any, name: str = "a.jsonl", replace: bool = False) -> None:
+def keep(workspace: Workspace, *lines: Any, replace: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        add_import(workspace, "t", "debatebench", write(Path(folder) / name, *lines), replace=replace)
+        add_import(workspace, "t", "debatebench", write(Path(folder) / "a.jsonl", *lines), replace=replace)
 
 
 def turn(**values: Any) -> dict[str, Any]:
     """A debate with one turn, of which some is different."""
-    first = {**PLAIN["transcript"]["turns"][0], **values}
+    first = {**USUAL["transcript"]["turns"][0], **values}
     return changed("transcript", "turns", to=[first])
 
 
 def verdict(**values: Any) -> dict[str, Any]:
-    return changed("judges", to=[{**PLAIN["judges"][0], **values}])
+    return changed("judges", to=[{**USUAL["judges"][0], **values}])
 
 
 def without_optional(value: Any) -> Any:
@@ -96,9 +95,9 @@ def without_optional(value: Any) -> Any:
 
 
 CASES: dict[str, Any] = {
-    "as it is": PLAIN,
-    "nothing optional": without_optional(PLAIN),
-    "only nulls": json.loads(json.dumps(without_optional(PLAIN)).replace('"content"', '"cost": null, "content"'))
+    "as it is": USUAL,
+    "nothing optional": without_optional(USUAL),
+    "only nulls": json.loads(json.dumps(without_optional(USUAL)).replace('"content"', '"cost": null, "content"'))
     | dict.fromkeys(["aggregate", "created_at", "judges_expected", "judges_actual", "panel_complete", "elo"]),
     "no turns": changed("transcript", "turns", to=[]),
     "no judges": changed("judges", to=[]),
@@ -158,8 +157,8 @@ CASES: dict[str, Any] = {
     "a verdict's costs": verdict(cost=0.00000000005, cost_details={"upstream": 1e-9}, currency="EUR"),
     "white space": json.dumps(turn(metadata={"a": {"b": [1, 2]}}), indent=2).replace("\n", " ").encode(),
     "escapes": json.dumps(turn(metadata={"ä": "ö/😀"}, content="Ü/\x1f")).replace("/", "\\/").encode(),
-    "exponents": line_of(PLAIN).replace(b"1200.5", b"1.2005E+3").replace(b"0.000123", b"123e-6"),
-    "long numbers": line_of(PLAIN)
+    "exponents": line_of(USUAL).replace(b"1200.5", b"1.2005E+3").replace(b"0.000123", b"123e-6"),
+    "long numbers": line_of(USUAL)
     .replace(b"1200.5", b"1200.50000000000000000000000000001")
     .replace(b"0.002", b"2.0000e-3"),
     "a minus before zero": line_of(turn(metadata={"n": 77})).replace(b'"n":77', b'"n":-0'),
@@ -167,77 +166,96 @@ CASES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_plain_debate_lands_as_its_records_do(workspace: Workspace, name: str):
+def test_a_debate_lands_the_same_read_quickly_and_slowly(workspace: Workspace, name: str):
     keep(workspace, CASES[name])
-    assert are_plain(workspace) == [True]
-    assert as_kept(workspace) == as_records(workspace)
+    assert landed(workspace) == landed_slowly(workspace)
+
+
+def are_accepted(record: Any) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "a.jsonl", record)
+        return all(isinstance(unit, Imported) for unit in IMPORTERS["debatebench"].read(path, "t"))
 
 
 @settings(deadline=None, max_examples=12)
 @given(st.lists(st.tuples(mutated_debates(), st.sampled_from([None, "", "cities"])), min_size=5, max_size=15))
-def test_any_plain_debates_land_as_their_records_do(records: list[tuple[Any, str | None]]):
+def test_any_debates_land_the_same_read_quickly_and_slowly(records: list[tuple[Any, str | None]]):
     for number, (record, category) in enumerate(records):
         if isinstance(record.get("transcript"), dict):
             topic = {"id": "t1", "motion": "m", "category": category}
             record["transcript"] |= {"debate_id": f"d{number}", "topic": topic}
-    plain = [record for record, _ in records if plain_debate(line_of(record))]
+    accepted = [record for record, _ in records if are_accepted(record)]
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder) / "workspace")
-        keep(workspace, changed("transcript", "topic", to={"id": "t2", "motion": "m"}), *plain)
-        assert are_plain(workspace) == [True]
-        assert as_kept(workspace) == as_records(workspace)
+        keep(workspace, changed("transcript", "topic", to={"id": "t2", "motion": "m"}), *accepted)
+        found = landed(workspace)
+        assert found == landed_slowly(workspace)
+        assert len(found["debates"]) == 1 + len(accepted)
 
 
-def test_the_golden_debates_land_as_their_records_do(shared: Path, workspace: Workspace):
+def test_the_golden_debates_land_the_same_read_quickly_and_slowly(shared: Path, workspace: Workspace):
     add_import(workspace, "t", "debatebench", shared / "debatebench-v0" / "golden" / "debates.jsonl")
-    assert are_plain(workspace) == [True]
-    assert as_kept(workspace) == as_records(workspace)
+    assert landed(workspace) == landed_slowly(workspace)
 
 
-def test_one_odd_line_makes_all_land_as_records(workspace: Workspace):
-    keep(workspace, PLAIN, *ORIGINAL.read_bytes().splitlines())
-    assert are_plain(workspace) == [False]
-    assert as_kept(workspace) == as_records(workspace)
-    assert len(as_kept(workspace)["debates"]) == 4
+@pytest.mark.parametrize("source", [[USUAL], [USUAL, *ORIGINAL.read_bytes().splitlines(), USUAL]])
+def test_the_rows_that_the_first_import_offers_are_those_that_landing_would_read(
+    workspace: Workspace, tmp_path: Path, source: list[Any]
+):
+    with importing(workspace, "t", "debatebench", write(tmp_path / "a.jsonl", *source)) as report:
+        files = report.rows
+        assert files is not None
+        offered = landed_by(lambda con: land_files(con, files))
+    assert offered == landed(workspace)
+    assert not files.folder.exists()
 
 
-def test_parts_that_were_kept_without_a_look_land_as_records(workspace: Workspace):
-    keep(workspace, PLAIN)
+def test_a_later_import_offers_no_rows(workspace: Workspace, tmp_path: Path):
+    keep(workspace, FIRST)
+    with importing(workspace, "t", "debatebench", write(tmp_path / "a.jsonl", SECOND)) as report:
+        assert report.rows is None
+
+
+def test_a_tag_takes_no_other_import_while_its_rows_are_offered(workspace: Workspace, tmp_path: Path):
+    path = write(tmp_path / "a.jsonl", FIRST)
+    with (
+        importing(workspace, "t", "debatebench", path),
+        pytest.raises(BusyError, match="Another import into 't' is under way"),
+    ):
+        add_import(workspace, "t", "debatebench", path)
+
+
+def test_rows_that_a_killed_import_left_are_removed(workspace: Workspace):
+    left = workspace.imports / "t" / ".rows"
+    left.mkdir(parents=True)
+    (left / "debates.ndjson").write_bytes(b"{}")
+    keep(workspace, FIRST)
+    assert not left.exists()
+
+
+def test_parts_that_an_earlier_version_kept_land(workspace: Workspace):
+    keep(workspace, USUAL)
+    before = landed(workspace)
     path = workspace.imports / "t" / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
-    del manifest["parts"][0]["plain_rules"]
+    manifest["parts"][0]["plain_rules"] = 1
     path.write_text(json.dumps(manifest), encoding="utf-8")
-    assert as_kept(workspace)["debates"] == as_records(workspace)["debates"]
-
-
-def test_what_duckdb_cannot_read_after_all_lands_as_records(workspace: Workspace):
-    # A blank line for Python; for DuckDB no JSON.
-    keep(workspace, PLAIN, b"\x0b")
-    assert are_plain(workspace) == [True]
-    assert as_kept(workspace) == as_records(workspace)
+    assert landed(workspace) == before
 
 
 def test_blank_lines_and_windows_line_ends_do_not_matter(workspace: Workspace):
-    keep(workspace, b"", PLAIN, b" \t", b"\r", line_of(with_id(PLAIN, "d-2")) + b"\r", b"")
-    assert are_plain(workspace) == [True]
-    assert as_kept(workspace) == as_records(workspace)
-    assert [row[1:3] for row in as_kept(workspace)["debates"]] == [("d-2", 1), ("d-plain", 0)]
-
-
-@pytest.mark.parametrize("name", ["a[1]*?.jsonl", "run=1.jsonl", "plain.gz", "with 'quotes' and ü.jsonl"])
-def test_no_name_of_a_file_is_a_pattern(workspace: Workspace, name: str):
-    keep(workspace, PLAIN, name=name)
-    assert as_kept(workspace) == as_records(workspace)
+    keep(workspace, b"", USUAL, b" \t", b"\x0b", b"\r", line_of(with_id(USUAL, "d-2")) + b"\r", b"")
+    assert [row[1:3] for row in landed(workspace)["debates"]] == [("d-2", 1), ("d-usual", 0)]
 
 
 def test_files_of_a_folder_land_in_order_of_their_names(workspace: Workspace, tmp_path: Path):
     folder = tmp_path / "source"
     folder.mkdir()
     for number in range(12):
-        write(folder / f"{11 - number:02d}.jsonl", with_id(PLAIN, f"d{number}"), with_id(PLAIN, f"e{number}"))
+        write(folder / f"{11 - number:02d}.jsonl", with_id(USUAL, f"d{number}"), with_id(USUAL, f"e{number}"))
     add_import(workspace, "t", "debatebench", folder)
-    assert as_kept(workspace) == as_records(workspace)
-    assert sorted(as_kept(workspace)["debates"], key=lambda row: row[2])[0][1] == "d11"
+    expected = [name for number in range(11, -1, -1) for name in (f"d{number}", f"e{number}")]
+    assert [row[1] for row in sorted(landed(workspace)["debates"], key=lambda row: row[2])] == expected
 
 
 def other_winner(record: Any) -> Any:
@@ -246,7 +264,7 @@ def other_winner(record: Any) -> Any:
     return record
 
 
-FIRST, SECOND, THIRD = (with_id(PLAIN, f"d-{name}") for name in ("first", "second", "third"))
+FIRST, SECOND, THIRD = (with_id(USUAL, f"d-{name}") for name in ("first", "second", "third"))
 NEW_TOPIC = with_id(
     changed("transcript", "topic", to={"id": "t0", "motion": "This house would dig.", "category": "gardens"}), "d-topic"
 )
@@ -256,14 +274,14 @@ NEW_WORDS = with_id(changed("transcript", "benchmark_version", to="v9"), "d-word
 HISTORIES = {
     "repeated in one file": [[FIRST, SECOND, FIRST, THIRD, SECOND]],
     "grown": [[FIRST, SECOND], [FIRST, SECOND, THIRD], [FIRST, SECOND, THIRD, NEW_TOPIC]],
-    "other facts": [[FIRST, NEW_TOPIC], [NEW_WORDS, without_optional(with_id(PLAIN, "d-bare"))], [SECOND]],
+    "other facts": [[FIRST, NEW_TOPIC], [NEW_WORDS, without_optional(with_id(USUAL, "d-bare"))], [SECOND]],
     "replaced": [[FIRST, SECOND], [THIRD, other_winner(FIRST)]],
     "replaced and back": [[FIRST, SECOND], [other_winner(FIRST)], [THIRD], [FIRST, other_winner(SECOND)], [NEW_TOPIC]],
 }
 
 
 @pytest.mark.parametrize("name", HISTORIES)
-def test_parts_land_as_their_records_do_and_one_by_one_as_all_at_once(workspace: Workspace, name: str):
+def test_parts_land_one_by_one_as_all_at_once(workspace: Workspace, name: str):
     folder = workspace.imports / "t"
     landed_sha256 = None
     with duckdb.connect() as con:
@@ -273,9 +291,8 @@ def test_parts_land_as_their_records_do_and_one_by_one_as_all_at_once(workspace:
             counts = land_import(con, folder, landed_sha256)
             landed_sha256 = hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
             one_by_one = rows(con)
-            assert one_by_one == as_kept(workspace) == as_records(workspace)
+            assert one_by_one == landed(workspace)
             assert counts == {table: len(found) for table, found in one_by_one.items() if found}
-    assert set(are_plain(workspace)) == {True}
 
 
 def sha256_of(manifest: ImportManifest) -> str:
@@ -290,7 +307,7 @@ def test_a_new_part_is_added_without_reading_the_old_ones(workspace: Workspace):
         land_import(con, folder)
         landed_sha256 = sha256_of(kept_manifest(folder))
         keep(workspace, SECOND)
-        all_at_once = as_kept(workspace)
+        all_at_once = landed(workspace)
         shutil.rmtree(folder / "0001")
         land_import(con, folder, landed_sha256)
         assert rows(con) == all_at_once
@@ -317,14 +334,6 @@ def test_landing_a_tag_leaves_the_others(workspace: Workspace, tmp_path: Path):
         create_raw_tables(con)
         for tag in ("t", "other", "t"):
             land_import(con, workspace.imports / tag)
-        landed = rows(con)
-    assert landed["turns"] == as_kept(workspace, "other")["turns"] + as_kept(workspace)["turns"]
-    assert landed["topics"] == as_kept(workspace, "other")["topics"] + as_kept(workspace)["topics"]
-
-
-def test_no_temporary_table_is_left(workspace: Workspace):
-    keep(workspace, FIRST)
-    with duckdb.connect() as con:
-        create_raw_tables(con)
-        land_import(con, workspace.imports / "t")
-        assert con.execute("select table_name from duckdb_tables() where temporary").fetchall() == []
+        found = rows(con)
+    assert found["turns"] == landed(workspace, "other")["turns"] + landed(workspace)["turns"]
+    assert found["topics"] == landed(workspace, "other")["topics"] + landed(workspace)["topics"]
