@@ -15,6 +15,7 @@ from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import TABLES
+from debatebench.transform.contracts import columns_of_all
 from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     relations = _relations(snapshot)
     files: list[tuple[str, str, str | None]] = []
     left_out: list[LeftOut] = []
-    columns = {relation: _columns(snapshot, relation) for relation in relations}
+    columns = columns_of_all(snapshot.con)
     for relation in relations:
         place = relation.replace(".", "/")
         if "run_tag" in columns[relation]:
@@ -95,11 +96,6 @@ def _key(models: Mapping[str, SqlModel], name: str) -> str:
         if isinstance(test, UniqueCombinationOfColumns) and test.where is None:
             return ", ".join(quoted_identifier(column) for column in test.combination_of_columns)
     return "all"
-
-
-def _columns(snapshot: Snapshot, relation: str) -> dict[str, str]:
-    described = snapshot.con.execute(f"describe warehouse.{relation}").fetchall()
-    return {name: sql_type for name, sql_type, *_ in described}
 
 
 def _query(relation: str, columns: Mapping[str, str], order: str, run_tag: str | None) -> str:
