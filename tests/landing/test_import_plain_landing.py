@@ -27,6 +27,8 @@ from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 Rows = dict[str, list[tuple[Any, ...]]]
 
 

@@ -227,6 +227,7 @@ def test_every_model_states_its_grain_and_casts_nothing_in_capitals(project: Pro
             assert code.rstrip().endswith("select * from final"), model.path
 
 
+@pytest.mark.slow
 def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):
     con = warehouse_of(project)
     for name in project.models.keys() - CONSTANTS:
@@ -236,6 +237,7 @@ def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):
     con.close()
 
 
+@pytest.mark.slow
 def test_another_process_reads_every_model(project: Project, tmp_path: Path):
     """A view that calls a Python function would break there."""
     path = str(tmp_path / "warehouse.duckdb")
@@ -381,6 +383,7 @@ def with_tag(records: Iterable[Record], run_tag: str) -> list[Record]:
     return [record.model_copy(update={"run_tag": run_tag}) for record in records]
 
 
+@pytest.mark.slow
 def test_runs_do_not_leak_into_each_other(tiny: duckdb.DuckDBPyConnection, project: Project):
     """Three runs share every id but the tag; each shows what it shows alone."""
     other = [
@@ -434,6 +437,7 @@ def drawn_warehouse(project: Project, drawn: list[Record]) -> Iterator[duckdb.Du
     con.close()
 
 
+@pytest.mark.slow
 def test_the_order_of_landing_changes_no_digit(
     project: Project, drawn: list[Record], drawn_warehouse: duckdb.DuckDBPyConnection
 ):
