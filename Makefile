@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --con
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-dbt lint clean
+.PHONY: help demo check test test-dbt static lint clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
@@ -27,10 +27,15 @@ demo: $(VENV)/.installed  ## Play an offline tournament, build the warehouse, pr
 	$(BIN)/debatebench show-leaderboard --run-tag demo
 	$(BIN)/debatebench report
 
-test: $(VENV)/.installed-test  ## Check style and types, then run every test
+static: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+check: static  ## Check style, types and architecture, and run the fast tests: about a minute
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+test: static  ## Check style and types, then run every test
 # The tests start hundreds of processes, which may not be allowed to keep what they compile.
 	$(BIN)/python -m compileall -q debatebench
 	$(BIN)/python -m pytest -n $(JOBS)

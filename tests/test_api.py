@@ -19,6 +19,8 @@ from two_runs import two_runs
 import debatebench as db
 from debatebench.shared.errors import BusyError, DamagedDataError, UsageError
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["two_runs"]
 
 

@@ -24,6 +24,8 @@ from two_runs import two_runs
 
 from debatebench.query.safe_query import parse_params, run_query
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["two_runs"]
 
 RUN_BY_OTHER_TESTS = {"exporting.md", "sql-models.md"}

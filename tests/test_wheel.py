@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from paths import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 
 def run(*command: str | Path, cwd: Path) -> str:
     environ = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}

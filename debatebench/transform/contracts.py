@@ -41,10 +41,10 @@ def standard_types(con: duckdb.DuckDBPyConnection, types: dict[str, str], where:
 
 
 def columns_of_all(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    """Dotted name → column → DuckDB type, of every table and view of the database, by one query."""
+    """Dotted name → column → DuckDB type, in their order, of every table and view of the database, by one query."""
     rows = con.execute(
         "select schema_name || '.' || table_name, column_name, data_type from duckdb_columns() "
-        "where database_name = current_database() order by all"
+        "where database_name = current_database() order by schema_name, table_name, column_index"
     ).fetchall()
     found: dict[str, dict[str, str]] = {}
     for relation, column, data_type in rows:

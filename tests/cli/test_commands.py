@@ -20,6 +20,8 @@ from built_warehouse import begin_built
 from command_line import debatebench, debatebench_here
 from paths import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = [
     "init",
     "run",

@@ -53,6 +53,8 @@ from debatebench.shared.errors import InterruptedRunError, UsageError
 from debatebench.shared.records import Debater, ScheduledDebate, Turn, Verdict
 from debatebench.shared.workspace import Workspace, packaged
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["two_runs"]
 
 NOW = datetime(2026, 1, 1)

@@ -17,6 +17,8 @@ import pytest
 from command_line import debatebench, debatebench_here
 from paths import REPOSITORY
 
+pytestmark = pytest.mark.slow
+
 GUIDE = REPOSITORY / "docs" / "sql-models.md"
 
 

@@ -25,6 +25,8 @@ from debatebench.cli.sql_session import LeaveSession, Settings, SqlSession
 from debatebench.query.relations import Relation
 from debatebench.shared.errors import DebatebenchError, UsageError
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["two_runs"]
 
 

@@ -28,6 +28,8 @@ from debatebench.shared.errors import BusyError, DamagedDataError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 Rows = dict[str, list[tuple[Any, ...]]]
 
 

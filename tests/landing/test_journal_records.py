@@ -18,6 +18,8 @@ from debatebench.play.resume import Resume
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import Call, Record
 
+pytestmark = pytest.mark.slow
+
 JOURNALS = DATA / "journals"
 
 

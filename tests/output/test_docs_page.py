@@ -23,6 +23,8 @@ from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.project import Project, load_project
 
+pytestmark = pytest.mark.slow
+
 TODAY = date(2026, 6, 1)
 VOID = {"meta", "input", "br", "hr", "link", "img"}
 

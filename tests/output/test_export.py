@@ -23,6 +23,8 @@ from debatebench.shared.workspace import Workspace
 from debatebench.transform.build_state import is_current
 from debatebench.transform.project import load_project
 
+pytestmark = pytest.mark.slow
+
 RUNS = ("bp", "flow", "original", "played")
 
 

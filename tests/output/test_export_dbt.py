@@ -31,6 +31,8 @@ from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.project import Project, load_project
 from debatebench.transform.testing.generic_tests import parse_generic_test
 
+pytestmark = pytest.mark.slow
+
 PROJECT = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
 NAMES = dbt_names(PROJECT.models, PROJECT.macros)
 

@@ -16,6 +16,8 @@ from paths import REPOSITORY
 
 from debatebench.shared.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 PAGE = REPOSITORY / "docs" / "exporting.md"
 # What other tools do is tested by `make test-dbt`.
 OTHER_TOOLS = {"pip install 'dbt-core<1.11' 'dbt-duckdb<1.11' 'duckdb>=1.4'", "dbt build --profiles-dir ."}

@@ -27,6 +27,8 @@ from debatebench.shared.records import TABLES, Debate, Turn, Verdict
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.update import update_warehouse
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:

@@ -34,6 +34,8 @@ from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
 from debatebench.shared.records import Debate, Record, Run, Topic
 from debatebench.shared.workspace import Workspace, packaged
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 2, 3, 4, 5)
 DEBATERS = ("alpha", "beta", "gamma")
 EVIL_DEBATERS = (f"evil {HOSTILE}", "<a href='javascript:alert(1)'>click</a>", "2024")

@@ -22,6 +22,8 @@ from debatebench.providers.base import Message, Request
 from debatebench.providers.served_models import parse_catalogue
 from debatebench.shared.records import Call
 
+pytestmark = pytest.mark.slow
+
 PRICED = MemberConfig(
     id="m", provider="http", model="m", pricing=Pricing(prompt=Decimal("0.001"), completion=Decimal("0.002"))
 )

@@ -36,6 +36,8 @@ from debatebench.providers.base import Reply, Request
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 DEBATES, CALLS = 12, 48
 
 

@@ -35,6 +35,8 @@ from debatebench.shared.records import Record, Run
 from debatebench.shared.result_formats import render
 from debatebench.shared.workspace import Workspace, packaged
 
+pytestmark = pytest.mark.slow
+
 T_5 = 2.570581836  # Student's t, 97.5 %, 5 degrees of freedom
 
 

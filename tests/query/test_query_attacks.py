@@ -515,6 +515,7 @@ def test_parquet_writer_refuses_and_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attack",
     [

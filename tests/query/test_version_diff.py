@@ -22,6 +22,8 @@ from debatebench.transform.build import build
 from debatebench.transform.model_versions import is_prerelease, reading_warnings, remarks, versions_of
 from debatebench.transform.project import Project, load_project
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 1, 1, 12)
 S = "staging.stg_debates"
 

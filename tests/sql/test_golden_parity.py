@@ -19,6 +19,8 @@ from debatebench.transform.build import build
 from debatebench.transform.project import Project, load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
+pytestmark = pytest.mark.slow
+
 # The golden run twice and two other formats, so that whatever leaks from one tag into another shows.
 IMPORTS = {
     "art": ("panelbench", "panelbench/DebateArt"),

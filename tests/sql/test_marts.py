@@ -236,6 +236,7 @@ def test_no_cte_only_renames_a_table(project: Project):
     assert renaming.search("with a as (\n\n    select * from marts.games\n\n)\nselect * from a")
 
 
+@pytest.mark.slow
 def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):
     con = warehouse_of(project)
     for name in project.models.keys() - CONSTANTS:
@@ -245,6 +246,7 @@ def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):
     con.close()
 
 
+@pytest.mark.slow
 def test_another_process_reads_every_model(project: Project, tmp_path: Path):
     """A view that calls a Python function would break there."""
     path = str(tmp_path / "warehouse.duckdb")
@@ -390,6 +392,7 @@ def with_tag(records: Iterable[Record], run_tag: str) -> list[Record]:
     return [record.model_copy(update={"run_tag": run_tag}) for record in records]
 
 
+@pytest.mark.slow
 def test_runs_do_not_leak_into_each_other(tiny: duckdb.DuckDBPyConnection, project: Project):
     """Three runs share every id but the tag; each shows what it shows alone."""
     other = [
@@ -443,6 +446,7 @@ def drawn_warehouse(project: Project, drawn: list[Record]) -> Iterator[duckdb.Du
     con.close()
 
 
+@pytest.mark.slow
 def test_the_order_of_landing_changes_no_digit(
     project: Project, drawn: list[Record], drawn_warehouse: duckdb.DuckDBPyConnection
 ):

@@ -21,6 +21,8 @@ from debatebench.transform.build import build
 from debatebench.transform.project import Project, load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 1, 1, 12)
 POINTS = {"p": ("7", "5"), "c": ("5", "7"), "t": ("6", "6")}
 TOPICS = {"t1": "law", "t2": "law", "t3": "art", "t4": "art", "t5": None}

@@ -227,6 +227,7 @@ def test_the_runs_that_changed(
     assert changed_runs(before, now) == changed
 
 
+@pytest.mark.slow
 def test_the_packaged_tables_are_after_every_landing_what_a_full_refresh_makes(tmp_path: Path) -> None:
     workspace = Workspace(begin_built(tmp_path))
     assert debatebench(tmp_path, "init").code == 0

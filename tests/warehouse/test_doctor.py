@@ -21,6 +21,8 @@ from debatebench.play.reparsing import reparse_run
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.doctor import examine, salvage
 
+pytestmark = pytest.mark.slow
+
 
 def journal_of(root: Path) -> Path:
     return root / "warehouse" / "journal" / "tiny.jsonl"

@@ -13,6 +13,8 @@ from debatebench.shared.workspace import Workspace
 from debatebench.transform.project import load_project
 from debatebench.warehouse.up_to_date import build_is_current, note_current
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def noted(mine: Path) -> Workspace:

@@ -15,6 +15,7 @@ from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import TABLES
+from debatebench.transform.contracts import columns_of_all
 from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     relations = _relations(snapshot)
     files: list[tuple[str, str, str | None]] = []
     left_out: list[LeftOut] = []
-    columns = {relation: _columns(snapshot, relation) for relation in relations}
+    columns = columns_of_all(snapshot.con)
     for relation in relations:
         place = relation.replace(".", "/")
         if "run_tag" in columns[relation]:
@@ -52,7 +53,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     with stored_views(snapshot.con, [{relation} for _, relation, _ in files]) as views:
         for path, relation, run_tag in files:
             with views.ready({relation}):
-                query = _query(relation, columns[relation], relations[relation], run_tag)
+                query = _query(relation, _columns(columns[relation]), relations[relation], run_tag)
                 rows[path] = _write_file(views.con, folder / path, query, [] if run_tag is None else [run_tag])
     return Contents(rows, tuple(left_out))
 
@@ -95,14 +96,14 @@ def _key(models: Mapping[str, SqlModel], name: str) -> str:
     return "all"
 
 
-def _columns(snapshot: Snapshot, relation: str) -> dict[str, str]:
+def _columns(types: Mapping[str, str]) -> dict[str, str]:
     """Column → SQL for it, with the type that it has in the file."""
+    import duckdb
+
     from debatebench.query.parquet import as_in_file
     from debatebench.shared.duckdb_sql import quoted_identifier
 
-    table = snapshot.con.sql(f"from warehouse.{relation}")
-    names_and_types = zip(table.columns, table.types, strict=True)
-    return {name: as_in_file(quoted_identifier(name), type_) for name, type_ in names_and_types}
+    return {name: as_in_file(quoted_identifier(name), duckdb.sqltype(type_)) for name, type_ in types.items()}
 
 
 def _query(relation: str, columns: Mapping[str, str], order: str, run_tag: str | None) -> str:
