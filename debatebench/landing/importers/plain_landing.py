@@ -15,7 +15,7 @@ from debatebench.landing.importers import IMPORTERS
 from debatebench.landing.importers import debate_rows as rows
 from debatebench.landing.importers.manifest import ImportManifest, check_part, files_of, kept_manifest, replacing_parts
 from debatebench.landing.importers.store import read_import, run_record
-from debatebench.landing.land import check_rows, insert_records, land_records, remove_run
+from debatebench.landing.land import check_rows, insert_records, land_records, land_run_settings, remove_run
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import TABLES
@@ -145,6 +145,7 @@ def _replace_shared_rows(con: duckdb.DuckDBPyConnection, manifest: ImportManifes
     facts = {name: set(found or ()) for name, found in zip(rows.RUN_FACTS, values, strict=True)}
     con.execute("delete from raw.runs where run_tag = ?", [run_tag])
     insert_records(con, run_tag, [run_record(manifest, facts, created_at)])
+    land_run_settings(con, run_tag)
 
 
 def _expected(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
