@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from debatebench.landing.run_settings import run_settings
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.record_columns import column_types
@@ -21,8 +22,10 @@ __all__ = [
     "RowFiles",
     "create_raw_tables",
     "land_files",
+    "land_missing_settings",
     "land_records",
     "land_rows",
+    "land_run_settings",
     "outdated_tables",
     "remove_run",
 ]
@@ -118,6 +121,30 @@ def land_rows(
         return land_files(con, files, added_to=added_to)
 
 
+def land_run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, int]:
+    """Replace a run's settings by what its other landed tables say now, and return their number.
+
+    The transaction is the caller's.
+    """
+    settings = run_settings(con, run_tag)
+    items, parts = zip(*settings, strict=True)
+    con.execute("delete from raw.run_settings where run_tag = ?", [run_tag])
+    con.execute(
+        "insert into raw.run_settings select $1, unnest($2::varchar[]), unnest($3::varchar[]), unnest($4::varchar[])",
+        [run_tag, items, parts, list(settings.values())],
+    )
+    _check_rows(con, "run_settings", run_tag, len(settings))
+    return {"run_settings": len(settings)}
+
+
+def land_missing_settings(con: duckdb.DuckDBPyConnection) -> None:
+    """Land the settings of the runs that a version without `raw.run_settings` landed."""
+    without = con.execute("select run_tag from raw.runs anti join raw.run_settings using (run_tag) order by run_tag")
+    for (run_tag,) in without.fetchall():
+        with transaction(con):
+            land_run_settings(con, run_tag)
+
+
 def land_files(con: duckdb.DuckDBPyConnection, files: RowFiles, *, added_to: Collection[str] = ()) -> dict[str, int]:
     """Replace everything landed under a run tag, and return the number of rows per table that are there then.
 
@@ -135,7 +162,7 @@ def land_files(con: duckdb.DuckDBPyConnection, files: RowFiles, *, added_to: Col
         _load(con, files)
         for name, count in expected.items():
             _check_rows(con, name, run_tag, count)
-    return dict(expected)
+        return {**expected, **land_run_settings(con, run_tag)}
 
 
 @contextmanager

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from debatebench.shared.config_sections import config_sections
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from debatebench.plan.plan import Plan
+    from debatebench.shared.config_sections import ConfigSections
 
 __all__ = ["plan_differences"]
 
@@ -21,11 +24,12 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
 
     The versions of the harness are not compared: a newer one may go on with an older one's run.
     """
+    before, now = (_config_sections(plan) for plan in (old, new))
     found = [
         *_changed_fields({"run tag": old.run_tag}, {"run tag": new.run_tag}),
-        *_changed_fields(_settings(old), _settings(new)),
-        *_changed_list("rounds", _rounds(old), _rounds(new)),
-        *_changed_list("dimensions", _dimensions(old), _dimensions(new)),
+        *_changed_fields(before.settings, now.settings),
+        *_changed_list("rounds", before.rounds, now.rounds),
+        *_changed_list("dimensions", before.dimensions, now.dimensions),
         *_changed_list("topics", _by_id(old.topics), _by_id(new.topics)),
         *_changed_list("debaters", _by_id(old.debaters), _by_id(new.debaters)),
         *_changed_list("judges", _by_id(old.judges), _by_id(new.judges)),
@@ -37,19 +41,8 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
     return found
 
 
-def _settings(plan: Plan) -> dict[str, Any]:
-    """The plain settings of the config, the Elo settings among them."""
-    config = plan.config.model_dump(mode="json", exclude=_COMPARED_AS_PROMPTS | {"rounds", "dimensions"})
-    elo = config.pop("elo")
-    return {**config, **elo}
-
-
-def _rounds(plan: Plan) -> dict[str, dict[str, Any]]:
-    return {f"turn {i}": turn.model_dump(mode="json") for i, turn in enumerate(plan.config.rounds, 1)}
-
-
-def _dimensions(plan: Plan) -> dict[str, dict[str, Any]]:
-    return {name: dimension.model_dump(mode="json") for name, dimension in plan.config.dimensions.items()}
+def _config_sections(plan: Plan) -> ConfigSections:
+    return config_sections(plan.config.model_dump(mode="json", exclude=_COMPARED_AS_PROMPTS))
 
 
 def _by_id(entries: Sequence[BaseModel]) -> dict[str, dict[str, Any]]:

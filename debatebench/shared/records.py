@@ -37,6 +37,7 @@ __all__ = [
     "Record",
     "Row",
     "Run",
+    "RunSetting",
     "ScheduledDebate",
     "Score",
     "ScoreValue",
@@ -486,6 +487,17 @@ class Weakness(Record):
     metadata: Json = None
 
 
+class RunSetting(Record):
+    """A setting that could make a run's numbers other than those of another run. Landing derives it from the rest."""
+
+    table = "run_settings"
+    key = ("run_tag", "item", "part")
+
+    item: Text
+    part: Text
+    value: Text | None = Field(None, description="the setting as text; null where it is not known")
+
+
 TABLES: dict[str, type[Record]] = {
     cls.table: cls
     for cls in (
@@ -503,5 +515,6 @@ TABLES: dict[str, type[Record]] = {
         Annotation,
         Gold,
         Weakness,
+        RunSetting,
     )
 }

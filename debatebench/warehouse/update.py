@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.journal.reading import has_begun
-from debatebench.landing.land import RowFiles, create_raw_tables, land_rows, outdated_tables
+from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, land_rows, outdated_tables
 from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DamagedDataError, UsageError
 from debatebench.transform.project import load_project
@@ -117,6 +117,7 @@ def update_warehouse(
                 _start_over(con, known)
                 wanted = list(known)
             create_raw_tables(con)
+            land_missing_settings(con)
             landed = tuple(_land(con, known[run_tag], now()) for run_tag in wanted)
             result = None if project is None else _build(con, project.result(), now, select, full_refresh)
             inode = private_copy(workspace.database).stat().st_ino

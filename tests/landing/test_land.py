@@ -57,7 +57,8 @@ def test_landing_twice_gives_the_same_rows_once(warehouse: duckdb.DuckDBPyConnec
     records: list[Record] = [run(), topic("t1"), topic("t2"), verdict(scores=[{"dimension": "a", "pro": 7, "con": 6}])]
     counts = land_records(warehouse, "r", records)
     first = snapshot(warehouse)
-    assert land_records(warehouse, "r", iter(records)) == counts == {"runs": 1, "topics": 2, "verdicts": 1}
+    assert land_records(warehouse, "r", iter(records)) == counts
+    assert counts == {"runs": 1, "topics": 2, "verdicts": 1, "run_settings": 24}
     assert snapshot(warehouse) == first
 
 

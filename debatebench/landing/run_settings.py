@@ -1,0 +1,223 @@
+"""The settings of a run as rows: everything that could make its numbers other than those of another run.
+
+They are derived from what has landed of the run, so every journal and every import has them, however old it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from debatebench.shared.config_sections import config_sections
+from debatebench.shared.json_bytes import from_json
+from debatebench.shared.record_columns import column_types
+from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, Topic
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["run_settings"]
+
+_RecordT = TypeVar("_RecordT", bound=Record)
+_Setting = tuple[str, str, Any]
+"""Item, part and value; the value is None where it is not known."""
+
+_FINEST_PRICE = Decimal("1e-12")
+
+# The plan may be long, so DuckDB makes its fingerprints.
+_SCHEDULE = """
+with debates as (
+    select
+        concat_ws(' ', topic_id, pro_model_id, con_model_id, repetition) as debate,
+        concat(debate, ' ', array_to_string(panel, ' ')) as debate_and_panel
+    from raw.schedule
+    where run_tag = ?
+)
+select
+    count(*),
+    md5(array_to_string(list_sort(list(debate)), ' ')),
+    md5(array_to_string(list_sort(list(debate_and_panel)), ' '))
+from debates
+"""
+
+# Whether a judge was asked for a winner is not in the text of its prompt, but shows in its answers.
+_NAMES_WINNERS = """
+select judge_id, count(declared_winner) > 0
+from raw.verdicts
+where run_tag = ? and is_valid
+group by judge_id
+order by judge_id
+"""
+
+
+def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str, str], str | None]:
+    """Item and part → the setting as text, of a run whose other tables have landed."""
+    (run,) = _landed(con, Run, run_tag)
+    debaters = {debater.model_id: debater for debater in _landed(con, Debater, run_tag)}
+    judges = {judge.judge_id: judge for judge in _landed(con, Judge, run_tag)}
+    config = config_sections(_object(run.config))
+    settings = (
+        *_of_run(run, config.settings),
+        *_of_rounds(run, config.rounds),
+        *_of_topics(_landed(con, Topic, run_tag)),
+        *_of_members("debater", debaters, run, config.settings.get("temperature")),
+        *_of_members("judge", judges, run, 0),
+        *_of_judge_prompts(judges, run),
+        *_of_dimensions(_landed(con, Dimension, run_tag), run, config.dimensions),
+        *_of_schedule(*con.execute(_SCHEDULE, [run_tag]).fetchall()[0]),
+        *_of_answers(con.execute(_NAMES_WINNERS, [run_tag]).fetchall()),
+    )
+    # A dimension may be called `order`, too. Of parts with one name the last counts.
+    return {(item, part): _text(value) for item, part, value in settings}
+
+
+def _landed(con: duckdb.DuckDBPyConnection, record: type[_RecordT], run_tag: str) -> list[_RecordT]:
+    """A run's records of one table."""
+    types = column_types(record)
+    rows = con.execute(f"select {', '.join(types)} from raw.{record.table} where run_tag = ?", [run_tag]).fetchall()
+    is_json = [sql_type == "JSON" for sql_type in types.values()]
+    return [
+        record.model_validate(
+            {
+                name: from_json(value.encode()) if encoded and value is not None else value
+                for name, value, encoded in zip(types, row, is_json, strict=True)
+            }
+        )
+        for row in rows
+    ]
+
+
+def _text(value: Any) -> str | None:
+    """A JSON value as text; text as it is, without quotes."""
+    return value if value is None or isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """A JSON object, empty where there is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value
+
+
+def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
+    options, is_played = _object(run.options), run.source == "run"
+    yield "benchmark_name", "name", run.benchmark_name
+    yield "benchmark_version", "version", run.benchmark_version
+    yield "rubric_version", "version", run.rubric_version
+    yield "harness_version", "version", run.harness_version
+    yield "seed", "seed", run.seed
+    yield "languages", "judges", run.language
+    for part in ("pro", "con", "turn"):
+        yield "debater_prompts", part, _prompt(run, f"debater_{part}")
+    yield "judge_prompts", "rubric and transcript", _prompt(run, "judge_user")
+    yield "panel_rule", "judges per debate", config.get("judges_per_debate")
+    yield "panel_rule", "balanced", options.get("balanced_judges")
+    yield "panel_rule", "drawn from the debaters", options.get("judges_from_selection")
+    # A run older than this option went without it. Of an import nothing is known, whatever the columns hold.
+    yield "panel_rule", "con first for half", _or(options.get("swap_order"), False) if is_played else None
+    yield "judge_overlap", "debaters may judge", run.allows_judge_overlap if is_played else None
+    yield "schedule_rule", "debates per pair", options.get("debates_per_pair")
+    yield "schedule_rule", "both sides", options.get("balanced_sides")
+    yield "schedule_rule", "sides at random", options.get("swap_sides")
+    yield "elo_settings", "initial rating", str(run.elo_initial_rating)
+    yield "elo_settings", "K", str(run.elo_k_factor)
+    yield "elo_settings", "games for display", run.min_games_for_display
+
+
+def _prompt(run: Run, name: str) -> str | None:
+    """The first digits of the hash of a prompt."""
+    sha256 = _object(run.prompt_hashes).get(name)
+    return None if sha256 is None else str(sha256)[:12]
+
+
+def _of_rounds(run: Run, rounds: Mapping[str, Mapping[str, Any]]) -> Iterator[_Setting]:
+    for turn, fields in rounds.items():
+        yield "rounds", turn, f"{fields.get('role', '')} {fields.get('stage', '')}"
+        yield "languages", turn, _or(fields.get("language"), run.language)
+        yield "turn_token_caps", turn, _or(fields.get("max_tokens"), "none")
+
+
+def _of_topics(topics: Iterable[Topic]) -> Iterator[_Setting]:
+    for topic in topics:
+        category = f" [{topic.category}]" if topic.category else ""
+        info_slide = "" if topic.info_slide is None else f" {topic.info_slide}"
+        yield "topics", topic.topic_id, f"{topic.motion}{category}{info_slide}"
+
+
+def _of_members(
+    role: str, members: Mapping[str, Debater | Judge], run: Run, usual_temperature: Any
+) -> Iterator[_Setting]:
+    """Debaters and judges have the same settings; what they are sent at when they name no temperature differs."""
+    for member_id, member in members.items():
+        names = (member.provider, member.model_name)
+        yield f"{role}s", member_id, "takes part"
+        yield f"{role}_models", member_id, None if None in names else " ".join(map(str, names))
+        values = _of_played_member(member, usual_temperature) if run.source == "run" else [None] * 4
+        items = (f"{role}_models", f"{role}_temperatures", f"{role}_token_caps", "prices")
+        parts = (f"{member_id} parameters", member_id, member_id, f"{role} {member_id}")
+        yield from zip(items, parts, values, strict=True)
+
+
+def _of_played_member(member: Debater | Judge, usual_temperature: Any) -> Iterator[Any]:
+    """Parameters, temperature, cap on tokens and prices, which no import states."""
+    parameters = _object(member.parameters)
+    others = {name: value for name, value in parameters.items() if name != "temperature"}
+    shown = sorted(f"{name}: {_json(value)}" for name, value in others.items() if value is not None)
+    # Where every value is null, what the provider takes for them is not known.
+    is_known = isinstance(member.parameters, dict) and (shown or not others)
+    yield ", ".join(shown) if is_known else None
+    yield _or(parameters["temperature"], "none") if "temperature" in parameters else usual_temperature
+    yield _or(member.token_limit, "none")
+    yield " and ".join(_per_million(_object(member.pricing).get(kind)) for kind in ("prompt", "completion"))
+
+
+def _per_million(price: Any) -> str:
+    """What a million tokens cost."""
+    try:
+        return f"{Decimal(str(price)).quantize(_FINEST_PRICE, ROUND_HALF_UP) * 1_000_000:.6f}"
+    except InvalidOperation:
+        return "unknown"
+
+
+def _of_judge_prompts(judges: Mapping[str, Judge], run: Run) -> Iterator[_Setting]:
+    for judge_id, judge in judges.items():
+        sha256 = _prompt(run, f"judge_{judge.prompt_style}")
+        yield "judge_prompts", judge_id, None if sha256 is None else f"{judge.prompt_style} {sha256}"
+
+
+def _of_dimensions(
+    dimensions: Iterable[Dimension], run: Run, configured: Mapping[str, Mapping[str, Any]]
+) -> Iterator[_Setting]:
+    in_order = sorted(dimensions, key=lambda dimension: (dimension.source_position, dimension.dimension))
+    for dimension in in_order:
+        name, ends = dimension.dimension, [dimension.min_score, dimension.max_score]
+        scale = None if None in ends else " to ".join(str(float(end)) for end in ends if end is not None)
+        numbers = None
+        if run.source == "run" and name in configured:
+            ends_are_whole = all(end is not None and end % 1 == 0 for end in ends)
+            numbers = "whole" if _or(configured[name].get("integer"), ends_are_whole) else "any"
+        yield "dimensions", name, _or(dimension.description, "no description" if run.source == "run" else None)
+        yield "scales", name, scale
+        yield "scales", f"{name} numbers", numbers
+    if in_order:
+        yield "dimensions", "order", ", ".join(dimension.dimension for dimension in in_order)
+
+
+def _of_schedule(count: int, debates_md5: str, panels_md5: str) -> Iterator[_Setting]:
+    if count:
+        yield "schedule", "debates", f"{count} ({debates_md5[:12]})"
+        yield "schedule", "panels", panels_md5[:12]
+
+
+def _of_answers(names_winners: Iterable[tuple[str, bool]]) -> Iterator[_Setting]:
+    for judge_id, has_named in names_winners:
+        yield "judge_prompts", f"{judge_id} names winners", "yes" if has_named else "no"

@@ -1,0 +1,38 @@
+"""The JSON of a configuration in sections: what a plan is compared by, and what landing makes settings of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["ConfigSections", "config_sections"]
+
+Fields = dict[str, Any]
+
+
+class ConfigSections(NamedTuple):
+    """Plain settings by name, also those of Elo; the fields of each turn by `turn 1`, of each dimension by its name."""
+
+    settings: Fields
+    rounds: dict[str, Fields]
+    dimensions: dict[str, Fields]
+
+
+def config_sections(config: Mapping[str, Any]) -> ConfigSections:
+    """Sort the settings of a configuration. It may lack any of them; what has another shape is left out."""
+    plain = {name: value for name, value in config.items() if name not in ("rounds", "dimensions", "elo")}
+    elo = config.get("elo")
+    return ConfigSections(
+        {**plain, **(elo if isinstance(elo, dict) else {})},
+        {f"turn {number}": turn for number, turn in enumerate(_objects(config.get("rounds")), 1)},
+        {
+            entry["dimension"]: {name: value for name, value in entry.items() if name != "dimension"}
+            for entry in _objects(config.get("dimensions"))
+            if "dimension" in entry
+        },
+    )
+
+
+def _objects(value: Any) -> list[Fields]:
+    """The objects of a JSON list."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

@@ -1,0 +1,223 @@
+"""The settings of a run: derived from what has landed of it, whatever it came from and whichever version landed it."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from command_line import debatebench
+from paths import DATA
+from two_runs import two_runs
+
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, ScheduledDebate, Topic, Verdict
+
+__all__ = ["two_runs"]
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as opened:
+        create_raw_tables(opened)
+        yield opened
+
+
+def settings(con: duckdb.DuckDBPyConnection, *records: Record, source: Any = "run", **run: Any) -> dict[str, Any]:
+    """`item: part` → value, of a run with these records."""
+    land_records(con, "r", [Run(run_tag="r", source=source, format="f", **run), *records])
+    rows = con.execute("select item || ': ' || part, value from raw.run_settings where run_tag = 'r'").fetchall()
+    return dict(rows)
+
+
+def test_a_member_has_its_model_parameters_temperature_cap_and_prices(con: duckdb.DuckDBPyConnection):
+    found = settings(
+        con,
+        Debater(
+            run_tag="r",
+            model_id="d",
+            provider="p",
+            model_name="m",
+            parameters={"top_p": 0.5, "stop": ["é", "\n"], "seed": None, "temperature": None},
+            pricing={"prompt": "1.5E-7", "completion": "0.0000000000005"},
+        ),
+        Debater(run_tag="r", model_id="plain", provider="p", parameters={}, pricing={"prompt": "0"}, token_limit=9),
+        Judge(run_tag="r", judge_id="j", prompt_style="strict", parameters={"seed": None}),
+        config={"temperature": 0.7},
+        prompt_hashes={"judge_strict": "0123456789abcdef"},
+    )
+    assert {name: value for name, value in found.items() if name.startswith(("debater", "judge", "prices"))} == {
+        "debaters: d": "takes part",
+        "debater_models: d": "p m",
+        "debater_models: d parameters": 'stop: ["é","\\n"], top_p: 0.5',
+        "debater_temperatures: d": "none",
+        "debater_token_caps: d": "none",
+        "prices: debater d": "0.150000 and 0.000001",
+        "debaters: plain": "takes part",
+        "debater_models: plain": None,
+        "debater_models: plain parameters": "",
+        "debater_temperatures: plain": "0.7",
+        "debater_token_caps: plain": "9",
+        "prices: debater plain": "0.000000 and unknown",
+        "judges: j": "takes part",
+        "judge_models: j": None,
+        "judge_models: j parameters": None,
+        "judge_temperatures: j": "0",
+        "judge_token_caps: j": "none",
+        "prices: judge j": "unknown and unknown",
+        "judge_prompts: j": "strict 0123456789ab",
+        "judge_prompts: rubric and transcript": None,
+        "debater_prompts: pro": None,
+        "debater_prompts: con": None,
+        "debater_prompts: turn": None,
+        "judge_overlap: debaters may judge": "false",
+    }
+
+
+def test_an_import_is_silent_about_what_its_records_cannot_say(con: duckdb.DuckDBPyConnection):
+    found = settings(
+        con,
+        Debater(run_tag="r", model_id="d", provider="p", model_name="m", token_limit=9, parameters={"top_p": 1}),
+        Dimension(run_tag="r", dimension="logic", source_position=0),
+        source="import",
+    )
+    assert found["debater_models: d"] == "p m"
+    unknown = ("debater_models: d parameters", "debater_temperatures: d", "debater_token_caps: d", "prices: debater d")
+    others = ("panel_rule: con first for half", "judge_overlap: debaters may judge", "dimensions: logic")
+    assert [found[name] for name in (*unknown, *others, "scales: logic", "scales: logic numbers")] == [None] * 9
+
+
+def test_turns_topics_and_dimensions_are_settings_each(con: duckdb.DuckDBPyConnection):
+    found = settings(
+        con,
+        Topic(run_tag="r", topic_id="t", source_position=0, motion="Motion", category="Law", info_slide="Slide."),
+        Dimension(run_tag="r", dimension="style", source_position=1, min_score=1, max_score=10, description=""),
+        Dimension(run_tag="r", dimension="logic", source_position=0, min_score="0.5", max_score=7),
+        Dimension(run_tag="r", dimension="wit", source_position=2, min_score=1, max_score=2),
+        language="en",
+        config={
+            "rounds": [{"role": "pro", "stage": "opening"}, {"role": "con", "stage": "reply", "language": "de"}],
+            "dimensions": [{"dimension": "style", "integer": False}, {"dimension": "logic"}, {"dimension": "wit"}],
+        },
+    )
+    expected = {
+        "topics: t": "Motion [Law] Slide.",
+        "rounds: turn 2": "con reply",
+        "languages: turn 1": "en",
+        "languages: turn 2": "de",
+        "turn_token_caps: turn 1": "none",
+        "dimensions: logic": "no description",
+        "dimensions: style": "",
+        "dimensions: order": "logic, style, wit",
+        "scales: logic": "0.5 to 7.0",
+        "scales: logic numbers": "any",
+        "scales: style numbers": "any",
+        "scales: wit numbers": "whole",
+    }
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_a_configuration_of_another_shape_leaves_settings_unknown(con: duckdb.DuckDBPyConnection):
+    found = settings(
+        con,
+        Debater(run_tag="r", model_id="d", parameters=["top_p"], pricing={"prompt": "cheap", "completion": []}),
+        config={"rounds": 2, "dimensions": ["logic"], "elo": None},
+        options=[],
+        prompt_hashes="abc",
+    )
+    assert found["prices: debater d"] == "unknown and unknown"
+    assert found["panel_rule: judges per debate"] is None
+    assert "rounds: turn 1" not in found
+
+
+def test_a_dimension_called_order_does_not_keep_its_run_from_landing(con: duckdb.DuckDBPyConnection):
+    found = settings(con, Dimension(run_tag="r", dimension="order", source_position=0, description="Is it in order?"))
+    assert found["dimensions: order"] == "order"
+
+
+def test_the_fingerprint_of_the_schedule_is_that_of_its_debates_in_any_order(con: duckdb.DuckDBPyConnection):
+    def planned(*debates: tuple[str, tuple[str, ...]]) -> dict[str, Any]:
+        schedule = [
+            ScheduledDebate(
+                run_tag="r",
+                debate_id=str(number),
+                schedule_position=number,
+                topic_id=topic,
+                pro_model_id="a",
+                con_model_id="b",
+                repetition=0,
+                debate_seed=number,
+                panel=panel,
+            )
+            for number, (topic, panel) in enumerate(debates)
+        ]
+        found = settings(con, *schedule)
+        return {name: value for name, value in found.items() if name.startswith("schedule:")}
+
+    first = planned(("t1", ("x", "y")), ("t2", ("x",)))
+    debates, panels = (
+        hashlib.md5(text).hexdigest()[:12] for text in (b"t1 a b 0 t2 a b 0", b"t1 a b 0 x y t2 a b 0 x")
+    )
+    assert first == {"schedule: debates": f"2 ({debates})", "schedule: panels": panels}
+    assert planned(("t2", ("x",)), ("t1", ("x", "y"))) == first
+    other_panel = planned(("t1", ("y", "x")), ("t2", ("x",)))
+    assert other_panel["schedule: debates"] == first["schedule: debates"]
+    assert other_panel["schedule: panels"] != first["schedule: panels"]
+    assert planned() == {}
+
+
+def test_only_valid_answers_say_whether_a_judge_names_winners(con: duckdb.DuckDBPyConnection):
+    def verdict(debate: str, judge: str, winner: Any, is_valid: bool = True) -> Verdict:
+        return Verdict(
+            run_tag="r", debate_id=debate, judge_id=judge, panel_position=0, is_valid=is_valid, declared_winner=winner
+        )
+
+    found = settings(
+        con,
+        *(verdict("d1", "names", "tie"), verdict("d2", "names", None), verdict("d1", "silent", None)),
+        *(verdict("d2", "silent", "pro", is_valid=False), verdict("d1", "failed", "pro", is_valid=False)),
+    )
+    names = {name: value for name, value in found.items() if name.endswith("names winners")}
+    assert names == {"judge_prompts: names names winners": "yes", "judge_prompts: silent names winners": "no"}
+
+
+def test_landing_again_leaves_no_setting_of_before(con: duckdb.DuckDBPyConnection):
+    assert "topics: t" in settings(con, Topic(run_tag="r", topic_id="t", source_position=0, motion="Motion"))
+    assert "topics: t" not in settings(con)
+
+
+def test_a_journal_of_the_first_format_has_settings(tmp_path: Path):
+    folder = tmp_path / "warehouse" / "journal"
+    folder.mkdir(parents=True)
+    shutil.copy(DATA / "journals" / "format-1.jsonl", folder)
+    assert debatebench(tmp_path, "land").code == 0
+    query = "select part, value from marts.run_settings where item in ('rounds', 'panel_rule') order by all"
+    shown = debatebench(tmp_path, "query", query, "--format", "csv").out
+    assert shown.splitlines()[1:] == [
+        "balanced,true",
+        "con first for half,false",
+        "drawn from the debaters,false",
+        "judges per debate,2",
+        "turn 1,pro opening",
+        "turn 2,con opening",
+    ]
+
+
+def test_a_warehouse_from_before_this_table_gets_it_without_landing_again(two_runs: Path, tmp_path: Path):
+    """Even where the journals are gone, because the settings follow from what is there."""
+    database = tmp_path / "warehouse" / "debatebench.duckdb"
+    database.parent.mkdir()
+    shutil.copy(two_runs / "warehouse" / "debatebench.duckdb", database)
+    with duckdb.connect(str(database)) as con:
+        expected = con.execute("from marts.run_settings order by all").fetchall()
+        con.execute("drop table raw.run_settings")
+        con.execute("update meta.build_state set state = 'of another version'")
+    done = debatebench(tmp_path, "build")
+    assert done.code == 0, done.err
+    with duckdb.connect(str(database), read_only=True) as con:
+        assert con.execute("from marts.run_settings order by all").fetchall() == expected
+        assert {tag for tag, *_ in expected} == {"demo", "second"}
