@@ -37,6 +37,7 @@ def outline_of(unit: Imported) -> Outline:
     return Outline(unit.key[1], topic.topic_id, topic.motion, topic.category, *facts)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(mutated_debates())
 def test_what_looks_plain_is_accepted_strictly_and_means_the_same(record: Any):
