@@ -619,6 +619,7 @@ def test_a_kill_between_the_reply_and_its_sync(tmp_path: Path):
     assert_nowhere(KEY, root)
 
 
+@pytest.mark.slow
 def test_a_kill_after_the_sync_buys_nothing_again(tmp_path: Path):
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
@@ -631,6 +632,7 @@ def test_a_kill_after_the_sync_buys_nothing_again(tmp_path: Path):
     assert_nowhere(KEY, root)
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_before_any_further_paid_call(tmp_path: Path):
     # A limit on the size of files is a refusal by the kernel in the middle of a write, as a full disk is.
     with FakeProvider(good_answers) as server:

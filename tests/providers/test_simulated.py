@@ -324,6 +324,7 @@ def test_the_winner_that_a_judge_names_fits_its_scores(equal_debates: list[list[
             assert answer["winner"] == ("pro" if pro > con else "con")
 
 
+@pytest.mark.slow
 def test_higher_skill_wins_more_often() -> None:
     skills = [0.15, 0.35, 0.55, 0.75, 0.95]
     points = dict.fromkeys(skills, 0.0)

@@ -540,6 +540,7 @@ def test_commands_refuse_with_one_line_and_an_exit_code(root: Path, aimed: Calla
         assert CANARY not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_output_of_a_query_never_replaces_the_warehouse(root: Path, tmp_path: Path):
     (tmp_path / "link").symlink_to(root / "warehouse")
     for path in (
@@ -584,6 +585,7 @@ def test_wal_cannot_be_forged_or_destroyed(root: Path, database: Path):
     assert sorted(each.name for each in database.parent.iterdir()) == ["debatebench.duckdb", "journal"]
 
 
+@pytest.mark.slow
 def test_no_function_of_duckdb_reaches_a_file(root: Path, con: duckdb.DuckDBPyConnection):
     """Every function that DuckDB has, in every form that takes a path: whatever a later version adds is tried, too."""
     found = run_query(
@@ -677,6 +679,7 @@ def limited(root: Path, megabytes: int, *arguments: str, stdin: str = "") -> sub
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
 @pytest.mark.parametrize("sql", UNCOUNTED_BOMBS)
 def test_immense_value_ends_in_one_line(root: Path, sql: str):
@@ -696,6 +699,7 @@ def test_commands_bound_their_own_memory():
     assert 1 <= int(done.stdout) <= 4 + (os.cpu_count() or 1) * 32 // 1024 or most != resource.RLIM_INFINITY
 
 
+@pytest.mark.slow
 def test_step_that_cannot_be_interrupted_ends_with_the_process(root: Path):
     sql = "select levenshtein(repeat('a', 500000), repeat('b', 500000))"
     done = limited(root, 4000, "query", sql, "--timeout", "0.2")

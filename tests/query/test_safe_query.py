@@ -264,6 +264,7 @@ def test_select_that_reaches_out_fails_and_changes_no_byte(
     assert fingerprint(warehouse) == before
 
 
+@pytest.mark.slow
 def test_no_function_that_duckdb_has_reads_a_file_or_changes_one(
     warehouse: Path, con: duckdb.DuckDBPyConnection
 ) -> None:

@@ -241,7 +241,6 @@ def test_an_empty_warehouse_answers_everything_with_no_rows(project: Project):
     con = warehouse_of(project)
     for name in project.models.keys() - CONSTANTS:
         assert con.execute(f"select * from {name}").fetchall() == [], name
-    store_views(con, project.models)
     assert failures(run_data_tests(con, project)) == []
     con.close()
 

@@ -484,6 +484,7 @@ REBUILD = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("meddling", "parses"),
     [
@@ -502,6 +503,7 @@ def test_texts_that_have_not_changed_are_not_parsed_again(tmp_path: Path, meddli
     assert (done.stdout, done.stderr) == (f"7 {parses}\n{before}\n", "")
 
 
+@pytest.mark.slow
 def test_a_text_that_has_changed_is_parsed(tmp_path: Path) -> None:
     with raw_database(str(tmp_path / "w.duckdb")) as con:
         build(con, write_project(tmp_path / "sql", FILES))
