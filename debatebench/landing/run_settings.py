@@ -131,6 +131,8 @@ def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
     yield "elo_settings", "initial rating", str(run.elo_initial_rating)
     yield "elo_settings", "K", str(run.elo_k_factor)
     yield "elo_settings", "games for display", run.min_games_for_display
+    # The same SQL models derive every run of a warehouse.
+    yield "sql_models", "build", "one for all runs"
 
 
 def _prompt(run: Run, name: str) -> str | None:
