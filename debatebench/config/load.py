@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 # Every setting has a place in the nested form and one in the original harness's flat form, sometimes under two names. A
-# file may use either form; a setting in two places at once is refused.
+# file may use either form; a setting given in two places is rejected.
 _PLACES: dict[str, tuple[str, ...]] = {
     "benchmark_name": ("benchmark.name", "benchmark_name"),
     "benchmark_version": ("benchmark.version", "benchmark_version"),
@@ -118,7 +118,7 @@ def load_config(path: Path) -> Config:
 
 
 def load_topics(path: Path) -> tuple[TopicConfig, ...]:
-    """Read `topics.json` (or YAML of the same shape): a list of topics, or a mapping with the key `topics`."""
+    """Read `topics.json` (or YAML of the same form): a list of topics, or a mapping with the key `topics`."""
     file = _read(path)
     entries = _entries(file, "topics", allowed="a list with at least one topic")
     _refuse_twice(entries)
@@ -126,7 +126,7 @@ def load_topics(path: Path) -> tuple[TopicConfig, ...]:
 
 
 def load_debaters(path: Path) -> tuple[MemberConfig, ...]:
-    """Read `models.yaml`: the debaters, as a list or a mapping with the keys `models` and, if wanted, `limits`."""
+    """Read `models.yaml`: the debaters, as a list or a mapping with the key `models` and optionally `limits`."""
     file = _read(path)
     return _members(_entries(file, "models", "limits", allowed="a list with at least one debater"), file)
 
@@ -138,9 +138,9 @@ def load_judges(path: Path) -> tuple[MemberConfig, ...]:
 
 
 def load_quick_test(path: Path) -> tuple[tuple[MemberConfig, ...], tuple[MemberConfig, ...], int | None]:
-    """Read `quick-test-models.yaml`: debaters, judges, and judges per debate or None where the config decides.
+    """Read `quick-test-models.yaml`: debaters, judges, and judges per debate (None: the config decides).
 
-    An entry without `provider` is OpenRouter's.
+    An entry without `provider` uses OpenRouter.
     """
     file = _read(path)
     file.allow(("debaters", "models", "judges", "num_judges"))
@@ -155,14 +155,14 @@ def load_quick_test(path: Path) -> tuple[tuple[MemberConfig, ...], tuple[MemberC
 
 
 def _read(path: Path) -> Setting:
-    # Imported here, so that the types alone cost no YAML.
+    # Imported here, so that importing the types alone does not load YAML.
     from debatebench.config.setting import read_file
 
     return read_file(path)
 
 
 def _entries(file: Setting, key: str, *others: str, allowed: str | None = None) -> list[Setting]:
-    """The elements of a file that is a list, or holds one under `key`. With `allowed`, at least one is needed."""
+    """The elements of a file that is a list or holds one under `key`. With `allowed`, at least one is required."""
     setting = file
     if isinstance(file.value, dict):
         file.allow((key, *others))
@@ -231,7 +231,7 @@ def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
 
 
 def _score(setting: Setting, default: Decimal) -> Decimal:
-    """An end of a scale, as the warehouse can hold it."""
+    """An end of a scale, in the range and precision that the warehouse can store."""
     value = setting.decimal(default)
     if abs(value) >= _LARGEST_SCORE or value != round(value, 6):
         setting.refuse("a number below 10^12 with at most six decimals")
@@ -249,7 +249,7 @@ def _topic(entry: Setting) -> TopicConfig:
 
 
 def _members(entries: list[Setting], file: Setting, *, default_provider: str | None = None) -> tuple[MemberConfig, ...]:
-    """Debaters or judges; `limits` of the file, a mapping of providers, hold for all of a provider together."""
+    """Debaters or judges; the file's `limits`, a mapping of providers, apply to all members of a provider together."""
     _refuse_twice(entries)
     providers = {entry.at("provider").value or default_provider for entry in entries}
     limits = {}
@@ -269,7 +269,7 @@ def _limits(setting: Setting) -> RateLimits:
 
 
 def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, RateLimits]) -> MemberConfig:
-    """One debater or judge. The original's `role` says nothing that the file does not, and is only checked."""
+    """One debater or judge. The original's `role` adds nothing to what the file means, and is only checked."""
     entry.allow(_MODEL_KEYS)
     if entry.at("role").is_given:
         entry.at("role").choice("debater", "judge")
@@ -294,7 +294,7 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
 
 
 def _name(setting: Setting, default: str | None = None) -> str:
-    """Text that can be an id: on one line, without blanks around it."""
+    """Text that can be an id: one line, without surrounding blanks."""
     name = setting.text(default)
     if name != name.strip() or not name.isprintable() or len(name) > 200:
         setting.refuse("text on one line, of at most 200 characters, without blanks around it")
@@ -309,7 +309,7 @@ def _endpoint(setting: Setting) -> str | None:
 
 
 def _key_variable(setting: Setting) -> str | None:
-    """The name of the variable that holds a key; what is not a name may be the key itself, and is not shown."""
+    """The name of the variable that holds a key; text that is not a name may be the key itself, and is not shown."""
     if setting.is_given and not (isinstance(setting.value, str) and _ENVIRONMENT_NAME.fullmatch(setting.value)):
         setting.refuse("the name of an environment variable, such as OPENROUTER_API_KEY", is_shown=False)
     return setting.optional_text()
@@ -330,7 +330,7 @@ def _pricing(setting: Setting) -> Pricing | None:
 
 
 def _refuse_secrets(setting: Setting) -> None:
-    """Parameters are kept with the run and sent as they are: a key has no place in them."""
+    """Parameters are stored with the run and sent unchanged: they must not contain a key."""
     if isinstance(setting.value, list):
         for item in setting.items():
             _refuse_secrets(item)
@@ -343,7 +343,7 @@ def _refuse_secrets(setting: Setting) -> None:
 
 
 def _refuse_twice(entries: Iterable[Setting]) -> None:
-    """Refuse a list of topics, debaters or judges in which an id comes twice."""
+    """Reject a list of topics, debaters or judges with a duplicate id."""
     seen: set[str] = set()
     for entry in entries:
         setting = entry.at("id")

@@ -6,8 +6,8 @@ A template is plain text with `{{ name }}` placeholders. A template from `config
     declares_winner: true
     ---
 
-that is not sent. A prompt in config.yaml wins over the file, and has no front matter. What is hashed is the template
-text that requests are made from; the frozen plan keeps that text, so a run can be played again without the files.
+which is not sent. A prompt in config.yaml takes precedence over the file, and has no front matter. The hash is that of
+the template text used for requests; the frozen plan keeps that text, so a run can be played again without the files.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ DEBATER_PLACEHOLDERS = (
     "length_hint",
     "transcript",
 )
-"""What `debater_pro.md`, `debater_con.md` and `debater_turn.md` may name."""
+"""The placeholders allowed in `debater_pro.md`, `debater_con.md` and `debater_turn.md`."""
 
 JUDGE_PLACEHOLDERS = ("motion", "category", "info_slide", "language", "dimensions", "answer_shape", "transcript")
-"""What `judge_<style>.md` and `judge_user.md` may name."""
+"""The placeholders allowed in `judge_<style>.md` and `judge_user.md`."""
 
 SIDES = ("pro", "con")
 
@@ -90,17 +90,17 @@ class PromptSet(BaseModel):
 
     @property
     def judge_user(self) -> str:
-        """The template of the user message that brings a judge the rubric and the transcript."""
+        """The template of the user message that gives a judge the rubric and the transcript."""
         return self.templates["judge_user"]
 
     @property
     def styles(self) -> tuple[str, ...]:
-        """The judging styles that are here, in order."""
+        """The available judging styles, in order."""
         judging = (name.removeprefix("judge_") for name in self.templates if name.startswith("judge_"))
         return tuple(sorted(style for style in judging if style != "user"))
 
     def declares_winner(self, style: str) -> bool:
-        """Whether the judging style asks for a winner label beside the scores."""
+        """Whether the judging style asks for a winner label in addition to the scores."""
         return style in self.winner_styles
 
     def hashes(self) -> dict[str, str]:
@@ -108,7 +108,7 @@ class PromptSet(BaseModel):
         return {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in sorted(self.templates.items())}
 
     def only_styles(self, styles: Iterable[str]) -> PromptSet:
-        """The same set without the judging styles that nobody of `styles` uses."""
+        """The same set without the judging styles that are not in `styles`."""
         wanted = set(styles)
         dropped = {f"judge_{style}" for style in self.styles if style not in wanted}
         return PromptSet(
@@ -128,7 +128,7 @@ class PromptSet(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LibraryPrompt:
-    """A kept prompt that a run can choose: for both debaters (`pro` and `con` files), or for judges."""
+    """A stored prompt that a run can choose: for both debaters (`pro` and `con` files), or for judges."""
 
     role: Literal["debater", "judge"]
     style: str
@@ -140,7 +140,7 @@ class LibraryPrompt:
 def prompt_library(workspace: Workspace) -> tuple[LibraryPrompt, ...]:
     """The prompts in `configs/prompts/` that a run can choose, debaters' first, in order of their names.
 
-    `debater_pro_<style>.md` and `debater_con_<style>.md` belong together; without a style they are `default`. A judging
+    `debater_pro_<style>.md` and `debater_con_<style>.md` form a pair; without a style they are `default`. A judging
     prompt is `judge_<style>.md`. Raises `ConfigError` where one of a pair is missing.
     """
     files = workspace.files("configs", "prompts/*.md")
@@ -169,10 +169,10 @@ def load_prompts(
 ) -> PromptSet:
     """Read every template that debaters and `judges` need, and the style `default`.
 
-    A prompt of `config` stands in for the file: `judge_system_prompt` for `judge_default.md`. With a `debater_style`
+    A prompt in `config` replaces the file: `judge_system_prompt` replaces `judge_default.md`. With a `debater_style`
     the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead (`default`: the plain
-    files), whatever `config` says. Raises `ConfigError` for a missing or empty file and for a placeholder that does
-    not exist.
+    files), regardless of `config`. Raises `ConfigError` for a missing or empty file and for an unknown
+    placeholder.
     """
     files = workspace.files("configs", "prompts/*.md")
     given = {"judge_default": config.judge_system_prompt}
@@ -218,7 +218,7 @@ def _read_template(files: Mapping[str, Path], name: str) -> tuple[str, bool]:
 
 
 def _missing(files: Mapping[str, Path], name: str) -> str:
-    """What to say of a template that is not there."""
+    """The message about a missing template."""
     if not name.startswith("judge_") or name in ("judge_user", "judge_default"):
         return f"There is no prompt configs/prompts/{name}.md; `debatebench init` writes one."
     styles = re.findall(r"^prompts/judge_(?!user\.)(\w[\w-]*)\.md$", "\n".join(sorted(files)), re.MULTILINE)
@@ -229,7 +229,7 @@ def _missing(files: Mapping[str, Path], name: str) -> str:
 
 
 def _check_placeholders(text: str, known: Iterable[str], source: str) -> None:
-    """Refuse a placeholder that does not exist before anything is sent."""
+    """Reject unknown placeholders before anything is sent."""
     names = tuple(known)
     for match in _PLACEHOLDER.finditer(text):
         if match[1] not in names:
@@ -237,7 +237,7 @@ def _check_placeholders(text: str, known: Iterable[str], source: str) -> None:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Put `values` in the place of `{{ name }}`; what a value holds is never expanded again.
+    """Replace `{{ name }}` with its entry in `values`; placeholders within a value are not expanded.
 
     A name that is not in `values` raises `ConfigError`.
     """
@@ -253,7 +253,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 @cache
 def _parts(template: str) -> tuple[str, ...]:
-    """A template cut at its placeholders: text, name, text, name, …, text."""
+    """A template split at its placeholders: text, name, text, name, …, text."""
     return tuple(_PLACEHOLDER.split(template))
 
 
@@ -269,7 +269,7 @@ def debater_values(
 ) -> dict[str, str]:
     """Placeholder → text for a debater's system and turn templates, one value for each of `DEBATER_PLACEHOLDERS`.
 
-    `transcript` is the rendered history; `token_cap` is the limit that the request carries.
+    `transcript` is the rendered history; `token_cap` is the limit in the request.
     """
     return {
         **_topic_values(motion, category, info_slide),
@@ -295,7 +295,7 @@ def judge_values(
 ) -> dict[str, str]:
     """Placeholder → text for a judge's system and user templates, one value for each of `JUDGE_PLACEHOLDERS`.
 
-    `sides` is the order in which the answer is to give their scores.
+    `sides` is the order in which the answer must give their scores.
     """
     return {
         **_topic_values(motion, category, info_slide),
@@ -307,7 +307,7 @@ def judge_values(
 
 
 def _topic_values(motion: str, category: str | None, info_slide: str | None) -> dict[str, str]:
-    """The topic's values; a motion or an info slide cannot pass for the layout of a transcript."""
+    """The topic's values; a motion or an info slide cannot imitate the layout of a transcript."""
     slide = ""
     if info_slide:
         slide = f"Information slide, known to both sides and to the judges:\n{escape_speech(info_slide)}\n"
@@ -315,7 +315,7 @@ def _topic_values(motion: str, category: str | None, info_slide: str | None) -> 
 
 
 def _length_hint(token_cap: int | None) -> str:
-    """What a debater is told about the length of the speech."""
+    """The note to a debater about the length of the speech."""
     if token_cap is None:
         return "No fixed limit; three to five short paragraphs are enough."
     return f"At most {token_cap} tokens, after which the speech is cut off; plan to stay well below."
@@ -328,7 +328,7 @@ def _dimension_line(name: str, dimension: DimensionConfig) -> str:
 
 
 def _answer_shape(dimensions: Mapping[str, DimensionConfig], declares_winner: bool, sides: Sequence[Side]) -> str:
-    """The JSON object that a judge is to return, with the allowed values in angle brackets."""
+    """The JSON object that a judge must return, with the allowed values in angle brackets."""
     scores = ",\n".join([f"      {_QUOTED(name)}: <{d.scale}>" for name, d in dimensions.items()])
     shapes = [f'    "{side}": {{\n{scores}\n    }}' for side in sides]
     winner = ',\n  "winner": <"pro", "con" or "tie">' if declares_winner else ""

@@ -1,7 +1,7 @@
-"""YAML and JSON files → plain data, read strictly, and `Setting`: a value that knows where it stands in its file.
+"""YAML and JSON files → plain data, read strictly, and `Setting`: a value with its place in its file.
 
-A person writes these files, so what is doubtful is refused and never guessed: a key that comes twice, an alias, a tag,
-NaN, a value of another type, a key that nobody reads.
+These files are written by hand, so doubtful content is rejected and never guessed: a duplicate key, an alias, a tag,
+NaN, a value of another type, an unused key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from debatebench.shared.result_formats import shortened
 __all__ = ["LARGEST_FILE", "Setting", "parse_json", "parse_yaml", "read_file", "read_text"]
 
 LARGEST_FILE = 1024 * 1024
-"""Bytes. No configuration written by a person comes near it."""
+"""Bytes. Configuration written by hand is far smaller."""
 
 _DEEPEST_NESTING = 32
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -43,7 +43,7 @@ _YAML_MESSAGES = {
 
 
 def read_file(path: Path) -> Setting:
-    """Read a `.json` file as JSON and any other as YAML. Raises `ConfigError` when it cannot be used."""
+    """Read a `.json` file as JSON and any other file as YAML. Raises `ConfigError` when it cannot be used."""
     text = read_text(path)
     data = parse_json(text, str(path)) if path.suffix.lower() == ".json" else parse_yaml(text, str(path))
     return Setting(str(path), "", data)
@@ -76,7 +76,7 @@ def parse_yaml(text: str, file: str) -> Any:
     from debatebench.shared.strict_yaml import YamlError, read_yaml
 
     try:
-        # Without libyaml, which words its errors less clearly; these files are short.
+        # Without libyaml, whose error messages are less clear; these files are short.
         data = read_yaml(text.encode(), deepest=_DEEPEST_NESTING, is_fast=False).data
     except YamlError as error:
         raise ConfigError(f"{file}: {error.sentence(_YAML_MESSAGES)}.") from error
@@ -97,7 +97,7 @@ def parse_json(text: str, file: str) -> Any:
 
 
 class _Unusable:
-    """Something JSON lets through and we do not, kept until its key path is known."""
+    """A value that JSON allows and we do not, kept until its key path is known."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -116,7 +116,7 @@ def _float(text: str) -> Any:
 
 
 def _refuse_unusable(value: Any, file: str, path: str, depth: int = 0) -> None:
-    """Refuse what no reader of the data should have to think of."""
+    """Reject values that users of the data should not have to handle."""
     setting = Setting(file, path, value)
     if depth > _DEEPEST_NESTING:
         setting.refuse(f"at most {_DEEPEST_NESTING} levels of nesting")
@@ -137,7 +137,7 @@ class Setting:
     """A value of a configuration file, with its file and its key path.
 
     Every reader either returns a value of its type or raises `ConfigError` with file, key path, what was found and what
-    is allowed. A key that is absent and a key that is `null` are the same: nothing, for which the default stands.
+    is allowed. An absent key and a `null` key are equivalent: both mean nothing, and the default applies.
     """
 
     def __init__(self, file: str, path: str, value: Any) -> None:
@@ -147,12 +147,12 @@ class Setting:
 
     @property
     def place(self) -> str:
-        """File and key path, as messages begin."""
+        """File and key path, as used at the beginning of messages."""
         return f"{self.file}: {self.path}" if self.path else self.file
 
     @property
     def is_given(self) -> bool:
-        """Whether there is anything."""
+        """Whether there is a value."""
         return self.value is not None
 
     def refuse(self, allowed: str, *, is_shown: bool = True) -> NoReturn:
@@ -161,9 +161,9 @@ class Setting:
         raise ConfigError(f"{self.place}: found {found}; allowed: {allowed}.")
 
     def at(self, *paths: str) -> Setting:
-        """The one place of `paths` (keys joined by dots) that holds something; the first when none does.
+        """The one place of `paths` (keys joined by dots) that has a value; the first if none does.
 
-        Two places that both hold something are refused.
+        Raises `ConfigError` if two places have a value.
         """
         found = [self._follow(path) for path in paths]
         given = [setting for setting in found if setting.is_given]
@@ -174,7 +174,7 @@ class Setting:
         return (given or found)[0]
 
     def at_key(self, key: str) -> Setting:
-        """What one key holds; dots in it are just dots."""
+        """The value of one key; dots in the key have no special meaning."""
         inner = self.value.get(key) if isinstance(self.value, dict) else None
         return Setting(self.file, _join(self.path, key), inner)
 
@@ -189,7 +189,7 @@ class Setting:
         return setting
 
     def allow(self, paths: Iterable[str]) -> None:
-        """Refuse every key that leads to none of `paths`; what stands at the end of a path is not looked at."""
+        """Reject every key that does not lead to one of `paths`; the value at the end of a path is not checked."""
         inner: dict[str, list[str]] = {}
         for path in paths:
             key, _, rest = path.partition(".")
@@ -201,12 +201,12 @@ class Setting:
                 place, known = self.at_key(key).place, ", ".join(sorted(inner))
                 raise ConfigError(f"{place}: found an unknown key{hint}; allowed: {known}.")
             below = self.at_key(key)
-            # A key may end a path and begin others: then its own reader decides what it may be.
+            # A key may end one path and begin others: then its own reader decides what it may be.
             if below.is_given and "" not in inner[key]:
                 below.allow(inner[key])
 
     def mapping(self) -> dict[str, Any]:
-        """Keys and plain values; nothing is an empty mapping."""
+        """Keys and plain values; no value means an empty mapping."""
         if self.value is None:
             return {}
         if not isinstance(self.value, dict):
@@ -214,14 +214,14 @@ class Setting:
         return self.value
 
     def items(self) -> Iterator[Setting]:
-        """The elements of a list; nothing is an empty list."""
+        """The elements of a list; no value means an empty list."""
         if self.value is not None and not isinstance(self.value, list):
             self.refuse("a list")
         for index, item in enumerate(self.value or ()):
             yield Setting(self.file, f"{self.path}[{index}]", item)
 
     def text(self, default: str | None = None) -> str:
-        """Text with something in it; without a default it must be there."""
+        """Text that is not empty; required if there is no default."""
         if self.value is None and default is not None:
             return default
         if isinstance(self.value, str) and self.value.strip():
@@ -230,13 +230,13 @@ class Setting:
         self.refuse("text (write it in quotes)" if is_scalar else "text")
 
     def optional_text(self) -> str | None:
-        """Text, or None where there is nothing or only blanks."""
+        """Text, or None if there is no value or only blanks."""
         if self.value is None or (isinstance(self.value, str) and not self.value.strip()):
             return None
         return self.text()
 
     def choice(self, *options: str, default: str | None = None) -> str:
-        """One of `options`; without a default it must be there."""
+        """One of `options`; required if there is no default."""
         if self.value is None and default is not None:
             return default
         if self.value not in options:
@@ -252,7 +252,7 @@ class Setting:
         return self.value
 
     def whole(self, default: int | None = None, *, least: int) -> int:
-        """A whole number of at least `least`; without a default it must be there."""
+        """A whole number of at least `least`; required if there is no default."""
         if self.value is None and default is not None:
             return default
         if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < least:
@@ -260,7 +260,7 @@ class Setting:
         return self.value
 
     def number(self, default: float | None = None, *, least: float | None = None, above: float | None = None) -> float:
-        """A number; without a default it must be there."""
+        """A number; required if there is no default."""
         if self.value is None and default is not None:
             return default
         value = float(self.decimal())
@@ -269,7 +269,7 @@ class Setting:
         return value
 
     def decimal(self, default: Decimal | None = None) -> Decimal:
-        """A number, exact as it is written; without a default it must be there."""
+        """A number, exactly as written; required if there is no default."""
         if self.value is None and default is not None:
             return default
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
@@ -277,7 +277,7 @@ class Setting:
         return Decimal(repr(self.value))
 
     def price(self) -> Decimal:
-        """A number of at least 0, which may also be written as text, as providers do in their catalogues."""
+        """A number of at least 0, which may also be written as text, as in providers' catalogues."""
         try:
             value = Decimal(self.value) if isinstance(self.value, str) else self.decimal()
         except InvalidOperation:
@@ -294,7 +294,7 @@ def _join(path: str, key: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value as a message shows it, on one line and short."""
+    """A value as messages show it, on one line and short."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

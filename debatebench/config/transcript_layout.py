@@ -1,9 +1,9 @@
-r"""How speeches are laid out in a prompt, and how they are found again.
+r"""The layout of speeches in a prompt, and how to find them again.
 
-A speech is introduced by a line `[PRO | opening]` (side in capitals, then the stage) and ends before the next such
-line or before the line `[END OF TRANSCRIPT]`. Lines that begin with `<<<` are delimiters around speeches and belong to
-none. A speech cannot fake any of these: a line of it that looks like one, to a program or to a reader, gets a backslash
-in front.
+A line `[PRO | opening]` (side in capitals, then the stage) introduces a speech, which ends before the next such
+line or before the line `[END OF TRANSCRIPT]`. Lines that begin with `<<<` are delimiters around speeches and not part
+of any. A speech cannot imitate these: each of its lines that looks like one, to a program or to a reader, gets a
+backslash in front.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ END_LINE = "[END OF TRANSCRIPT]"
 
 _MARKER = re.compile(r"\[(PRO|CON) \|(?: (.*))?\]")
 _BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-# Blanks and characters that nobody sees: a marker behind them still looks like a marker.
+# Blanks and invisible characters: a marker after them still looks like a marker.
 _UNSEEN = (
     "[\x00-\x09\x0e-\x1b\x1f \x7f\xa0\xad\u034f\u061c\u115f\u1680\u180e\u2000-\u200f\u202a-\u202f\u205f-\u206f"
     "\u3000\ufe00-\ufe0f\ufeff]*"
@@ -34,16 +34,16 @@ _ESCAPED = re.compile(_LINE_START + r"\\" + _LAYOUT, re.IGNORECASE)
 
 def escape_speech(text: str) -> str:
     """Put a backslash before every line of a speech that looks like layout."""
-    # Looking at every line takes long, and hardly a speech holds either.
+    # A check of every line is slow, and few speeches contain either.
     if "[" not in text and "<<<" not in text:
         return text.strip()
     return _UNESCAPED.sub(r"\1\\", text.strip())
 
 
 def in_order(turns: Sequence[Turn], first: Side) -> list[Turn]:
-    """The turns with `first`'s speeches before the other side's within each exchange; exchanges stay in order.
+    """The turns with `first`'s speeches before the other side's within each exchange; exchanges keep their order.
 
-    An exchange goes on until the side that opened it speaks again after the other has spoken.
+    An exchange lasts until the side that opened it speaks again after the other has spoken.
     """
     exchanges: list[list[Turn]] = []
     for turn in turns:
@@ -57,14 +57,14 @@ def in_order(turns: Sequence[Turn], first: Side) -> list[Turn]:
 def render_transcript(turns: Iterable[Turn]) -> str:
     """The speeches in order, each under its marker line, and `END_LINE` after the last one.
 
-    `read_transcript` gives them back as they were, without the blanks around them.
+    `read_transcript` returns them unchanged, except for surrounding blanks.
     """
     speeches = [f"{_marker(turn.side, turn.stage)}\n{escape_speech(turn.content)}\n" for turn in turns]
     return "\n".join([*speeches, END_LINE])
 
 
 def read_transcript(text: str) -> list[tuple[str, str, str]]:
-    """(side, stage, speech) of every speech in a prompt, in order; what lies outside the transcript is ignored."""
+    """(side, stage, speech) of every speech in a prompt, in order; text outside the transcript is ignored."""
     speeches: list[tuple[str, str, list[str]]] = []
     for line in text.split("\n"):
         bare = line.strip()
@@ -78,5 +78,5 @@ def read_transcript(text: str) -> list[tuple[str, str, str]]:
 
 
 def _marker(side: str, stage: str | None) -> str:
-    """The line that introduces a speech; blanks and line breaks of the stage become single blanks."""
+    """The line that introduces a speech; each run of blanks and line breaks in the stage becomes a single blank."""
     return f"[{side.upper()} | {' '.join((stage or '').split())}]"

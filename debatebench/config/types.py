@@ -1,4 +1,4 @@
-"""The types of a configuration: frozen, and valid by the time they exist."""
+"""The types of a configuration: frozen, and validated when they are created."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Frozen(BaseModel):
 
 
 class Round(_Frozen):
-    """One turn of the debate format: who speaks, in which stage, with which cap on tokens."""
+    """One turn of the debate format: its speaker, stage and token limit."""
 
     role: Side
     stage: str
@@ -26,7 +26,7 @@ class Round(_Frozen):
     language: str | None = None
 
     def token_cap(self, debater: MemberConfig) -> int | None:
-        """The cap on this turn's completion: the lower of the round's and the debater's; None when neither has one."""
+        """Limit on this turn's completion: the lower of the round's and the debater's; None when neither has one."""
         return min((cap for cap in (self.max_tokens, debater.token_limit) if cap is not None), default=None)
 
 
@@ -66,14 +66,14 @@ class EloConfig(_Frozen):
 
 
 class Pricing(_Frozen):
-    """USD per token, as providers publish it."""
+    """USD per token, as published by providers."""
 
     prompt: Decimal = Field(ge=0)
     completion: Decimal = Field(ge=0)
 
 
 class RateLimits(_Frozen):
-    """What a provider allows; None where it sets no limit. Tokens are those of prompt and completion."""
+    """The limits of a provider; None where it sets no limit. Tokens are those of prompt and completion."""
 
     max_concurrency: int | None = Field(None, gt=0)
     requests_per_minute: int | None = Field(None, gt=0)
@@ -83,10 +83,10 @@ class RateLimits(_Frozen):
 class MemberConfig(_Frozen):
     """A debater or a judge: an id, and the provider's model behind it.
 
-    `parameters` go to the provider as they are, except `temperature`, which the caller reads. `token_limit` caps the
-    completion. `prompt_style` picks `configs/prompts/judge_<style>.md` and is read for judges only. `limits` hold for
-    the provider's model, `provider_limits` for everything that is asked there with the same key. Limits say how a run
-    is played and not what: they are no part of a plan as JSON, so a run may go on under others.
+    `parameters` are sent to the provider unchanged, except `temperature`, which the caller reads. `token_limit` caps
+    the completion. `prompt_style` selects `configs/prompts/judge_<style>.md` and is used for judges only. `limits`
+    apply to the provider's model, `provider_limits` to all requests to the provider with the same key. Limits affect
+    how a run is played, not its content: they are not part of a plan as JSON, so a run may continue with others.
     """
 
     id: str
@@ -104,7 +104,7 @@ class MemberConfig(_Frozen):
     provider_limits: RateLimits = Field(default=RateLimits(), exclude=True)
 
     def is_same_as(self, other: MemberConfig) -> bool:
-        """Whether two entries are one contestant: the same id, or the same provider and model."""
+        """Whether two entries are the same contestant: the same id, or the same provider and model."""
         return self.id == other.id or (self.provider, self.model) == (other.provider, other.model)
 
 
@@ -118,9 +118,9 @@ class TopicConfig(_Frozen):
 
 
 class Config(_Frozen):
-    """Everything of `config.yaml`: the debate format, the rubric and the rating settings.
+    """The contents of `config.yaml`: the debate format, the rubric and the rating settings.
 
-    As JSON, `dimensions` is a list, because their order is part of the judges' prompt and keys of an object have none.
+    As JSON, `dimensions` is a list, because their order is part of the judges' prompt and object keys are unordered.
     """
 
     benchmark_name: str = "debatebench"

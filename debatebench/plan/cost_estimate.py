@@ -1,4 +1,4 @@
-"""What a plan will ask and cost, before anything is asked."""
+"""The expected calls and cost of a plan, before any request is sent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text."""
 
 SPEECH_TOKENS = 700
-"""What a speech is taken to hold, where no lower cap says otherwise."""
+"""The assumed length of a speech, unless a lower limit applies."""
 
 # Of a verdict: a name and a number per score, and the brackets around them.
 _TOKENS_PER_SCORE = 8
@@ -27,7 +27,7 @@ _TOKENS_PER_VERDICT = 24
 
 @dataclass(frozen=True, slots=True)
 class MemberEstimate:
-    """What one debater or judge will be asked. Tokens are expected, not a bound; `cost_usd` is None without pricing."""
+    """Expected calls of one debater or judge. Tokens are expected, not a bound; `cost_usd` is None without pricing."""
 
     role: Literal["debater", "judge"]
     id: str
@@ -39,7 +39,7 @@ class MemberEstimate:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """What a plan will ask, by debater and judge. Retries, re-asks and hidden reasoning come on top."""
+    """The expected calls of a plan, by debater and judge. Retries, re-asks and hidden reasoning are not included."""
 
     debates: int
     turns: int
@@ -53,22 +53,22 @@ class CostEstimate:
 
     @property
     def prompt_tokens(self) -> int:
-        """Of all calls."""
+        """Prompt tokens of all calls."""
         return sum(member.prompt_tokens for member in self.members)
 
     @property
     def completion_tokens(self) -> int:
-        """Of all calls."""
+        """Completion tokens of all calls."""
         return sum(member.completion_tokens for member in self.members)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """Ids of the debaters and judges who will be asked and whose prices nobody knows."""
+        """Ids of the debaters and judges who will be asked and whose prices are unknown."""
         return tuple(sorted({m.id for m in self.members if m.cost_usd is None and m.calls}))
 
     @property
     def cost_usd(self) -> Decimal | None:
-        """What the priced ones will cost, which is all of it if nobody is `unpriced`; None when no price is known."""
+        """The cost of the priced members, which is the total if `unpriced` is empty; None when no price is known."""
         known = [member.cost_usd for member in self.members if member.cost_usd is not None]
         return sum(known, Decimal(0)) if known else None
 
@@ -91,7 +91,7 @@ class CostEstimate:
 
 @dataclass(slots=True)
 class _Use:
-    """What one member is asked so far."""
+    """The use of one member so far."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -104,7 +104,7 @@ class _Use:
 
 
 def estimate(plan: Plan) -> CostEstimate:
-    """Calls, tokens and cost of a plan; the history that every prompt carries grows by the speeches before it."""
+    """Calls, tokens and cost of a plan; the history in every prompt grows with the speeches before it."""
     debaters = {debater.id: _Use() for debater in plan.debaters}
     judges = {judge.id: _Use() for judge in plan.judges}
     verdict_tokens = _TOKENS_PER_VERDICT + 2 * len(plan.config.dimensions) * _TOKENS_PER_SCORE

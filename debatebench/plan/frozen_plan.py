@@ -1,4 +1,4 @@
-"""The plan of a run that has begun: what its journal says, and what today's inputs make of it."""
+"""The plan of a run that has begun: as its journal holds it, and as today's inputs give it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["plan_of_today", "read_begun_plan"]
 
 
 def read_begun_plan(journal_path: Path) -> Plan | None:
-    """The plan that the run of this journal goes on with; None when it has not begun.
+    """The plan with which the run of this journal continues; None when it has not begun.
 
-    Only looks: the run may be going on. Raises `DamagedDataError` for a plan that this version does not understand.
+    Read-only: the run may be in progress. Raises `DamagedDataError` for a plan that this version cannot read.
     """
     if not journal_path.is_file() or not has_begun(journal_path):
         return None
@@ -33,7 +33,7 @@ def read_begun_plan(journal_path: Path) -> Plan | None:
         elif header is None:
             header = event.get("plan")
     if header is None:
-        # The first line is damaged, which whoever opens the journal tells better.
+        # The first line is damaged; opening the journal for writing gives a better message.
         return None
     try:
         return begun_plan(header, parts)
@@ -52,11 +52,11 @@ def plan_of_today(
     make_base: Callable[[Sequence[MemberConfig]], Plan],
     git_commit: str | None,
 ) -> tuple[Plan, PlanPart | None]:
-    """What today's inputs plan for a run: what it should have begun with and got since, and what is to be added now.
+    """The plan that today's inputs give for a run, with the parts added so far, and the part that is to be added now.
 
-    `make_base` plans the run as it began, from its debaters. Of `new_models`, those that were added before change
-    nothing. Raises `UsageError` for one that is unknown or was there from the beginning, and for a run that has not
-    begun.
+    `make_base` plans the run as it began, from its original debaters. Of `new_models`, those that were added earlier
+    have no effect. Raises `UsageError` for one that is unknown or was there from the beginning, and for a run that has
+    not begun.
     """
     by_id = {debater.id: debater for debater in debaters}
     for wanted in new_models:

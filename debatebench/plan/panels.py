@@ -1,4 +1,4 @@
-"""Panels: which judges sit on which debate, and which side each hears first. Drawn or evened out; pure and seeded."""
+"""Panels: the judges of each debate, and the side that each is shown first. Drawn or balanced; pure and seeded."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def random_panel(pool: Sequence[str], size: int, rng: random.Random) -> tuple[st
 
 @dataclass
 class PanelBalance:
-    """How often judges have sat, and the choice of the next panel that keeps that even.
+    """How often judges have sat, and the choice of the next panel that keeps the counts even.
 
-    Total use comes first: whoever sat least sits next, so from a pool that is the same for all debates no judge is ever
-    more than one panel ahead of another. Among the panels that this leaves open, one is taken that adds little to the
-    sum of squares of the counts per topic, per pair of debaters and per pair of judges, which evens those out.
+    Total use comes first: the judges who sat least sit next, so with one pool for all debates no judge is ever more
+    than one panel ahead of another. Of the panels that are then still possible, it chooses one that adds little to the
+    sum of squares of the counts per topic, per pair of debaters and per pair of judges, which balances those counts.
     """
 
     total: Counter[str] = field(default_factory=Counter)
@@ -31,7 +31,7 @@ class PanelBalance:
     together: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def seat(self, panel: Iterable[str], topic: Hashable, pair: Hashable) -> None:
-        """Count a panel that sits."""
+        """Count a panel that is already planned."""
         judges = sorted(panel)
         for judge in judges:
             self.total[judge] += 1
@@ -42,7 +42,7 @@ class PanelBalance:
     def choose(
         self, pool: Sequence[str], size: int, topic: Hashable, pair: Hashable, rng: random.Random
     ) -> tuple[str, ...]:
-        """The next panel of `size` judges of `pool`, counted as sitting, in random order. Ties fall to `rng`."""
+        """The next panel of `size` judges of `pool`, in random order, already counted. `rng` breaks ties."""
         order = rng.sample(list(pool), len(pool))
         order.sort(key=lambda judge: self.total[judge])
         level = self.total[order[size - 1]]
@@ -54,7 +54,7 @@ class PanelBalance:
         return tuple(chosen)
 
     def _best(self, fixed: list[str], open_to: list[str], count: int, topic: Hashable, pair: Hashable) -> list[str]:
-        """`fixed` and the `count` judges of `open_to` that go best with them."""
+        """`fixed` and the `count` judges of `open_to` that fit best with them."""
         if count == len(open_to):
             return fixed + open_to
         together = {(a, b): self.together[min(a, b), max(a, b)] for a in open_to for b in (*fixed, *open_to) if a != b}
@@ -67,13 +67,13 @@ class PanelBalance:
 
 @dataclass
 class OrderBalance:
-    """Which judges hear con first, so that each does in half of its debates, never more than one off.
+    """Which judges are shown con first: each one in half of its debates, with counts never more than one apart.
 
-    A judge's debates are taken two by two: by lot one of the two has con first, and the other pro.
+    A judge's debates are taken in pairs: a draw decides which of the two has con first; the other has pro first.
     """
 
     owed: dict[str, bool] = field(default_factory=dict)
-    """Judge → whether con comes first in the second debate of two, for judges between the two."""
+    """Judge → whether con comes first in the second debate of a pair, for judges who have had only the first."""
 
     def seat(self, panel: Iterable[str], con_first: Collection[str]) -> None:
         """Count a panel whose orders are given."""
@@ -84,7 +84,7 @@ class OrderBalance:
                 self.owed[judge] = judge not in con_first
 
     def choose(self, panel: Sequence[str], rng: random.Random) -> tuple[str, ...]:
-        """The judges of the panel who hear con first, counted, in the order of their seats."""
+        """The judges of the panel who are shown con first, already counted, in the order of their seats."""
         drawn = {judge: rng.random() < 0.5 for judge in panel}
         con_first = tuple(judge for judge in panel if self.owed.get(judge, drawn[judge]))
         self.seat(panel, con_first)
@@ -94,10 +94,10 @@ class OrderBalance:
 def _grow_and_swap(
     open_to: list[str], count: int, alone: dict[str, int], together: dict[tuple[str, str], int]
 ) -> list[str]:
-    """`count` judges, taken one by one at the least cost, then exchanged one for one as long as that helps."""
+    """`count` judges, added one by one at the least cost, then exchanged one for one as long as that helps."""
     chosen: list[str] = []
     left = list(open_to)
-    # What each judge would add to the chosen ones.
+    # The cost that each judge would add to the chosen ones.
     added = dict(alone)
     for _ in range(count):
         best = min(left, key=added.__getitem__)

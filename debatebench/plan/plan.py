@@ -1,4 +1,4 @@
-"""A plan as plain data: a run as it was meant when it began, and what was added to it since."""
+"""A plan as plain data: a run as planned when it began, and the parts added since."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Plan", "PlanOptions", "PlanPart", "begun_plan", "overlap"]
 
 
 class PlanOptions(BaseModel):
-    """What of the command line decides a plan."""
+    """The command-line options that determine a plan."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,13 +34,13 @@ class PlanOptions(BaseModel):
     selected_debaters: tuple[str, ...] | None = None
     selected_judges: tuple[str, ...] | None = None
     catalogue_members: tuple[str, ...] = ()
-    """Ids of debaters and judges that stand in no file, because they were picked from a provider's catalogue."""
+    """Ids of debaters and judges that are in no file, because they were picked from a provider's catalogue."""
     debater_prompt: str | None = None
     judge_prompt: str | None = None
 
 
 class PlanPart(BaseModel):
-    """What was added to a plan after its run had begun: new debaters and their debates, behind all others."""
+    """An addition to the plan of a run that has begun: new debaters and their debates, after all others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,9 +51,9 @@ class PlanPart(BaseModel):
 
 
 class Plan(BaseModel):
-    """A run as it was meant when it began: inputs, prompts, options and every debate, in playing order.
+    """A run as planned when it began: inputs, prompts, options and every debate, in playing order.
 
-    `judges` is the pool; with `judges_from_selection` it is the debaters themselves.
+    `judges` is the pool; with `judges_from_selection` it consists of the debaters themselves.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,7 +69,7 @@ class Plan(BaseModel):
     harness_version: str
     git_commit: str | None = None
     parts: tuple[tuple[str, ...], ...] = ()
-    """Ids of the debaters that came after the run had begun, part by part. They debate, but are not in the pool."""
+    """Ids of the debaters added after the run had begun, part by part. They debate, but are not in the pool."""
 
     @cached_property
     def _topics_by_id(self) -> dict[str, TopicConfig]:
@@ -84,20 +84,20 @@ class Plan(BaseModel):
         return {judge.id: judge for judge in self.judges}
 
     def topic(self, topic_id: str) -> TopicConfig:
-        """The topic of that id."""
+        """The topic with that id."""
         return self._topics_by_id[topic_id]
 
     def debater(self, model_id: str) -> MemberConfig:
-        """The debater of that id."""
+        """The debater with that id."""
         return self._debaters_by_id[model_id]
 
     def judge(self, judge_id: str) -> MemberConfig:
-        """The judge of that id."""
+        """The judge with that id."""
         return self._judges_by_id[judge_id]
 
     @property
     def added_debaters(self) -> tuple[str, ...]:
-        """Ids of the debaters that came after the run had begun, in that order."""
+        """Ids of the debaters that were added after the run had begun, in that order."""
         return tuple(debater_id for part in self.parts for debater_id in part)
 
     @cached_property
@@ -115,7 +115,7 @@ class Plan(BaseModel):
         return cls.model_validate(data)
 
     def with_part(self, part: PlanPart) -> Plan:
-        """This plan and what was added to it."""
+        """This plan with the part added."""
         return self._with(
             debaters=(*self.debaters, *part.debaters),
             debates=(*self.debates, *part.debates),
@@ -127,12 +127,12 @@ class Plan(BaseModel):
         return self._with(debaters=tuple(debaters), judges=tuple(judges))
 
     def _with(self, **fields: Any) -> Plan:
-        # A copy by pydantic would bring along what was looked up in the old plan.
+        # A copy by pydantic would keep the cached lookups of the old plan.
         return Plan(**{**{name: getattr(self, name) for name in Plan.model_fields}, **fields})
 
 
 def begun_plan(header_plan: Any, parts: Iterable[Any]) -> Plan:
-    """The plan of a run that has begun, from the plan of its journal's header and from what was added, in order.
+    """The plan of a run that has begun, from the plan in its journal's header and the added parts, in order.
 
     Raises pydantic's `ValidationError` (a `ValueError`) for data of another version.
     """

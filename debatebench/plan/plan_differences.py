@@ -1,4 +1,4 @@
-"""What differs between the plan that a run was begun with and the plan of today, in words."""
+"""The differences between the plan with which a run began and the plan of today, in words."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["plan_differences"]
 
-# Prompts of the config are compared as the templates that they became.
+# Prompts in the config are compared as the templates made from them.
 _COMPARED_AS_PROMPTS = {"system_prompt_pro", "system_prompt_con", "judge_system_prompt"}
 
 
 def plan_differences(old: Plan, new: Plan) -> list[str]:
     """One entry per thing that differs, such as `topics (t003 added)`, `seed (1, was 2)` or `judge prompt default`.
 
-    The versions of the harness are not compared: a newer one may go on with an older one's run.
+    The versions of the harness are not compared: a newer version may continue a run of an older one.
     """
     before, now = (_config_sections(plan) for plan in (old, new))
     found = [
@@ -66,7 +66,7 @@ def _shown(value: Any) -> str:
 
 
 def _changed_list(name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    """`name (a added, b removed, c changed: field)`, or that only the order is another."""
+    """`name (a added, b removed, c changed: field)`, or a note that only the order differs."""
     changes = [f"{key} added" for key in new if key not in old]
     changes += [f"{key} removed" for key in old if key not in new]
     for key in old:
@@ -81,7 +81,7 @@ def _changed_list(name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str
 
 
 def _changed_prompts(old: Plan, new: Plan) -> Iterator[str]:
-    """`judge prompt default`, `debater prompt pro` of every template whose text is another."""
+    """`judge prompt default`, `debater prompt pro` for every template whose text differs."""
     before, now = old.prompts.hashes(), new.prompts.hashes()
     for name in sorted({*before, *now}):
         style = name.removeprefix("judge_")

@@ -1,4 +1,4 @@
-"""A plan → the records that say what was planned: run, topics, debaters, judges, dimensions, schedule."""
+"""A plan → the records that describe it: run, topics, debaters, judges, dimensions, schedule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["part_records", "run_records"]
 
 
 def run_records(plan: Plan, created_at: datetime, simulated_providers: Collection[str]) -> Iterator[Record]:
-    """The records that say what was planned: run, topics, debaters, judges, dimensions, schedule."""
+    """The records that describe the plan: run, topics, debaters, judges, dimensions, schedule."""
     tag, config = plan.run_tag, plan.config
     members = (*plan.debaters, *plan.judges)
     yield Run(
@@ -64,7 +64,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
 
 
 def part_records(plan: Plan, part: PlanPart, simulated_providers: Collection[str]) -> Iterator[Record]:
-    """The records that say what was added to `plan`: debaters and schedule."""
+    """The records that describe what was added to `plan`: debaters and schedule."""
     yield from _debater_records(plan.run_tag, part.debaters, simulated_providers)
     yield from part.debates
 
@@ -77,7 +77,7 @@ def _debater_records(
 
 
 def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) -> dict[str, Any]:
-    """What debaters and judges have in common as records."""
+    """The columns that the records of debaters and judges share."""
     return {
         "provider": member.provider,
         "model_name": member.model,

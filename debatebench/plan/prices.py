@@ -1,6 +1,6 @@
-"""The prices of a plan: as configured, else as the provider's catalogue has them when the run begins.
+"""The prices of a plan: as configured, else as listed in the provider's catalogue when the run begins.
 
-They are frozen with the plan, so that a run that goes on next month is counted at the prices that it began with.
+They are frozen with the plan, so that a run that continues next month uses the prices with which it began.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["with_listed_prices", "with_prices_of"]
 
 
 def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[str], None]) -> Plan:
-    """`plan` with the prices of the catalogue for hosted members that have none; each catalogue is read once.
+    """`plan` with the catalogue's prices for hosted members that have none; each catalogue is read once.
 
-    A catalogue that cannot be read, or does not list a model, is worth a warning: the price then stays unknown.
+    A catalogue that cannot be read, or does not list a model, causes a warning: the price then stays unknown.
     """
     from debatebench.providers.served_models import has_catalogue, read_catalogue
 
@@ -47,13 +47,13 @@ def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[s
 
 
 def with_prices_of(plan: Plan, frozen: Plan) -> Plan:
-    """`plan` with the prices that `frozen` began with, for members that have none of their own."""
+    """`plan` with the prices frozen in `frozen`, for members that have none of their own."""
     known = {(m.provider, m.endpoint, m.model): m.pricing for m in (*frozen.debaters, *frozen.judges)}
     return _priced(plan, lambda member: known.get((member.provider, member.endpoint, member.model)))
 
 
 def _priced(plan: Plan, price_of: Callable[[MemberConfig], Pricing | None]) -> Plan:
-    """The plan with prices where there were none; the same plan where nothing is to be added."""
+    """The plan with prices added where there were none; the same plan if there is nothing to add."""
 
     def priced(members: Iterable[MemberConfig]) -> tuple[MemberConfig, ...]:
         found = []

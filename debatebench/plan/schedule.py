@@ -1,7 +1,7 @@
 """The plan: config → every debate of a run with its sides, seed and panel, frozen before the first call.
 
-Pure and seeded: the same inputs give the same plan, byte for byte. What is drawn depends on the seed and on the debate
-itself (topic, sides, repetition), not on the run tag, so that two runs with one seed can be compared debate by debate.
+Pure and seeded: the same inputs give the same plan, byte for byte. Draws depend on the seed and on the debate itself
+(topic, sides, repetition), not on the run tag, so that two runs with one seed can be compared debate by debate.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def make_plan(
     """Plan every debate: topics × pairs × repetitions, in that order.
 
     Raises `UsageError` when the inputs do not fit together: too few debaters, topics or judges, or a judge that is also
-    a debater while the options do not allow it.
+    a debater although the options do not allow it.
     """
     topics = _selected(topics, options.selected_topics, "topic")
     debaters = _selected(debaters, options.selected_debaters, "debater")
@@ -71,9 +71,9 @@ def make_plan(
 def plan_part(plan: Plan, newcomers: Sequence[MemberConfig], git_commit: str | None) -> PlanPart:
     """Every debate of `newcomers` against the debaters of `plan` and each other, to be appended to it.
 
-    Topics, options and the pool of judges stay as they were when the run began; seeds are those that a plan with all
-    debaters has, and panels go on evening out what was seated before. Raises `UsageError` when a newcomer is a
-    debater already, or a judge although the options do not allow it.
+    Topics, options and the pool of judges stay as they were when the run began; the seeds are the same as in a plan
+    with all debaters, and new panels are balanced together with the earlier ones. Raises `UsageError` when a newcomer
+    is already a debater, or is a judge although the options do not allow it.
     """
     for newcomer in newcomers:
         if any(newcomer.id == debater.id for debater in plan.debaters):
@@ -91,7 +91,7 @@ def plan_part(plan: Plan, newcomers: Sequence[MemberConfig], git_commit: str | N
 
 
 def replacement_judges(plan: Plan, debate: ScheduledDebate) -> tuple[str, ...]:
-    """The judges who may take a failed judge's seat, in the seeded order in which they are asked."""
+    """The judges who may take a failed judge's seat, in the seeded order of their requests."""
     active = [plan.debater(debate.pro_model_id), plan.debater(debate.con_model_id)]
     free = [id_ for id_ in _eligible(plan.judges, active, plan.options) if id_ not in debate.panel]
     _rng(debate.debate_seed, "replacements").shuffle(free)
@@ -99,7 +99,7 @@ def replacement_judges(plan: Plan, debate: ScheduledDebate) -> tuple[str, ...]:
 
 
 def _check_overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig], options: PlanOptions) -> None:
-    """Refuse judges that are debaters, unless the options say what is to become of them."""
+    """Reject judges that are debaters, unless the options say how to treat them."""
     if options.judges_from_selection or options.allow_judge_overlap:
         return
     for judge, debater in overlap(debaters, pool):
@@ -117,7 +117,7 @@ _Entry = TypeVar("_Entry", MemberConfig, TopicConfig)
 
 
 def _selected(entries: Sequence[_Entry], ids: Sequence[str] | None, kind: str) -> tuple[_Entry, ...]:
-    """The entries that were selected, in the order of their file; all without a selection."""
+    """The selected entries, in the order of their file; all entries without a selection."""
     if ids is None:
         return tuple(entries)
     known = [entry.id for entry in entries]
@@ -153,12 +153,12 @@ def _debates(
     options: PlanOptions,
     before: Sequence[ScheduledDebate] = (),
 ) -> Iterator[ScheduledDebate]:
-    """Every debate of the pairs in playing order, behind the debates that were planned before."""
+    """Every debate of the pairs in playing order, to follow the debates that were planned earlier."""
     balance, orders = PanelBalance(), OrderBalance()
     for debate in before:
         balance.seat(debate.panel, debate.topic_id, _pair(debate.pro_model_id, debate.con_model_id))
         orders.seat(debate.panel, debate.con_first)
-    # With flipped sides the same topic and sides can come up again; counting them keeps every id unique.
+    # With flipped sides the same topic and sides can occur again; a count keeps every id unique.
     repetitions: Counter[tuple[str, str, str]] = Counter()
     position = len(before)
     for topic in topics:
@@ -195,12 +195,12 @@ def _debates(
 
 
 def _pair(one: str, other: str) -> tuple[str, str]:
-    """Two debaters, whoever speaks pro."""
+    """Two debaters, regardless of which one speaks pro."""
     return min(one, other), max(one, other)
 
 
 def _eligible(pool: Sequence[MemberConfig], active: Sequence[MemberConfig], options: PlanOptions) -> list[str]:
-    """Ids of the judges who may sit: all of the pool, but nobody on its own debate when the debaters are the pool."""
+    """Ids of the judges who may sit: the whole pool, except a debate's own debaters when the debaters are the pool."""
     if not options.judges_from_selection:
         return [judge.id for judge in pool]
     return [judge.id for judge in pool if not any(judge.is_same_as(debater) for debater in active)]
@@ -215,5 +215,5 @@ def _pool_too_small(size: int, found: int, pro: MemberConfig, con: MemberConfig,
 
 
 def _rng(seed: int, *purpose: object) -> random.Random:
-    """A generator of its own for every purpose, so that one draw never shifts another."""
+    """A separate generator for every purpose, so that one draw never shifts another."""
     return random.Random(int(hash_with_decimal_lengths(seed, *purpose), 16))  # noqa: S311 (repeatable draws, no secrets)

@@ -1,4 +1,4 @@
-"""What of the configuration takes part in a run: picked from numbered lists, or drawn for a quick test."""
+"""The parts of the configuration that a run uses: picked from numbered lists, or drawn for a quick test."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["QUICK_TEST_DEBATERS", "QUICK_TEST_JUDGES", "fits_filter", "parse_num
 
 QUICK_TEST_DEBATERS = 2
 QUICK_TEST_JUDGES = 3
-"""The largest panel of a quick test, where its own file does not say otherwise."""
+"""The largest panel of a quick test, unless its own file sets one."""
 
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 
 def parse_numbers(text: str, most: int) -> list[int]:
-    """The numbers that `1,3-5 8` names, each once and in order; all from 1 to `most` must be there.
+    """The numbers that `1,3-5 8` names, each once and in order; each must be between 1 and `most`.
 
-    Raises `UsageError` for anything else, in words for whoever typed it.
+    Raises `UsageError` for anything else, with a message for the user who typed it.
     """
     chosen: set[int] = set()
     for part in re.split(r"[,\s]+", re.sub(r"\s*-\s*", "-", text.strip())):
@@ -37,13 +37,13 @@ def parse_numbers(text: str, most: int) -> list[int]:
 
 
 def fits_filter(text: str, columns: Sequence[str]) -> bool:
-    """Whether every word of a filter stands somewhere in a row, in whatever case."""
+    """Whether every word of a filter occurs somewhere in a row, regardless of case."""
     row = "\n".join(columns).lower()
     return all(word in row for word in text.lower().split())
 
 
 def quick_test_draw(debaters: Sequence[str], seed: int) -> tuple[str, ...]:
-    """Two of the debaters, drawn by the seed, in the order in which they were given.
+    """Two of the debaters, drawn by the seed, in their given order.
 
     Raises `UsageError` when there are fewer.
     """

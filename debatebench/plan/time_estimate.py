@@ -1,4 +1,4 @@
-"""How long a plan will take, from how long the same models took before. Pure."""
+"""How long a plan will take, from stored durations of the same models. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ModelKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Median milliseconds of a call, by (provider, model): of a debater's speech, and of a judge's verdict."""
+    """Median milliseconds of a call, by (provider, model): a debater's speech, and a judge's verdict."""
 
     turn_ms: Mapping[ModelKey, float]
     verdict_ms: Mapping[ModelKey, float]
@@ -30,12 +30,12 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class TimeEstimate:
-    """Seconds that a plan takes at least and at most, were every call as long as its median and none tried again.
+    """The least and most seconds that a plan takes if every call takes its median time and none is retried.
 
     `least_s` is the larger of the two bounds: all calls divided by the slots, and the longest debate. `most_s` adds the
     longest debate to the share of the slots, which no order of work exceeds (Graham, "Bounds for certain
-    multiprocessing anomalies", 1966). `assumed` names who has no stored timing and was taken for the median of the
-    others in the same role; all is None when nobody has one.
+    multiprocessing anomalies", 1966). `assumed` names the members without a stored timing, for which the median of the
+    others in the same role is used; all figures are None when there are no timings.
     """
 
     calls: int
@@ -47,7 +47,7 @@ class TimeEstimate:
     assumed: tuple[str, ...]
 
     def summary(self) -> str:
-        """What to tell whoever plans a run."""
+        """The estimate in words, for a user who plans a run."""
         if self.least_s is None or self.most_s is None:
             return "No timings of these debaters and judges are stored, so nobody knows how long this takes."
         if self.most_s == 0:
@@ -62,7 +62,7 @@ class TimeEstimate:
 
 
 def estimate_time(plan: Plan, stored: Latencies, concurrency: int) -> TimeEstimate:
-    """The time that the debates of `plan` take. Who is simulated answers at once, whatever durations it reports."""
+    """The time that the debates of `plan` take. Simulated members answer at once, whatever durations they report."""
     turn_s, unknown_debaters = _seconds(
         plan.debaters, stored.turn_ms, {d.pro_model_id for d in plan.debates} | {d.con_model_id for d in plan.debates}
     )
@@ -76,14 +76,14 @@ def estimate_time(plan: Plan, stored: Latencies, concurrency: int) -> TimeEstima
         speaking = _speaking_s(plan, debate, turn_s)
         judging = [verdict_s[judge_id] for judge_id in debate.panel]
         work += speaking + sum(judging)
-        # The judges of a panel are asked at the same time.
+        # Requests to the judges of a panel are sent at the same time.
         longest = max(longest, speaking + max(judging, default=0.0))
     share = work / concurrency
     return TimeEstimate(calls, concurrency, work, longest, max(share, longest), share + longest, assumed)
 
 
 def spoken(seconds: float) -> str:
-    """A duration for people: `42 s`, `12 min`, `3.5 h`."""
+    """A duration in words: `42 s`, `12 min`, `3.5 h`."""
     if seconds < 120:
         return f"{seconds:.0f} s" if seconds >= 10 or seconds == 0 else f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
@@ -97,7 +97,7 @@ def _speaking_s(plan: Plan, debate: ScheduledDebate, turn_s: Mapping[str, float]
 def _seconds(
     members: Sequence[MemberConfig], stored_ms: Mapping[ModelKey, float], asked: Collection[str]
 ) -> tuple[dict[str, float] | None, set[str]]:
-    """Seconds per call by id, and who was asked for without a stored timing; None where nobody has one."""
+    """Seconds per call by id, and the used members without a stored timing; None where there are no timings."""
     known: dict[str, float] = {}
     unknown: set[str] = set()
     for member in members:

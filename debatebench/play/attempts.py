@@ -30,9 +30,9 @@ _STATUS: dict[FailureKind, str] = {
 
 
 class Step(msgspec.Struct, frozen=True):
-    """The place of a call in its debate: `turn:0`, `verdict:j3:0`. Together with the request it makes the call's id.
+    """The place of a call in its debate: `turn:0`, `verdict:j3:0`. The call's id is made from it and the request.
 
-    `calls_after` is how many calls must follow, one after another, until the debate is over.
+    `calls_after` is the number of calls that must follow, one after another, until the debate is over.
     """
 
     debate_id: str
@@ -57,15 +57,15 @@ class Attempt:
         self.request = request
         self.request_sha256 = request.sha256()
         self.possible_cost = largest_cost(request, member)
-        """USD that the attempt can cost at most; None when nothing bounds it."""
+        """The most that the attempt can cost, in USD; None when there is no bound."""
 
     @property
     def key(self) -> tuple[str, int]:
-        """Which attempt it is, in the whole run."""
+        """Identifies the attempt within the whole run."""
         return self.call_id, self.attempt
 
     def intent(self, sent_at: datetime) -> dict[str, Any]:
-        """The event before the request leaves."""
+        """The event written before the request is sent."""
         event: dict[str, Any] = {
             "type": "intent",
             "call_id": self.call_id,
@@ -84,7 +84,7 @@ class Attempt:
         return event
 
     def response(self, reply: Reply) -> dict[str, Any]:
-        """The event that keeps a reply as it came."""
+        """The event that stores a reply as it was received."""
         event = {
             "type": "response",
             "call_id": self.call_id,
@@ -108,7 +108,7 @@ class Attempt:
         reply: Reply | None,
         failure: ProviderFailure | None,
     ) -> dict[str, Any]:
-        """The row of `raw.calls` of one attempt, but for money. Tokens of a failed attempt are kept too."""
+        """The row of `raw.calls` for one attempt, without its cost. Tokens of a failed attempt are included."""
         is_debater = self.step.purpose == "turn"
         http_status = reply.status if reply is not None else (failure.http_status if failure is not None else None)
         return {
@@ -139,7 +139,7 @@ class Attempt:
 
 
 def status_of(failure: ProviderFailure | None) -> str:
-    """What became of an attempt, as `raw.calls` says it."""
+    """The status of an attempt, as `raw.calls` names it."""
     return "answered" if failure is None else _STATUS[failure.kind]
 
 

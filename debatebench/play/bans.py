@@ -1,4 +1,4 @@
-"""Debaters that keep answering empty, and are asked no more. What is counted follows from the journal alone."""
+"""Debaters that repeatedly answer with no text are banned. The counts follow from the journal alone."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass, field
 __all__ = ["EMPTY_DEBATES", "Bans"]
 
 EMPTY_DEBATES = 3
-"""After how many debates in a row that ended for want of its speech a debater is banned, unless told otherwise."""
+"""The default number of consecutive debates that must end for lack of a debater's speech before it is banned."""
 
 
 @dataclass(slots=True)
 class Bans:
-    """Who is banned and why, and how many debates in a row each debater has ended by giving no speech.
+    """The banned debaters with reasons, and each debater's streak: consecutive debates that its missing speech ended.
 
-    Debates count in the order in which they ended. One that came to its verdicts ends the row of both its debaters.
+    Debates count in the order in which they ended. A debate that reaches its verdicts resets both debaters' streaks.
     """
 
     reasons: dict[str, str] = field(default_factory=dict)
-    """Debater → the sentence that says why it is banned."""
+    """Debater → a sentence that gives the reason for its ban."""
     silences: Counter[str] = field(default_factory=Counter)
 
     def debate_ended(self, debaters: Iterable[str], *, is_complete: bool, silent: str | None) -> None:
-        """A debate came to an end; `silent` is the debater that gave no speech."""
+        """Count a debate that has ended; `silent` is the debater that gave no speech."""
         if silent is not None:
             self.silences[silent] += 1
         elif is_complete:
@@ -32,14 +32,14 @@ class Bans:
                 self.silences.pop(debater, None)
 
     def due(self, limit: int) -> list[str]:
-        """Debaters whose row has reached `limit` and who are not banned yet, in order."""
+        """Debaters whose streak has reached `limit` and who are not banned yet, in order."""
         return sorted(d for d, count in self.silences.items() if count >= limit and d not in self.reasons)
 
     def ban(self, debater: str, reason: str) -> None:
-        """Ask this debater no more."""
+        """Send this debater no more requests."""
         self.reasons[debater] = reason
 
     def lift(self, debater: str) -> None:
-        """Ask this debater again; its row begins anew."""
+        """Allow requests to this debater again and reset its streak."""
         self.reasons.pop(debater, None)
         self.silences.pop(debater, None)

@@ -1,4 +1,4 @@
-"""What a run has spent, what it may have spent beyond that, and whether the next request fits its limit."""
+"""The costs of a run, known and possible, and whether the next request fits its limit."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["MAY_HAVE_BEEN_BILLED", "Ledger", "Spending", "check_affordable", "largest_cost", "money", "settle_rows"]
 
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
-"""What may have become of an attempt that was paid for; where the provider declined or never saw it, nothing was."""
+"""Statuses of attempts that may have been billed; where the provider declined or never saw it, nothing was billed."""
 
-# What the format adds around a message and around all of them: roles, marks, names. Known ones add 3 to 8.
+# What the format adds around each message and around all messages: roles, marks, names. Known ones add 3 to 8.
 _TOKENS_PER_MESSAGE = 16
 _TOKENS_PER_REQUEST = 64
 _FINEST = Decimal("1e-10")
@@ -33,11 +33,11 @@ AttemptKey = tuple[str, int]
 
 
 def largest_cost(request: Request, member: MemberConfig) -> Decimal | None:
-    """USD that one attempt at `request` can cost at most, at the member's price; None when nothing bounds it.
+    """The most that one attempt at `request` can cost in USD, at the member's price; None when there is no bound.
 
     A token of the usual tokenizers holds at least one byte of UTF-8, so the prompt has at most as many tokens as bytes;
-    the completion is taken to use its whole token limit. Without a price or a token limit there is no bound; what is
-    simulated costs nothing unless it has a price.
+    the completion is assumed to use its whole token limit. Without a price or a token limit there is no bound; a
+    simulated member costs nothing unless it has a price.
     """
     if member.pricing is None and is_simulated(member.provider):
         return Decimal(0)
@@ -56,16 +56,16 @@ def _bytes_in(text: str) -> int:
 
 @dataclass(slots=True)
 class Spending:
-    """USD, kept apart by how well it is known. Unknown is counted, never taken for 0."""
+    """USD, separated by how well the amounts are known. Unknown costs are counted, never treated as 0."""
 
     billed: Decimal = field(default_factory=Decimal)
-    """What providers say that they billed."""
+    """What providers report as billed."""
     estimated: Decimal = field(default_factory=Decimal)
     """Tokens that providers counted, at the configured price."""
     unknown: int = 0
-    """Attempts that may have been billed, of which nobody knows how much: ambiguous ones, answers without figures."""
+    """Attempts that may have been billed at an unknown cost: ambiguous ones, and answers without figures."""
     possible: Decimal = field(default_factory=Decimal)
-    """What the unknown ones cost at most, as far as a bound is known."""
+    """The most that the unknown ones can cost, as far as they have a bound."""
     unbounded: int = 0
     """The unknown ones without a bound."""
 
@@ -76,11 +76,11 @@ class Spending:
 
     @property
     def largest(self) -> Decimal:
-        """What was spent at most, but for the unbounded ones."""
+        """The most that was spent, not counting unbounded attempts."""
         return self.known + self.possible
 
     def add_unknown(self, bound: Decimal | None) -> None:
-        """Count an attempt whose cost nobody knows."""
+        """Count an attempt of unknown cost."""
         self.unknown += 1
         if bound is None:
             self.unbounded += 1
@@ -88,7 +88,7 @@ class Spending:
             self.possible += bound
 
     def add(self, status: str, cost: Decimal | None, cost_source: str | None, bound: Decimal | None) -> None:
-        """Count an attempt that has come to its end."""
+        """Count an attempt that has ended."""
         if cost is not None and cost_source == "billed":
             self.billed += cost
         elif cost is not None:
@@ -109,10 +109,10 @@ class Spending:
 
 
 class Ledger:
-    """The money of one run over all its sessions: what has settled, and what is still open.
+    """The costs of one run over all its sessions: settled attempts and open ones.
 
     An attempt is open from its intent to its outcome, and stays open when its process died in between. With a `limit`,
-    `fits` says whether a further attempt can pass it in the worst case.
+    `fits` says whether another attempt can exceed it in the worst case.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class Ledger:
 
     @property
     def total(self) -> Spending:
-        """Everything but what is in flight. An attempt whose process died counts as unknown: it may be billed."""
+        """Everything except attempts in flight. An attempt whose process died counts as unknown: it may be billed."""
         spent = self.settled
         total = Spending(spent.billed, spent.estimated, spent.unknown, spent.possible, spent.unbounded)
         for key, bound in list(self._open.items()):
@@ -135,47 +135,47 @@ class Ledger:
 
     @property
     def in_flight(self) -> int:
-        """Open attempts of this session, which will settle."""
+        """Open attempts of this session, which will be settled."""
         return len(self._in_flight)
 
     @property
     def left(self) -> Decimal | None:
-        """USD that a further attempt may cost; None without a limit."""
+        """The USD that another attempt may cost; None without a limit."""
         if self.limit is None:
             return None
         return self.limit - self.settled.largest - self._open_total
 
     def fits(self, bound: Decimal | None) -> bool:
-        """Whether an attempt of this largest cost stays within the limit, whatever comes of what is open."""
+        """Whether an attempt of this largest cost stays within the limit, whatever the open attempts cost."""
         return self.left is None or (bound is not None and bound <= self.left)
 
     def sent(self, key: AttemptKey, bound: Decimal | None) -> None:
-        """An attempt of this session leaves."""
+        """Record that an attempt of this session is sent."""
         self.seen(key, bound)
         self._in_flight.add(key)
 
     def seen(self, key: AttemptKey, bound: Decimal | None) -> None:
-        """An attempt of an earlier session left."""
+        """Record an attempt that an earlier session sent."""
         self._open[key] = bound
         self._open_total += bound or 0
 
     def settle(
         self, key: AttemptKey, status: str, cost: Decimal | None, cost_source: str | None, bound: Decimal | None
     ) -> None:
-        """An attempt has come to its end; whoever waits for `changed` looks again."""
+        """Record the end of an attempt and wake the tasks that wait for `changed`."""
         self._open_total -= self._open.pop(key, None) or 0
         self._in_flight.discard(key)
         self.settled.add(status, cost, cost_source, bound)
         self.wake()
 
     async def changed(self) -> None:
-        """Wait until an attempt settles, or somebody calls `wake`."""
+        """Wait until an attempt is settled or `wake` is called."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         await waiter
 
     def wake(self) -> None:
-        """Have everybody who waits look again."""
+        """Make all waiting tasks check again."""
         waiting, self._waiting = self._waiting, []
         for waiter in waiting:
             if not waiter.done():
@@ -183,9 +183,9 @@ class Ledger:
 
 
 def check_affordable(plan: Plan) -> None:
-    """Raise `UsageError` where the largest cost of a request cannot be told before it is sent.
+    """Raise `UsageError` where the largest cost of a request is unknown before it is sent.
 
-    What a provider bills is told after the answer, which is too late; so a price must be known, and a token limit.
+    Providers report the billed cost only with the answer; so a price must be known, and a token limit.
     """
     asked = [(debater, [turn.token_cap(debater) for turn in plan.config.rounds]) for debater in plan.debaters]
     asked += [(judge, [judge.token_limit]) for judge in plan.judges]
@@ -205,7 +205,7 @@ def check_affordable(plan: Plan) -> None:
 
 
 def settle_rows(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> None:
-    """Settle what the rows of `raw.calls` in a journalled outcome tell."""
+    """Settle the attempts that the rows of `raw.calls` in a journalled outcome describe."""
     for row in rows:
         ledger.settle(
             (row["call_id"], row["attempt"]),
@@ -217,5 +217,5 @@ def settle_rows(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def money(value: Any) -> Decimal | None:
-    """An amount as the journal holds it."""
+    """An amount as stored in the journal."""
     return None if value is None else Decimal(value)

@@ -1,7 +1,7 @@
 """Durable calls: one request to a provider, answered at most once, whatever happens to the process.
 
-An intent is journalled before a request leaves, the raw reply before anybody reads it. A restart asks the same
-questions again, and every one that has a reply in the journal is answered from there.
+An intent is journalled before a request is sent, and the raw reply before it is read. A restart repeats the same
+requests, and every request that has a reply in the journal is answered from there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FIRST_ERROR_STATUS = 400
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A completion that is durable in the journal, with what is known of its call."""
+    """A completion that is durable in the journal, with what is known about its call."""
 
     call_id: str
     completion: Completion
@@ -65,14 +65,14 @@ class CallFailedError(DebatebenchError):
 
 
 class RunStoppedError(DebatebenchError):
-    """The run has been told to stop, and this call was not sent."""
+    """The run is stopping, and this call was not sent."""
 
 
 class Ask(Protocol):
-    """Ask a configured debater or judge. Replays an answer from the journal, retries what may be retried.
+    """Sends a request to a configured debater or judge. Replays answers from the journal, retries where possible.
 
-    Raises `CallFailedError` when the call has come to an end without an answer, and `RunStoppedError` when the whole
-    run stops; the latter must not be caught on the way to the runner.
+    Raises `CallFailedError` when the call has ended without an answer, and `RunStoppedError` when the whole
+    run stops; the latter must reach the runner uncaught.
     """
 
     async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer: ...
@@ -80,10 +80,10 @@ class Ask(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a call is tried again, by what happened to the attempt before, and how long it waits.
+    """How often a call is retried, by the kind of the last failure, and how long to wait.
 
-    Waits are exponential with full jitter: uniform in [0, min(cap, first * 2**n)], and never less than the provider
-    asked for.
+    Waits are exponential with full jitter: uniform in [0, min(cap, first * 2**n)], and never shorter than the provider
+    asks for.
     """
 
     declined: int = 5
@@ -94,7 +94,7 @@ class RetryPolicy:
     longest_wait_s: float = 60.0
 
     def allowed(self, kind: FailureKind) -> int:
-        """How many retries a failure of this kind may have in one call."""
+        """The number of retries that a failure of this kind may have in one call."""
         limits = {
             FailureKind.RETRY: self.declined,
             FailureKind.UNSENT: self.unsent,
@@ -116,14 +116,14 @@ def cost_of(completion: Completion, member: MemberConfig) -> tuple[Decimal | Non
     if member.pricing is None or completion.prompt_tokens is None or completion.completion_tokens is None:
         return None, None
     cost = member.pricing.prompt * completion.prompt_tokens + member.pricing.completion * completion.completion_tokens
-    # More than any column holds comes of counts that nobody can believe.
+    # An amount larger than any column holds comes from implausible token counts.
     return (cost, "estimated") if cost <= MOST_MONEY else (None, None)
 
 
 class DurableCalls:
-    """Asks providers on behalf of one run, each request when `pacing` lets it.
+    """Sends the requests of one run to providers, each when `pacing` admits it.
 
-    `refusal` is asked before a request leaves, and may say why it is not to: the call then fails with that reason.
+    `refusal` is called before a request is sent and may return a reason not to send it; the call then fails with it.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class DurableCalls:
     def stop(self, reason: str, error: type[DebatebenchError] = DebatebenchError) -> None:
         """Send nothing more. Requests in flight are still awaited and journalled; the first reason counts.
 
-        `error` is what the run ends with.
+        `error` is the exception that ends the run.
         """
         if self.stop_reason is None:
             self.stop_reason, self.stop_error = reason, error
@@ -202,15 +202,15 @@ class DurableCalls:
         raise AssertionError("count() never ends")
 
     def _may_retry(self, failures: list[FailureKind]) -> bool:
-        """Whether the last failure leaves its kind within the policy."""
+        """Whether the policy allows another retry after the last failure."""
         return failures.count(failures[-1]) <= self._policy.allowed(failures[-1])
 
     def _goes_on_after(self, attempt: int, past: dict[int, PastAttempt], kind: FailureKind) -> bool:
-        """Whether a failure that ended the call in an earlier session leaves it open in this one."""
+        """Whether a call that ended with a failure in an earlier session is still open in this one."""
         return attempt < max(past) or self._retry_failed or kind is FailureKind.STOP
 
     async def _send(self, call: Attempt) -> Answer:
-        """One attempt over the wire. The slot is free once the reply is there; nobody acts before it is durable."""
+        """One attempt over the network. The slot is released when the reply arrives; the reply is read once durable."""
         tokens, calls_after = estimated_tokens(call.request), call.step.calls_after
         with await self._pacing.admit(call.member, calls_after=calls_after, tokens=tokens) as admission:
             await self._afford(call)
@@ -231,12 +231,12 @@ class DurableCalls:
             finally:
                 self._progress.call_returned()
             if reply.status >= _FIRST_ERROR_STATUS:
-                # It may stop the run, so nothing leaves through this slot before it is understood.
+                # It may stop the run, so this slot sends nothing before the reply is understood.
                 return await self._settle(call, reply, sent_at, seq, admission)
         return await self._settle(call, reply, sent_at, seq, admission)
 
     async def _settle(self, call: Attempt, reply: Reply, sent_at: datetime, seq: int, admission: Admission) -> Answer:
-        """Read a reply once it is durable, and let the pacing know how it went."""
+        """Read a reply once it is durable, and report the result to the pacing."""
         await self._journal.durable(seq, others_follow=self._pacing.in_flight > 0)
         try:
             answer = self._read(call, reply, sent_at)
@@ -248,7 +248,7 @@ class DurableCalls:
         return answer
 
     async def _afford(self, call: Attempt) -> None:
-        """Wait until the limit on cost has room for `call`; stop the run when nothing in flight can make any."""
+        """Wait until the limit on cost has room for `call`; stop the run when no request in flight can free any."""
         while not self._stopping.is_set() and not self._ledger.fits(call.possible_cost):
             if self._ledger.in_flight:
                 await self._ledger.changed()
@@ -262,14 +262,14 @@ class DurableCalls:
             )
 
     async def _replay(self, call: Attempt, past: PastAttempt) -> Answer:
-        """One attempt as the journal has it; nothing is sent."""
+        """One attempt as stored in the journal; nothing is sent."""
         if past.response is None:
             raise ProviderFailure(past.kind, past.error)
         reply = reply_of(self._journal.read_at(*past.response))
         return self._read(call, reply, past.sent_at, is_kept=past.is_settled)
 
     def _read(self, call: Attempt, reply: Reply, sent_at: datetime, *, is_kept: bool = False) -> Answer:
-        """Read a reply that is durable, and journal what became of the attempt unless that is kept already."""
+        """Read a durable reply, and journal the outcome of the attempt unless it is stored already."""
         try:
             completion = self._provider_of(call.member).read(reply)
         except ProviderFailure as failure:
@@ -289,12 +289,12 @@ class DurableCalls:
         completion: Completion | None = None,
         failure: ProviderFailure | None = None,
     ) -> None:
-        """Journal what became of an attempt, and what arrived of a reply that was cut. What a reply says can wait."""
+        """Journal the outcome of an attempt and any part of a cut reply. With a whole reply, the write may wait."""
         told = completion or (failure.completion if failure is not None else None) or Completion(text="")
         status = status_of(failure)
         cost, cost_source = cost_of(told, call.member)
         cost = None if cost is None else to_money(cost)
-        # An answer that broke off with an error has been written in part, and may have been billed in part.
+        # An answer that broke off with an error was partly written, and may have been partly billed.
         may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(told.text)
         could_cost = call.possible_cost if cost is None and may_be_billed else None
         row = {
@@ -312,7 +312,7 @@ class DurableCalls:
         self._progress.call_settled(status, cost)
 
     async def _wait(self, seconds: float) -> None:
-        """Wait before the next attempt, and let it be seen."""
+        """Wait before the next attempt, and count the wait in the progress."""
         self._progress.calls_waiting += 1
         try:
             await self._sleep(seconds)
@@ -320,7 +320,7 @@ class DurableCalls:
             self._progress.calls_waiting -= 1
 
     async def _sleep_unless_stopped(self, seconds: float) -> None:
-        """Wait, but wake at once when the run stops."""
+        """Wait, but return at once when the run stops."""
         try:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         except TimeoutError:

@@ -30,11 +30,11 @@ _ASKS_PER_TURN = 3
 
 
 async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask) -> AsyncIterator[Turn]:
-    """Play the rounds of the plan in order and yield each turn as soon as it was spoken.
+    """Play the rounds of the plan in order and yield each turn as soon as it is available.
 
-    A speech of which nothing is left after cleaning is asked for twice more. Lets `CallFailedError` through when a
-    debater gives no speech (kind `REFUSED` when it was refused): the side at fault is that of the round after the last
-    turn yielded.
+    A speech that is empty after cleaning is requested up to twice more. Does not catch `CallFailedError`, which is
+    raised when a debater gives no speech (kind `REFUSED` when it was refused): the side at fault is that of the round
+    after the last turn yielded.
     """
     topic = plan.topic(debate.topic_id)
     members = {"pro": plan.debater(debate.pro_model_id), "con": plan.debater(debate.con_model_id)}
@@ -47,16 +47,16 @@ async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask) -> AsyncIte
 
 
 def clean_speech(text: str) -> str:
-    """What a debater said: without thinking blocks, what follows the first `<END_OF_TURN>`, and outer whitespace.
+    """A debater's speech: without thinking blocks, text from the first `<END_OF_TURN>` on, and outer whitespace.
 
-    Thinking goes first, because a debater may think about the marker.
+    Thinking is removed first, because a debater may mention the marker in it.
     """
     said = strip_thinking(text)
     return _END_OF_TURN.split(said, maxsplit=1)[0].strip() if "<" in said else said.strip()
 
 
 class _TurnContext(msgspec.Struct, frozen=True):
-    """One turn: who speaks in which debate, and what was said before."""
+    """One turn: its debate and speaker, and the speeches before it."""
 
     debate: ScheduledDebate
     plan: Plan
@@ -71,7 +71,7 @@ async def _speak(context: _TurnContext, ask: Ask) -> tuple[Answer, str]:
     turn_index = len(context.turns)
     for number in range(_ASKS_PER_TURN):
         name = f"turn:{turn_index}" + (f":{number}" if number else "")
-        # The turns that are left, and the panel.
+        # The remaining turns, and the panel.
         calls_after = len(context.plan.config.rounds) - turn_index
         step = Step(context.debate.debate_id, name, "turn", calls_after)
         answer = await ask(step, context.member, _request(context, step, number))
@@ -86,7 +86,7 @@ async def _speak(context: _TurnContext, ask: Ask) -> tuple[Answer, str]:
 
 
 def _request(context: _TurnContext, step: Step, number: int) -> Request:
-    """What the debater is asked, for the `number`-th time from 0."""
+    """The request to the debater; `number` counts its repetitions from 0."""
     topic, prompts = context.topic, context.plan.prompts
     cap = context.round.token_cap(context.member)
     values = debater_values(

@@ -1,4 +1,4 @@
-"""The records of a debate that has ended, and records as events carry them."""
+"""The records of a debate that has ended, and records in the form that events use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def debate_record(
     turns: list[Turn],
     verdicts: list[Verdict],
 ) -> Debate:
-    """The row of `raw.debates`: everything in it follows from the plan and from journalled answers."""
+    """The row of `raw.debates`: all of it follows from the plan and from journalled answers."""
     said: list[Turn | Verdict] = [*turns, *verdicts]
     times = [record.created_at for record in said if record.created_at is not None]
     latencies = [verdict.latency_ms for verdict in verdicts if verdict.latency_ms is not None]
@@ -61,7 +61,7 @@ def debate_record(
 
 
 def event_rows(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:
-    """Records as events carry them, by table."""
+    """Records in the form that events use, by table."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         rows.setdefault(record.table, []).append(_as_json(record))

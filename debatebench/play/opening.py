@@ -1,4 +1,4 @@
-"""What comes before the first request of a run: providers, disk space, connections, and the plan in the journal."""
+"""The steps before the first request of a run: providers, disk space, connections, and the plan in the journal."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["allow_connections", "begin", "check_free_space", "open_providers"]
 
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
-# For everything that is no connection: journal, warehouse, libraries, terminal.
+# For everything that is not a connection: journal, warehouse, libraries, terminal.
 _OTHER_FILES = 64
 
 
 def open_providers(plan: Plan, environ: Mapping[str, str]) -> dict[Any, Provider]:
-    """One provider for all members that can share it; a missing key or unknown provider stops before any call."""
+    """One provider for all members that can share it; a missing key or unknown provider is an error before any call."""
     providers: dict[Any, Provider] = {}
     for member in (*plan.debaters, *plan.judges):
         key = provider_key(member)
@@ -43,7 +43,7 @@ def open_providers(plan: Plan, environ: Mapping[str, str]) -> dict[Any, Provider
 
 
 def check_free_space(journal_path: Path) -> None:
-    """Refuse to buy answers that the disk cannot hold."""
+    """Raise an error when the disk has too little space for the answers."""
     try:
         make_folder(journal_path.parent)
         free = shutil.disk_usage(journal_path.parent).free
@@ -57,9 +57,9 @@ def check_free_space(journal_path: Path) -> None:
 
 
 def allow_connections(concurrency: int, providers: Mapping[Any, Provider]) -> None:
-    """Let this process open as many files as requests may be in flight, or refuse before the first connection fails.
+    """Raise this process's limit of open files to the possible requests in flight; raise an error if that fails.
 
-    A connection stays open for a while after its request, and every provider has its own.
+    A connection stays open for a while after its request, and every provider has its own connections.
     """
     hosted = sum(not provider.is_simulated for provider in providers.values())
     if not hosted:
@@ -77,7 +77,7 @@ def allow_connections(concurrency: int, providers: Mapping[Any, Provider]) -> No
 
 
 def begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, now: datetime) -> Plan:
-    """Write the header of a new run, or check that an old one is the same run; the plan that is to be played."""
+    """Write the header of a new run, or check that an existing one is the same run; returns the plan to play."""
     if resume.header is None:
         if part is not None:
             raise UsageError(f"Run '{plan.run_tag}' has not begun, so nothing is added to it: leave --new-model out.")
@@ -105,12 +105,12 @@ def begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, n
 
 
 def _way_to_add(frozen: Plan, plan: Plan) -> str:
-    """What more to say where the configuration has got a debater since the run began."""
+    """A hint for the message when the configuration has gained a debater since the run began."""
     known = {debater.id for debater in frozen.debaters}
     newcomers = [debater.id for debater in plan.debaters if debater.id not in known]
     return f"; `--new-model {newcomers[0]}` adds a debater to this one" if newcomers else ""
 
 
 def _simulated_among(*members: MemberConfig) -> set[str]:
-    """The names of their providers that make things up."""
+    """The names of those of their providers that are simulated."""
     return {member.provider for member in members if is_simulated(member.provider)}

@@ -1,9 +1,9 @@
-"""When a request may leave: how many are in flight, how many leave per minute, and who goes first.
+"""When a request may be sent: how many are in flight, how many are sent per minute, and which one goes first.
 
-There is one limit for the whole run, and one for each provider and key, which gives way when the provider declines and
-grows back when it answers (additive increase, multiplicative decrease, as in TCP: Chiu and Jain, 1989). Limits that the
-configuration names come on top, for a provider or for one of its models. Whoever has the most calls still to come after
-this one goes first: the longest chain decides when a run is over.
+There is one limit for the whole run, and one for each provider and key, which falls when the provider reports overload
+and rises again when it answers (additive increase, multiplicative decrease, as in TCP: Chiu and Jain, 1989). Limits in
+the configuration apply as well, for a provider or for one of its models. The request with the most calls still to
+follow it goes first: the longest chain determines when a run ends.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 __all__ = ["TOO_BUSY", "Admission", "Pacing", "estimated_tokens"]
 
 TOO_BUSY = frozenset({429, 503, 529})
-"""Statuses by which a provider says that it gets too much."""
+"""Statuses by which a provider reports overload."""
 
 _MINUTE_S = 60.0
-# What is left of a limit after a provider declined, and the share of the most that it gains per round trip of answers.
+# The factor of a limit after the provider reports overload, and the share of the maximum gained per round trip.
 _DECREASE, _INCREASE = 0.7, 1 / 16
 _CHARACTERS_PER_TOKEN = 4
 _USUAL_COMPLETION = 1000
 
-# In the order in which they go: the calls that come after, negative, whose turn it is among equals, tokens, the future.
+# The sort order: the number of later calls, negative; the turn among equals; tokens; the future.
 _Waiter = tuple[int, int, int, "asyncio.Future[Admission]"]
 
 
 def estimated_tokens(request: Request) -> int:
-    """About how many tokens `request` will use: its text, and its whole token limit (1,000 where it has none)."""
+    """The approximate tokens of `request`: its text and its whole token limit (1,000 if it has none)."""
     characters = sum(len(message.content) for message in request.messages)
     completion = _USUAL_COMPLETION if request.max_tokens is None else request.max_tokens
     return characters // _CHARACTERS_PER_TOKEN + completion
 
 
 class Pacing:
-    """Admits the requests of one run. At most `concurrency` are in flight; `members` say what providers allow, and
-    where several say something of the same provider or model, the least counts.
+    """Admits the requests of one run. At most `concurrency` are in flight; `members` hold the configured limits, and
+    the lowest applies where several are given for the same provider or model.
 
-    `clock` gives monotonic seconds. Admitting costs O(log n) of the n that wait, and a look at each model that is
-    waited for.
+    `clock` gives monotonic seconds. Admitting one of n waiting requests costs O(log n), plus one check of each model
+    that requests are waiting for.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class Pacing:
 
     @property
     def in_flight(self) -> int:
-        """How many requests are admitted and not released."""
+        """The number of requests that are admitted and not yet released."""
         return self._in_flight
 
     async def admit(self, member: MemberConfig, *, calls_after: int = 0, tokens: int = 0) -> Admission:
-        """Wait until a request to `member` may leave. Whoever is admitted must `release` when the reply is there.
+        """Wait until a request to `member` may be sent. The caller must `release` the admission when the reply arrives.
 
-        `calls_after` is how many calls must follow this one, one after another; `tokens` about how many it will use.
+        `calls_after` is how many calls must follow this one, one after another; `tokens` is its approximate token use.
         """
         model = self._model_of(member)
         admitted: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
@@ -93,12 +93,12 @@ class Pacing:
             raise
 
     def stop(self) -> None:
-        """Admit everybody from now on: a run that stops sends nothing more, and nobody is to wait for that."""
+        """Admit every request from now on: a stopping run sends nothing more, so its tasks need not wait here."""
         self._stopped = True
         self._dispatch()
 
     def limit_of(self, member: MemberConfig) -> int:
-        """How many requests may be in flight at the provider of `member`, as things are."""
+        """The current limit of requests in flight at the provider of `member`."""
         return min(self._concurrency, int(self._model_of(member).lane.limit))
 
     def _model_of(self, member: MemberConfig) -> _Model:
@@ -113,7 +113,7 @@ class Pacing:
         return model
 
     def _dispatch(self) -> None:
-        """Admit everybody who may go, and see to it that whoever waits for time to pass is looked at again."""
+        """Admit every request that may be sent, and schedule another check when some must wait for time to pass."""
         now = self._clock()
         while self._stopped or self._in_flight < self._concurrency:
             best, opens_at = self._next(now)
@@ -127,13 +127,13 @@ class Pacing:
                 del self._waited_for[best]
 
     def _look_again(self, opens_at: float | None, now: float) -> None:
-        """Dispatch again at that time, unless that is going to be done before."""
+        """Dispatch again at that time, unless an earlier check is already scheduled."""
         if opens_at is not None and (self._wakes_at is None or opens_at < self._wakes_at):
             self._wakes_at = opens_at
             asyncio.get_running_loop().call_later(opens_at - now, self._wake)
 
     def _next(self, now: float) -> tuple[_Model | None, float | None]:
-        """The model whose first waiter goes next; without one, the time at which there will be, if time helps."""
+        """The model whose first request goes next; if there is none, the time at which there will be, if time helps."""
         best: _Model | None = None
         opens_at: float | None = None
         for model in self._waited_for:
@@ -174,7 +174,7 @@ class Pacing:
 
 @dataclass(slots=True, eq=False)
 class Admission:
-    """One request that may leave. As a context manager it is released in the end."""
+    """One request that may be sent. Used as a context manager, it is released on exit."""
 
     _pacing: Pacing
     _model: _Model
@@ -189,13 +189,13 @@ class Admission:
         self.release()
 
     def release(self) -> None:
-        """The reply is there, or none will come: somebody else may go. A second time changes nothing."""
+        """The reply has arrived or will not come: the next request may be sent. A second call has no effect."""
         if not self._is_released:
             self._is_released = True
             self._pacing._released(self._model)
 
     def answered(self, tokens: int | None) -> None:
-        """The provider answered, with so many tokens; None where it did not tell, then the estimate stays."""
+        """The provider answered, using so many tokens; with None (not reported) the estimate stays."""
         if tokens is not None:
             for per_minute, use in self._spent:
                 if per_minute.counts_tokens:
@@ -204,14 +204,14 @@ class Admission:
             self._pacing._dispatch()
 
     def declined(self, retry_after_s: float | None) -> None:
-        """The provider gets too much, and perhaps told for how long it wants nothing more for this model."""
+        """The provider reports overload, possibly with the time to wait before the next request to this model."""
         self._model.lane.give_way(self._number)
         if retry_after_s:
             self._pacing._pause(self._model, retry_after_s)
 
 
 class _Lane:
-    """One provider and key: how many requests may be in flight there, as far as is known."""
+    """One provider and key: the estimated limit of requests in flight there."""
 
     def __init__(self, most: int) -> None:
         self.limit = float(most)
@@ -221,7 +221,7 @@ class _Lane:
         self.quota = _Quota()
         self._most = most
         self._peak = 0
-        # Requests are counted as they leave: of the last one before the limit was lowered, and when it was reached.
+        # Numbers of requests in sending order: the last before the limit was lowered, and the last that reached it.
         self._gave_way_after = 0
         self._full_at = 0
 
@@ -230,7 +230,7 @@ class _Lane:
         return self.in_flight < int(self.limit)
 
     def allow(self, limits: RateLimits) -> None:
-        """Take in what the configuration says of the provider."""
+        """Apply the configured limits of the provider."""
         self.quota.allow(limits)
         self._most = min(self._most, limits.max_concurrency or self._most)
         self.limit = min(self.limit, float(self._most))
@@ -243,7 +243,7 @@ class _Lane:
             self._full_at = self.sent
 
     def give_way(self, number: int) -> None:
-        """Lower the limit below what was in flight, unless the declined request left before that was done last."""
+        """Lower the limit below what was in flight, unless the declined request was sent before the last reduction."""
         if number <= self._gave_way_after:
             return
         self.limit = max(1.0, min(self.limit, self._peak) * _DECREASE)
@@ -251,7 +251,7 @@ class _Lane:
         self._peak = self.in_flight
 
     def grow(self, number: int) -> bool:
-        """Raise the limit by an answer's share of a round trip, if it was reached since the request left.
+        """Raise the limit by an answer's share of a round trip, if it was reached after the request was sent.
 
         Returns whether it rose.
         """
@@ -263,7 +263,7 @@ class _Lane:
 
 
 class _Model:
-    """One model of a provider: who waits for it, and what it allows."""
+    """One model of a provider: its waiting requests and its limits."""
 
     def __init__(self, lane: _Lane) -> None:
         self.lane = lane
@@ -281,7 +281,7 @@ class _Model:
 
 
 class _Quota:
-    """What the configuration allows: how many in flight, how many requests and tokens within a minute."""
+    """The configured limits: requests in flight, and requests and tokens per minute."""
 
     def __init__(self) -> None:
         self.most: int | None = None
@@ -289,13 +289,13 @@ class _Quota:
         self._tokens: _PerMinute | None = None
 
     def allow(self, limits: RateLimits) -> None:
-        """Where several say something, the least counts."""
+        """Apply further limits; the lowest one counts."""
         self.most = _least(self.most, limits.max_concurrency)
         self._requests = _PerMinute.stricter(self._requests, limits.requests_per_minute, counts_tokens=False)
         self._tokens = _PerMinute.stricter(self._tokens, limits.tokens_per_minute, counts_tokens=True)
 
     def opens_at(self, now: float, tokens: int) -> float:
-        """When a request of so many tokens may leave: `now`, or later."""
+        """When a request of so many tokens may be sent: `now`, or later."""
         opens = now
         if self._requests is not None:
             opens = max(opens, self._requests.opens_at(now, 1))
@@ -304,7 +304,7 @@ class _Quota:
         return opens
 
     def take(self, now: float, tokens: int) -> list[tuple[_PerMinute, _Use]]:
-        """Count a request that leaves."""
+        """Count a request that is sent."""
         spent = []
         if self._requests is not None:
             spent.append((self._requests, self._requests.take(now, 1)))
@@ -322,7 +322,7 @@ class _Use:
 
 @dataclass(slots=True)
 class _PerMinute:
-    """At most `limit` within any 60 seconds; what is larger than the limit by itself goes when nothing else did."""
+    """At most `limit` within any 60 seconds; an amount above the limit is let through when nothing else is counted."""
 
     limit: int
     counts_tokens: bool
@@ -331,13 +331,13 @@ class _PerMinute:
 
     @classmethod
     def stricter(cls, old: _PerMinute | None, limit: int | None, *, counts_tokens: bool) -> _PerMinute | None:
-        """The one that allows less: `old`, or a new one."""
+        """The stricter limit: `old`, or a new one."""
         if limit is None or (old is not None and old.limit <= limit):
             return old
         return cls(limit, counts_tokens)
 
     def opens_at(self, now: float, amount: int) -> float:
-        """The time at which enough has been forgotten for `amount` more."""
+        """The time at which enough has expired for `amount` more."""
         while self._uses and self._uses[0].at + _MINUTE_S <= now:
             use = self._uses.popleft()
             use.is_counted = False
@@ -358,7 +358,7 @@ class _PerMinute:
         return use
 
     def correct(self, use: _Use, amount: int) -> None:
-        """Put the real amount in the place of the estimate."""
+        """Replace the estimate with the real amount."""
         if use.is_counted:
             self._total += amount - use.amount
             use.amount = amount

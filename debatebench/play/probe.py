@@ -1,6 +1,6 @@
-"""Tiny requests before a run: who answers, how fast and at what price; and whether judges return verdicts.
+"""Tiny requests before a run: which members answer, how fast and at what price; whether judges return verdicts.
 
-Nothing of it is journalled or landed. It is paid for all the same, so every attempt's cost is told.
+Nothing is journalled or landed. The requests are billed all the same, so the cost of every attempt is reported.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 _TAG = "probe"
 _QUESTION = "Answer with the single word: ready."
-# Models that think before they answer need some room; it bounds the cost all the same.
+# Models that think before they answer need some room; the limit bounds the cost all the same.
 _MOST_TOKENS = 64
 _AT_ONCE = 8
 
@@ -55,7 +55,7 @@ _SPEECHES: tuple[tuple[Literal["pro", "con"], str], ...] = (
 
 @dataclass(slots=True)
 class _Spent:
-    """What one member's attempts took: known cost, and how many told none."""
+    """The use of one member's attempts: the known cost, and how many reported none."""
 
     calls: int = 0
     unpriced: int = 0
@@ -77,7 +77,7 @@ class _Spent:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What came of one tiny request. `cost_usd` is None when nobody told; `problem` is None when it answered."""
+    """The result of one tiny request. `cost_usd` is None when not reported; `problem` is None when it was answered."""
 
     id: str
     provider: str
@@ -91,7 +91,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCheck:
-    """What a judge returned on a tiny fixed debate. `is_valid` says whether its answer was a verdict."""
+    """A judge's result on a tiny fixed debate. `is_valid` says whether its answer was a verdict."""
 
     judge_id: str
     is_valid: bool
@@ -103,9 +103,9 @@ class JudgeCheck:
 
 
 async def probe_members(members: Sequence[MemberConfig], environ: Mapping[str, str]) -> list[Probe]:
-    """One tiny request to every model of `members`, in order; what is configured twice is asked once.
+    """One tiny request to every model of `members`, in order; a model that is configured twice gets one request.
 
-    A missing key, an address that is not allowed and whatever a provider answers are findings, not errors.
+    A missing key, an address that is not allowed and any answer of a provider are findings, not errors.
     """
     distinct = {(provider_key(member), member.model): member for member in reversed(members)}
     async with _Line(environ) as line:
@@ -115,7 +115,7 @@ async def probe_members(members: Sequence[MemberConfig], environ: Mapping[str, s
 async def check_judges(
     judges: Sequence[MemberConfig], config: Config, prompts: PromptSet, environ: Mapping[str, str]
 ) -> list[JudgeCheck]:
-    """Have every judge judge the same tiny debate, as it would in a run, and say what came of it."""
+    """Have every judge judge the same tiny debate, as it would in a run, and report the results."""
     turns = tuple(_turn(index, side, text) for index, (side, text) in enumerate(_SPEECHES))
     transcript = Transcript(_TAG, _TAG, 0, _MOTION, "towns", None, turns)
 
@@ -159,7 +159,7 @@ async def _probe(member: MemberConfig, line: _Line) -> Probe:
     try:
         await line.ask(Step(_TAG, "probe", "turn"), member, _tiny_request(member), spent)
     except CallFailedError as failure:
-        # Tokens that all went into thinking show that the model is there.
+        # If all tokens went into thinking, the model is still available.
         problem = None if failure.kind is FailureKind.EMPTY else str(failure)
     return Probe(
         member.id,
@@ -191,7 +191,7 @@ async def _together(jobs: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 class _Line:
-    """Asks once and keeps nothing. Providers are shared and closed at the end of the `async with`."""
+    """Sends each request once and stores nothing. Providers are shared and closed at the end of the `async with`."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -205,7 +205,7 @@ class _Line:
             await provider.aclose()
 
     async def ask(self, step: Step, member: MemberConfig, request: Request, spent: _Spent) -> Answer:
-        """One attempt. Raises `CallFailedError` when no answer came of it; what it took is added to `spent`."""
+        """One attempt. Raises `CallFailedError` when it gives no answer; its cost is added to `spent`."""
         call_id = call_id_of(_TAG, step, request)
         try:
             provider = self._provider_of(member)
@@ -231,5 +231,5 @@ class _Line:
 
 
 def hosted(members: Sequence[MemberConfig]) -> list[MemberConfig]:
-    """Those whose answers are not made up here."""
+    """The members that are not simulated."""
     return [member for member in members if not is_simulated(member.provider)]

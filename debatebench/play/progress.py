@@ -1,4 +1,4 @@
-"""How far a run is: plain counters that the runner moves, and what follows from them for whoever watches."""
+"""The progress of a run: plain counters that the runner updates, and the figures derived from them."""
 
 from __future__ import annotations
 
@@ -26,65 +26,65 @@ _TOO_MANY_REQUESTS = 429
 
 @dataclass(slots=True)
 class Progress:
-    """Counters of one session of a run. `cost` holds what is known; `unpriced_calls` counts answers without a price.
+    """Counters of one session of a run. `cost` sums the known costs; `unpriced_calls` counts answers without a price.
 
-    `ledger` is the money of the whole run. Other threads may read while the runner writes.
+    `ledger` holds the costs of the whole run. Other threads may read while the runner writes.
     """
 
     debates_planned: int = 0
     debates_complete: int = 0
     debates_incomplete: int = 0
     calls_per_debate: int = 0
-    """Turns and verdicts of a debate in which nothing goes wrong."""
+    """Turns and verdicts of a debate without failures."""
     calls_answered: int = 0
     calls_failed: int = 0
     calls_in_flight: int = 0
     calls_waiting: int = 0
-    """Failed attempts that wait until they may be tried again."""
+    """Failed attempts that are waiting to be retried."""
     rate_limited: int = 0
-    """Attempts that were declined as too many (429)."""
+    """Attempts that the provider rejected with status 429 (too many requests)."""
     cost: Decimal = field(default_factory=Decimal)
     unpriced_calls: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     missing: tuple[tuple[str, str], ...] = ()
-    """(debate_id, reason) of every planned debate that is not complete, known at the end."""
+    """(debate_id, reason) of every planned debate that is not complete; set at the end."""
     on_debate: Callable[[Progress], None] | None = None
     on_stop: Callable[[Progress], None] | None = None
     _answers_of_open: Counter[str] = field(default_factory=Counter)
 
     @property
     def debates_done(self) -> int:
-        """Debates that have come to an end, whole or not."""
+        """Debates that have ended, complete or not."""
         return self.debates_complete + self.debates_incomplete
 
     @property
     def calls_left(self) -> int:
-        """Answers that are still needed when nothing goes wrong."""
+        """Answers that are still needed if there are no further failures."""
         have = sum(min(count, self.calls_per_debate) for count in list(self._answers_of_open.values()))
         return max(0, (self.debates_planned - self.debates_done) * self.calls_per_debate - have)
 
     @property
     def projected_cost(self) -> Decimal | None:
-        """USD that the whole run will have cost at the mean known cost of this session's answers; None before any."""
+        """The projected USD of the whole run at the mean known cost of this session's answers; None before any."""
         priced = self.calls_answered - self.unpriced_calls
         if priced <= 0:
             return None
         return self.ledger.settled.known + self.cost / priced * self.calls_left
 
     def call_sent(self) -> None:
-        """A request left."""
+        """Count a request that was sent."""
         self.calls_in_flight += 1
 
     def call_returned(self) -> None:
-        """A request came back, or failed."""
+        """Count a request that returned or failed."""
         self.calls_in_flight -= 1
 
     def call_declined(self, http_status: int | None) -> None:
-        """An attempt gave no answer."""
+        """Count an attempt that gave no answer."""
         self.rate_limited += http_status == _TOO_MANY_REQUESTS
 
     def call_settled(self, status: str, cost: Decimal | None) -> None:
-        """An attempt was read and journalled."""
+        """Count an attempt that was read and journalled."""
         if status == "answered":
             self.calls_answered += 1
         else:
@@ -95,11 +95,11 @@ class Progress:
             self.unpriced_calls += 1
 
     def answer_used(self, debate_id: str) -> None:
-        """A debate has got an answer, fresh or from the journal."""
+        """Count an answer that a debate has received, new or from the journal."""
         self._answers_of_open[debate_id] += 1
 
     def debate_ended(self, debate: Debate) -> None:
-        """A debate was played and judged, or given up."""
+        """Count a debate that was played and judged, or given up."""
         self._answers_of_open.pop(debate.debate_id, None)
         if debate.status == "complete":
             self.debates_complete += 1
@@ -109,20 +109,20 @@ class Progress:
             self.on_debate(self)
 
     def run_stops(self) -> None:
-        """The user wants the run to stop: nothing more is sent, and what is in flight is awaited."""
+        """Record that the user stops the run: no more requests are sent, and those in flight are awaited."""
         if self.on_stop is not None:
             self.on_stop(self)
 
 
 class Pace:
-    """How fast answers come: over the last `window_s` seconds, and how long the rest will take at that rate."""
+    """The rate of answers over the last `window_s` seconds, and the remaining time at that rate."""
 
     def __init__(self, window_s: float = 30.0) -> None:
         self._window_s = window_s
         self._seen: deque[tuple[float, int]] = deque()
 
     def see(self, at_s: float, answers: int) -> float | None:
-        """Take in a count at a time on a monotonic clock; the answers per second, None before there are two counts."""
+        """Add a count at a time on a monotonic clock; returns answers per second, None before there are two counts."""
         self._seen.append((at_s, answers))
         while len(self._seen) > 2 and self._seen[1][0] <= at_s - self._window_s:
             self._seen.popleft()
@@ -140,11 +140,11 @@ def write_progress(
     calls_per_s: float | None = None,
     reason: str | None = None,
 ) -> None:
-    """Write how far a run is as JSON, for scripts; a reader sees the old state or the new one, whole.
+    """Write the progress of a run as JSON, for scripts; a reader sees either the whole old state or the whole new one.
 
     `state` is `playing`, `finished`, `incomplete`, `interrupted`, `stopped` or `failed`. A process that was killed
-    leaves `playing` and the number of a process (`pid`) that is gone. Unknown figures are null. Not synced: it is
-    disposable.
+    leaves `playing` and the number of a process (`pid`) that no longer exists. Unknown figures are null. The file is
+    not synced to disk, because it can be lost without harm.
     """
     spent = progress.ledger.total
     projected = progress.projected_cost

@@ -1,4 +1,4 @@
-"""Reading judges' stored answers again with the parser of today. Nobody is asked, and nothing is paid."""
+"""Reads judges' stored answers again with today's parser. No requests are sent and nothing is billed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["ChangedVerdict", "reparse_run"]
 
 @dataclass(frozen=True, slots=True)
 class ChangedVerdict:
-    """What a stored answer said before and says now."""
+    """The result of a stored answer before and now."""
 
     run_tag: str
     debate_id: str
@@ -46,11 +46,11 @@ class ChangedVerdict:
 
 
 def reparse_run(journal_path: Path) -> list[ChangedVerdict]:
-    """Read every judge's last answer of a run again, journal the debates in which that changes anything, and list it.
+    """Read every judge's last answer of a run again, journal the debates in which this changes anything, and list it.
 
-    A seat keeps its judge as long as that answer still gives a vote. When it does not, or the seat is empty, the first
-    other answer of that seat that gives one counts: the original judge's, then those of the replacements. So no seat
-    ever has two votes. A debate may become complete or incomplete by it; what then is missing `debatebench run` asks.
+    A seat keeps its judge as long as that answer still contains a vote. If it does not, or the seat is empty, the first
+    other answer of that seat that contains one counts: the original judge's, then those of the replacements. So no seat
+    ever has two votes. This may make a debate complete or incomplete; `debatebench run` then requests what is missing.
 
     Raises `BusyError` while the run is being played and `DamagedDataError` for a damaged journal.
     """
@@ -73,7 +73,7 @@ def reparse_run(journal_path: Path) -> list[ChangedVerdict]:
 
 
 class _Index:
-    """The plan of a journal, and where the last outcome of each debate stands."""
+    """The plan of a journal, and the position of the last outcome of each debate."""
 
     def __init__(self) -> None:
         self.plan: Any = None
@@ -81,7 +81,7 @@ class _Index:
         self.last_outcome: dict[str, tuple[int, int]] = {}
 
     def see(self, event: Event) -> None:
-        """Take one event in."""
+        """Process one event."""
         data = event.data
         if data["type"] == "header":
             self.plan = data["plan"]
@@ -92,9 +92,9 @@ class _Index:
 
 
 def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
-    """What changes in the rows of one debate's outcome; the rows are changed as well.
+    """The changes in the rows of one debate's outcome; the rows are updated in place.
 
-    A debate that ended before all had spoken has nothing to judge.
+    A debate that ended before all turns were given has nothing to judge.
     """
     debate = Debate.model_validate(records["debates"][0])
     turns = [Turn.model_validate(row) for row in records.get("turns", ())]
@@ -125,13 +125,13 @@ def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
 
 
 def _seated(verdicts: Sequence[Verdict], turns: Sequence[Turn], plan: Plan) -> Iterator[Verdict]:
-    """Every verdict as it reads now, seat by seat."""
+    """Every verdict as parsed now, seat by seat."""
     planted = planted_scores(turns, plan.config.dimensions)
     seats: dict[int, list[Verdict]] = {}
     for verdict in verdicts:
         seats.setdefault(verdict.panel_position, []).append(verdict)
     for seat in seats.values():
-        # The one that counts goes first; a stable sort leaves the others in the order in which they were asked.
+        # The one that counts goes first; a stable sort leaves the others in the order of their requests.
         is_taken = False
         for verdict in sorted(seat, key=lambda verdict: not verdict.is_valid):
             if is_taken:
@@ -146,7 +146,7 @@ def _seated(verdicts: Sequence[Verdict], turns: Sequence[Turn], plan: Plan) -> I
 
 
 def _read(verdict: Verdict, plan: Plan) -> ParsedVerdict | str:
-    """What the stored answer says today, or why it gives no vote."""
+    """The stored answer as parsed today, or the reason why it contains no vote."""
     if verdict.raw_response is None:
         return verdict.invalid_reason or "no answer is stored"
     if str((verdict.metadata or {}).get("finish_reason")).lower() in CUT_OFF:
@@ -159,7 +159,7 @@ def _read(verdict: Verdict, plan: Plan) -> ParsedVerdict | str:
 
 
 def _accepted(verdict: Verdict, read: ParsedVerdict, *, is_copied: bool) -> Verdict:
-    """The verdict with what the answer says now; the same one where it says what it said."""
+    """The verdict with the newly parsed result; the same object if nothing changed."""
     metadata = {name: value for name, value in (verdict.metadata or {}).items() if name not in ("flags", "reparsed_by")}
     if read.flags:
         metadata["flags"] = list(read.flags)
@@ -195,7 +195,7 @@ def _refused(verdict: Verdict, reason: str) -> Verdict:
 
 
 def _told(verdict: Verdict) -> str:
-    """A verdict in a few words."""
+    """A short description of a verdict."""
     if not verdict.is_valid:
         return f"invalid: {verdict.invalid_reason}"
     scores = ", ".join(f"{score.dimension} {score.pro}:{score.con}" for score in verdict.scores or ())

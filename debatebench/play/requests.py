@@ -1,4 +1,4 @@
-"""How a debater or judge is asked: the request for it, its seed, and whether its answer was cut off."""
+"""The request to a debater or judge, its seed, and whether its answer was cut off."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 __all__ = ["CUT_OFF", "HINTS", "is_cut_off", "request_to", "seed_of", "short_hash"]
 
 HINTS = "debatebench"
-"""The reserved parameter that tells a simulated provider what it is asked for; other providers do not send it."""
+"""The reserved parameter that describes the request to a simulated provider; other providers do not send it."""
 
 CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
-"""Finish reasons of an answer that reached the cap on tokens."""
+"""Finish reasons of an answer that reached the token limit."""
 
 
 def request_to(
@@ -30,7 +30,7 @@ def request_to(
     hints: Mapping[str, Any],
     json_schema: Mapping[str, Any] | None = None,
 ) -> Request:
-    """The request to `member`; a temperature among its own parameters wins, and null there sends none."""
+    """The request to `member`; a temperature among its own parameters takes precedence, and null there omits it."""
     parameters = {name: value for name, value in member.parameters.items() if name != "temperature"}
     return Request(
         model=member.model,
@@ -44,7 +44,7 @@ def request_to(
 
 
 def seed_of(debate_seed: int, step_name: str) -> int:
-    """The seed of one step of a debate, in [0, 2**31): the same in every session, another for every step."""
+    """The seed of one step of a debate, in [0, 2**31): the same in every session, different for every step."""
     return int(short_hash(str(debate_seed), step_name)[:8], 16) >> 1
 
 
@@ -54,5 +54,5 @@ def short_hash(*parts: str) -> str:
 
 
 def is_cut_off(completion: Completion) -> bool:
-    """Whether the answer ended because it reached the cap on tokens."""
+    """Whether the answer ended because it reached the token limit."""
     return (completion.finish_reason or "").lower() in CUT_OFF

@@ -1,4 +1,4 @@
-"""What a journal says was done before: the frozen plan, every attempt at a call, and every outcome that is kept."""
+"""The state of a run according to its journal: the frozen plan, every attempt at a call, and every stored outcome."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KIND = {
 
 @dataclass(slots=True)
 class PastAttempt:
-    """An attempt that the journal knows. `response` is the place of its reply in the file, where one came."""
+    """An attempt recorded in the journal. `response` is the position of its reply in the file, if there is one."""
 
     sent_at: datetime
     response: tuple[int, int] | None = None
@@ -38,12 +38,12 @@ class PastAttempt:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the journal says what became of it."""
+        """Whether the journal holds the attempt's outcome."""
         return self.status is not None
 
     @property
     def was_cut_short(self) -> bool:
-        """Whether the process died while it was in flight: it may have been billed, and nobody knows."""
+        """Whether the process died while the attempt was in flight: it may have been billed, which is unknown."""
         return self.response is None and self.status is None
 
     @property
@@ -54,14 +54,14 @@ class PastAttempt:
 
 @dataclass(slots=True)
 class Resume:
-    """The state of a run as its journal tells it. Feed it every event in order through `see`.
+    """The state of a run according to its journal. Pass every event in order to `see`.
 
-    Of a debate that is complete nothing is kept but its id, because it is not played again.
+    Only the id of a complete debate is kept, because the debate is not played again.
     """
 
     header: dict[str, Any] | None = None
     parts: list[dict[str, Any]] = field(default_factory=list)
-    """What was added to the plan after the run had begun, in order."""
+    """Parts that were added to the plan after the run had begun, in order."""
     bans: Bans = field(default_factory=Bans)
     complete_debates: set[str] = field(default_factory=set)
     reopened: set[str] = field(default_factory=set)
@@ -69,14 +69,14 @@ class Resume:
     cut_short: int = 0
     """How many attempts were in flight when a process died."""
     ledger: Ledger = field(default_factory=Ledger)
-    """What the run has spent so far."""
+    """The costs of the run so far."""
     _attempts: dict[str, dict[int, PastAttempt]] = field(default_factory=dict)
     _calls_of: dict[str, list[str]] = field(default_factory=dict)
     _kept: dict[str, int] = field(default_factory=dict)
     _reopened_calls: set[str] = field(default_factory=set)
 
     def see(self, event: Event) -> None:
-        """Take one event in."""
+        """Process one event."""
         data = event.data
         kind = data["type"]
         if kind == "header":
@@ -128,7 +128,7 @@ class Resume:
                 del self._attempts[call_id]
 
     def see_reopened(self, event: Event) -> None:
-        """Take an event in once more: attempts of complete debates were forgotten, and some are needed after all."""
+        """Process an event again: attempts of complete debates were dropped, and some are needed after all."""
         data = event.data
         kind = data["type"]
         if kind == "intent" and data["debate_id"] in self.reopened:
@@ -144,7 +144,7 @@ class Resume:
                     past.status, past.error = row["status"], row.get("error", "")
 
     def attempts(self, call_id: str) -> dict[int, PastAttempt]:
-        """The attempts at a call that were made before, by number from 1."""
+        """The earlier attempts at a call, by number from 1."""
         return self._attempts.get(call_id, {})
 
     def has_ended(self, debate_id: str) -> bool:
@@ -152,7 +152,7 @@ class Resume:
         return debate_id in self._kept
 
     def is_kept(self, debate_id: str, records: dict[str, Any]) -> bool:
-        """Whether the journal holds exactly this outcome of a debate already; a replay would write it again."""
+        """Whether the journal already holds exactly this outcome of a debate; a replay would write it again."""
         return debate_id in self._kept and self._kept[debate_id] == _checksum(records)
 
 

@@ -1,7 +1,7 @@
 """The runner: a frozen plan → debates → judges → journal.
 
-Playing is deterministic but for the answers, and every answer is in the journal before it is used. So a restart plays
-the same plan again, takes from the journal what is there, and asks only what is missing.
+Playing is deterministic except for the answers, and every answer is in the journal before it is used. A restart
+therefore plays the same plan again, takes existing answers from the journal and requests only the missing ones.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
 
 __all__ = ["RunReport", "RunSettings", "play_run"]
 
-# How many debates are begun per request that may be in flight.
+# How many debates are started per request that may be in flight.
 _DEBATES_PER_SLOT = 2
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How a plan is played, as opposed to what is planned; two sessions of one run may differ in these."""
+    """How a plan is played, as opposed to what is planned; two sessions of one run may have different settings."""
 
     concurrency: int = 32
     retry_failed: bool = False
-    """Ask again what had failed for good; also lifts bans."""
+    """Send again the requests that had failed for good; also lifts bans."""
     empty_debates: int | None = None
-    """Ban a debater after so many debates in a row that ended because it gave no speech; None never does."""
+    """Ban a debater after this many consecutive debates ended because it gave no speech; None never bans one."""
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     max_cost: Decimal | None = None
-    """USD that the run may cost over all its sessions, in the worst case; None for no limit."""
+    """The USD that the run may cost over all its sessions, in the worst case; None for no limit."""
     grace_s: float = 120.0
     """How long requests in flight are awaited after an interrupt."""
 
@@ -76,10 +76,10 @@ class RunReport:
     """(debate_id, reason) of every planned debate that is not complete."""
     ambiguous_calls: int
     estimate: CostEstimate
-    """What the whole plan was expected to ask and cost."""
+    """The expected calls and cost of the whole plan."""
     progress: Progress
     banned: tuple[tuple[str, str], ...] = ()
-    """(model_id, reason) of every debater that is asked no more."""
+    """(model_id, reason) of every debater that is banned."""
 
 
 def play_run(
@@ -93,20 +93,20 @@ def play_run(
     warn: Callable[[str], None] = lambda _: None,
     part: PlanPart | None = None,
 ) -> RunReport:
-    """Play `plan` to its end, or go on with what `journal_path` holds of it, and say how it ended.
+    """Play `plan` to its end, or continue what `journal_path` holds of it, and report how it ended.
 
     `part` is added to a run that has begun, and belongs to its plan from then on.
 
     Raises `UsageError` when the journal holds another plan, `BusyError` when another process plays the run,
     `InterruptedRunError` after SIGINT or SIGTERM, `RunIncompleteError` at the limit on cost, `DebatebenchError` when a
     provider refuses the key or the account. Prices that the plan lacks are read from the provider's catalogue, once,
-    when the run begins; what goes wrong there is told to `warn`.
+    when the run begins; problems with that are reported through `warn`.
     """
     progress = progress or Progress()
     providers = open_providers(plan if part is None else plan.with_part(part), environ)
     check_free_space(journal_path)
     allow_connections(settings.concurrency, providers)
-    # Of today's configuration: a plan that was begun before does not say what providers allow.
+    # From today's configuration: the plan of a run that began earlier does not hold the provider limits.
     members = (*plan.debaters, *(part.debaters if part else ()), *plan.judges)
     pacing = Pacing(settings.concurrency, members)
     resume = Resume()
@@ -121,7 +121,7 @@ def play_run(
             part = part.model_copy(update={"debaters": newcomers})
             _check_limit(plan.with_members(newcomers, ()), settings)
         plan = begin(journal, resume, plan, part, now())
-        # It is as large as the plan, and nobody needs it again.
+        # It is as large as the plan and no longer needed.
         resume.header = None
         _check_limit(plan, settings)
         resume.ledger.limit = settings.max_cost
@@ -129,7 +129,7 @@ def play_run(
 
 
 def _check_limit(plan: Plan, settings: RunSettings) -> None:
-    """Refuse a limit on cost that could not be kept, before a journal or a request comes of it."""
+    """Reject a limit on cost that cannot be guaranteed, before there is a journal or a request."""
     if settings.max_cost is not None:
         check_affordable(plan)
 
@@ -175,7 +175,7 @@ class _Session:
         return self._providers[provider_key(member)]
 
     async def play(self) -> RunReport:
-        """Play what is missing, then say how it ended."""
+        """Play what is missing, then report how it ended."""
         self._progress.ledger = self._resume.ledger
         self._progress.calls_per_debate = len(self._plan.config.rounds) + self._plan.config.judges_per_debate
         self._progress.debates_planned = len(self._plan.debates)
@@ -213,18 +213,17 @@ class _Session:
         )
 
     def _missing(self) -> Iterator[tuple[str, str]]:
-        """Every planned debate that is not complete, and why; counted from the plan, so that none gets lost."""
+        """Every planned debate that is not complete, and why; counted from the plan, so that none is lost."""
         for debate in self._plan.debates:
             if debate.debate_id not in self._complete:
                 yield debate.debate_id, self._reasons.get(debate.debate_id, "It was not played to its end.")
 
     async def _work(self, todo: Iterator[ScheduledDebate]) -> None:
-        """A few workers for each request that may be in flight, each taking one debate after the other.
+        """A few workers for each request that may be in flight, each taking one debate after another.
 
-        While answers are made durable and chains come to their end, the others have requests enough. No debate is
-        begun, nor is there anything in memory for it, before a worker takes it. A worker that fails for a reason that
-        is nobody's answer (a full disk, a bug) stops the others; they finish the request they wait for, and the failure
-        is raised.
+        While some answers are being made durable and some chains end, the other workers have enough requests. A debate
+        takes no memory and does not start before a worker takes it. A worker that fails for a reason unrelated to an
+        answer (a full disk, a bug) stops the others; they finish the request in flight, and the failure is raised.
         """
         count = min(_DEBATES_PER_SLOT * self._settings.concurrency, len(self._plan.debates))
         workers = [asyncio.create_task(self._take_debates(todo)) for _ in range(count)]
@@ -243,7 +242,7 @@ class _Session:
             await self._play_one(debate)
 
     async def _play_one(self, scheduled: ScheduledDebate) -> None:
-        """Play and judge one debate, and journal what became of it."""
+        """Play and judge one debate, and journal its outcome."""
         if (ban := self._ban_of(scheduled)) is not None:
             self._leave_out(scheduled, ban)
             return
@@ -276,9 +275,9 @@ class _Session:
         self._progress.debate_ended(debate)
 
     def _keep(self, debate: Debate, *others: Record, silent: str | None = None) -> bool:
-        """Journal what became of a debate, unless an earlier session did; whether this one did.
+        """Journal the outcome of a debate, unless an earlier session did; returns whether this one did.
 
-        Its answers are durable, so it may wait.
+        Its answers are already durable, so this write may be delayed.
         """
         rows = event_rows((debate, *others))
         if self._resume.is_kept(debate.debate_id, rows):
@@ -288,7 +287,7 @@ class _Session:
         return True
 
     def _refusal(self, step: Step, member: MemberConfig) -> str | None:
-        """Why a member is not asked: it was banned while the debate went on."""
+        """Why no request is sent to a member: it was banned during the debate."""
         return self._bans.reasons.get(member.id) if step.purpose == "turn" else None
 
     def _ban_of(self, scheduled: ScheduledDebate) -> str | None:
@@ -297,7 +296,7 @@ class _Session:
         return reasons.get(scheduled.pro_model_id) or reasons.get(scheduled.con_model_id)
 
     def _leave_out(self, scheduled: ScheduledDebate, reason: str) -> None:
-        """Journal that a debate is not played; what was said in it, if it was begun before, stays."""
+        """Journal that a debate is not played; turns from an earlier start are kept."""
         debate = debate_record(self._plan.run_tag, scheduled, "incomplete", reason, [], [])
         if not self._resume.has_ended(scheduled.debate_id):
             self._keep(debate, *participants(self._plan.run_tag, scheduled))
@@ -305,7 +304,7 @@ class _Session:
         self._progress.debate_ended(debate)
 
     def _ban_the_silent(self) -> None:
-        """Journal a ban of every debater that has been silent too often in a row."""
+        """Journal a ban of every debater whose streak of missing speeches has reached the limit."""
         limit = self._settings.empty_debates
         for debater in self._bans.due(limit) if limit is not None else ():
             reason = (
@@ -334,13 +333,13 @@ class _Session:
             loop.call_later(self._settings.grace_s, _leave_now)
 
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        # Whoever started this process in the background had a reason to have signals ignored.
+        # The process that started this one in the background may have set signals to be ignored on purpose.
         handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
         try:
             for number in handled:
                 loop.add_signal_handler(number, interrupt)
         except (ValueError, RuntimeError):
-            # Not in the main thread (a notebook, a server): signals stay with whoever owns them.
+            # Not in the main thread (a notebook, a server): the host process keeps its signal handlers.
             yield
             return
         try:
@@ -352,11 +351,11 @@ class _Session:
 
 
 def _leave_now() -> None:
-    """End the process without another word: every event is in the file already, and what is in flight is listed."""
+    """End the process immediately: every event is in the file already, and requests in flight are listed there."""
     os._exit(InterruptedRunError.exit_code)
 
 
 def _next_speaker(scheduled: ScheduledDebate, plan: Plan, turns: list[Turn]) -> str:
-    """The debater whose speech would have come after `turns`."""
+    """The debater whose speech would have followed `turns`."""
     side = plan.config.rounds[len(turns)].role
     return scheduled.pro_model_id if side == "pro" else scheduled.con_model_id

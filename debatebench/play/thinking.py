@@ -1,4 +1,4 @@
-"""Thinking that a model wrote into its answer, between `<think>` or `<thinking>` tags, is not part of what it says."""
+"""Thinking that a model wrote into its answer, between `<think>` or `<thinking>` tags, is removed from the answer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _TAG = re.compile(r"<(/?)\s*think(?:ing)?\s*>", re.IGNORECASE)
 
 
 def strip_thinking(text: str) -> str:
-    """Return `text` without its thinking blocks and their tags; text without a tag is returned as it is.
+    """Return `text` without its thinking blocks and their tags; text without a tag is returned unchanged.
 
     A block runs from an opening tag to the next closing tag of either name, or to the end of the text. A closing tag
-    before any opening one ends a block that began with the text, because some chat templates write the opening tag
+    before any opening one ends a block that began with the text, because some chat templates insert the opening tag
     themselves.
     """
-    # Looking for tags takes long, and hardly an answer holds any.
+    # A search for tags is slow, and few answers contain any.
     if "<" not in text:
         return text
     kept: list[str] = []

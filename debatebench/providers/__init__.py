@@ -52,10 +52,10 @@ KNOWN: tuple[str, ...] = tuple(sorted(_FACTORIES))
 
 
 def make_provider(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
-    """The provider that answers for a configured debater or judge; nothing is sent yet.
+    """The provider of a configured debater or judge; nothing is sent yet.
 
-    Raises `UsageError` for an unknown name, a bad or unencrypted address, a key that `environ` lacks, or traits that a
-    simulated member cannot have.
+    Raises `UsageError` for an unknown name, a bad or unencrypted address, a key that is not in `environ`, or invalid
+    traits of a simulated member.
     """
     factory = _FACTORIES.get(member.provider)
     if factory is None:
@@ -64,7 +64,7 @@ def make_provider(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
 
 
 def provider_key(member: MemberConfig) -> Hashable:
-    """Equal for members that can share one provider instance."""
+    """A key that is equal for members that can share one provider instance."""
     if is_simulated(member.provider):
         traits = json.dumps(member.parameters, sort_keys=True, default=str)
         prices = (member.pricing.prompt, member.pricing.completion) if member.pricing else None
@@ -73,5 +73,5 @@ def provider_key(member: MemberConfig) -> Hashable:
 
 
 def is_simulated(provider_name: str) -> bool:
-    """Whether what this provider answers is made up offline."""
+    """Whether the answers of this provider are generated offline."""
     return provider_name in _SIMULATED

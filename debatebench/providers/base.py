@@ -1,7 +1,7 @@
-"""What a provider is: it sends one request and returns the raw reply; it reads a reply without sending anything.
+"""The interface of a provider: it sends one request and returns the raw reply; it reads a reply without sending.
 
-The two steps are apart because the raw reply is journalled between them: after a restart a reply is read again from the
-journal and never bought again.
+The two steps are separate because the raw reply is journalled between them: after a restart a reply is read from the
+journal and never paid for again.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ LOCAL_PARAMETERS = frozenset(
         "weakness",
     }
 )
-"""Parameters that are read here and never reach a network: the traits of simulated debaters and judges, `debatebench`
-(what a simulated one is asked, as data), and `structured_output` (whether to send a JSON schema)."""
+"""Parameters that are used here and never sent over a network: the traits of simulated debaters and judges,
+`debatebench` (the description of a request to a simulated one, as data), and `structured_output` (whether to send a
+JSON schema)."""
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -56,7 +57,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True, dict=True):
-    """What is asked of a provider, the same for every attempt. It names no address and holds no key."""
+    """A request to a provider, the same for every attempt. It contains no address and no key."""
 
     model: str
     messages: tuple[Message, ...]
@@ -92,18 +93,18 @@ class Request(msgspec.Struct, frozen=True, dict=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What came back, before any parsing. `headers` holds only what is safe and useful to keep (lower-case names)."""
+    """A raw reply, before any parsing. `headers` holds only what is safe and useful to keep (lower-case names)."""
 
     status: int
     body: bytes
     headers: Mapping[str, str]
     received_at: datetime
-    """Naive UTC, for people; durations come from `duration_ms`, which is measured on the monotonic clock."""
+    """Naive UTC, for display; durations come from `duration_ms`, which is measured on the monotonic clock."""
     duration_ms: float
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """What a reply says. Unknown figures are `None`, never 0; `cost` is USD."""
+    """The content of a reply. Unknown figures are `None`, never 0; `cost` is USD."""
 
     text: str
     reasoning: str | None = None
@@ -120,12 +121,12 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 class FailureKind(StrEnum):
-    """What a failed attempt means for money and for the call.
+    """The consequence of a failed attempt for the cost and for the call.
 
-    `unsent`: the request never left and nothing was billed; try again. `retry`: the provider declined for now (429,
+    `unsent`: the request was never sent and nothing was billed; try again. `retry`: the provider declined for now (429,
     5xx); try again later. `ambiguous`: it may have been billed; try again and count the possible double. `empty`: an
     answer without text; try again twice, then final. `failed` (400, 404, …), `refused` (moderation) and `oversize` are
-    final and never asked again. `stop` (401, 402, 403): the whole run stops at once.
+    final and never retried. `stop` (401, 402, 403): the whole run stops at once.
     """
 
     UNSENT = "unsent"
@@ -139,10 +140,10 @@ class FailureKind(StrEnum):
 
 
 class ProviderFailure(Exception):  # noqa: N818
-    """An attempt that gave no usable completion. `retry_after_s` is the provider's wish, already clamped to [0, 300].
+    """An attempt without a usable completion. `retry_after_s` is the time the provider asks for, within [0, 300].
 
-    `completion` holds tokens, cost and partial text when the reply told them; `partial_body`
-    is what came of a cut body. The message never holds a key.
+    `completion` holds tokens, cost and partial text when the reply reported them; `partial_body`
+    is the received part of a cut body. The message never holds a key.
     """
 
     def __init__(
@@ -166,20 +167,20 @@ class ProviderFailure(Exception):  # noqa: N818
 
 
 class Provider(Protocol):
-    """A place that answers requests. Made by `debatebench.providers.make_provider`, once per provider and endpoint."""
+    """A service that answers requests. `debatebench.providers.make_provider` makes one per provider and endpoint."""
 
     name: str
     is_simulated: bool
 
     async def send(self, request: Request) -> Reply:
-        """Send `request` once and return whatever came back with an HTTP status, also an error status.
+        """Send `request` once and return any reply with an HTTP status, including an error status.
 
         Raises `ProviderFailure` (unsent, ambiguous, oversize) when no whole reply arrived.
         """
         ...
 
     def read(self, reply: Reply) -> Completion:
-        """Read a reply, fresh or from the journal. Pure. Raises `ProviderFailure` when it holds no usable answer."""
+        """Read a reply, new or from the journal. Pure. Raises `ProviderFailure` when it holds no usable answer."""
         ...
 
     async def aclose(self) -> None:

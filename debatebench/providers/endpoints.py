@@ -22,16 +22,16 @@ _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9a-f:.]+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known of a provider that speaks the chat-completions format."""
+    """The known properties of a provider that uses the chat-completions format."""
 
     base_url: str | None = None
     key_variable: str | None = None
     reports_usd: bool = False
-    """It returns `usage.cost` in USD when asked for it."""
+    """It returns `usage.cost` in USD on request."""
     lists_prices: bool = False
-    """Its list of models says what each costs per token."""
+    """Its list of models gives the price of each per token."""
     takes_schema: bool = False
-    """Its models take `response_format` of type `json_schema`, or it drops the field for those that do not."""
+    """Its models accept `response_format` of type `json_schema`, or it drops the field for those that do not."""
     token_limit_field: str = "max_tokens"  # noqa: S105
 
 
@@ -39,7 +39,7 @@ PROFILES: dict[str, Profile] = {
     "openrouter": Profile(
         "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_usd=True, lists_prices=True, takes_schema=True
     ),
-    # OpenAI's newer models refuse `max_tokens`; the older ones take both names.
+    # OpenAI's newer models refuse `max_tokens`; the older ones accept both names.
     "openai": Profile(
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
@@ -52,9 +52,9 @@ PROFILES: dict[str, Profile] = {
 
 
 def completions_url(member: MemberConfig) -> str:
-    """The address that requests of `member` go to: its `endpoint`, a base URL or a whole one, else its provider's.
+    """The address for requests of `member`: its `endpoint`, a base URL or a complete one, else its provider's.
 
-    Raises `UsageError` for an address that is none, or that is neither https nor loopback without `allow_insecure`.
+    Raises `UsageError` for an invalid address, or one that is neither https nor loopback without `allow_insecure`.
     """
     address = member.endpoint or PROFILES[member.provider].base_url
     if not address:
@@ -109,8 +109,8 @@ def key_for(member: MemberConfig, environ: Mapping[str, str]) -> str | None:
 def proxy_for(member: MemberConfig, url: str, environ: Mapping[str, str]) -> str | None:
     """The proxy that requests to `url` go through, or None: only with `environment_proxies`, and never for loopback.
 
-    `HTTPS_PROXY` and `HTTP_PROXY` count by the scheme of `url`, then `ALL_PROXY`, and `NO_PROXY` names hosts that are
-    asked directly (`*`, a name with everything below it, or an address); the names may be in lower case. Raises
+    `HTTPS_PROXY` or `HTTP_PROXY` applies by the scheme of `url`, then `ALL_PROXY`; `NO_PROXY` lists hosts that are
+    contacted directly (`*`, a name including its subdomains, or an address); the names may be in lower case. Raises
     `UsageError` that names the variable when it holds no http or https address.
     """
     parts = urlsplit(url)
@@ -137,19 +137,19 @@ def proxy_for(member: MemberConfig, url: str, environ: Mapping[str, str]) -> str
 
 
 def proxy_secrets(proxy: str | None) -> tuple[str, ...]:
-    """The password in a proxy's address, as it is written and as it is meant; nobody is to see either."""
+    """The password in a proxy's address, as written and decoded; both are secret."""
     password = urlsplit(proxy or "").password
     return tuple({password, unquote(password)}) if password else ()
 
 
 def _setting(environ: Mapping[str, str], name: str) -> tuple[str, str]:
-    """(name, value) of an environment variable that may be written in lower case, as proxies usually are."""
+    """(name, value) of an environment variable, which may be written in lower case, as proxy variables usually are."""
     found = next((each for each in (name.lower(), name) if environ.get(each, "").strip()), name)
     return found, environ.get(found, "").strip()
 
 
 def _is_excepted(host: str, exceptions: str) -> bool:
-    """Whether `NO_PROXY` names `host`, or a domain that it is in."""
+    """Whether `NO_PROXY` lists `host`, or a domain that contains it."""
     names = [name.strip().lower().lstrip(".") for name in exceptions.split(",")]
     return any(name == "*" or host == name or host.endswith(f".{name}") for name in names if name)
 

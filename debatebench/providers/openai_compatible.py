@@ -1,4 +1,4 @@
-"""Any provider that speaks OpenAI's chat-completions format over HTTP, hosted or local."""
+"""Any provider that uses OpenAI's chat-completions format over HTTP, hosted or local."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _NOT_SENT = LOCAL_PARAMETERS | {"stream"}
 class OpenAICompatible:
     """One address and key, shared by all debaters and judges that use them; connections are kept and reused.
 
-    `deadline_s` bounds a request from its start to the last byte of the reply, `connect_timeout_s` (at most a third
+    `deadline_s` limits a request from its start to the last byte of the reply, `connect_timeout_s` (at most a third
     of it) the connecting. A decoded body may hold `largest_body` bytes. `proxy` is the address of a proxy, if one is
-    to be used. It asks once: retrying is the caller's.
+    to be used. Each request is sent once; the caller retries.
     """
 
     is_simulated = False
@@ -131,7 +131,7 @@ class OpenAICompatible:
             self._transport = None
 
     def _open(self) -> Transport:
-        """The transport, made with the first request, so that planning a run loads none."""
+        """The transport, created with the first request, so that planning a run does not load it."""
         from debatebench.providers.transport import Transport
         from debatebench.shared.version import __version__
 
@@ -153,7 +153,7 @@ class OpenAICompatible:
         return self._transport
 
     def _cut_short(self, broken: BrokenExchange, arrived: PartialReply, headers: dict[str, str]) -> ProviderFailure:
-        """What a broken exchange means: the request never left as a whole, or it may have been billed."""
+        """The failure for a broken exchange: the request was never fully sent, or it may have been billed."""
         name = type(broken.error).__name__
         said = excerpt(str(broken.error), self._secrets)
         said = f"{name}: {said}" if said else name
@@ -172,7 +172,7 @@ class OpenAICompatible:
         )
 
     def _safe_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """The few headers that are kept; cookies and whatever else may identify an account are not."""
+        """The few headers that are kept, without cookies and anything else that may identify an account."""
         return {
             name: without_keys(value, self._keys)[:_LONGEST_HEADER]
             for name, value in headers.items()
@@ -181,7 +181,7 @@ class OpenAICompatible:
 
 
 def request_body(request: Request, profile: Profile) -> dict[str, Any]:
-    """What goes over the wire: the fields of the format, the configured parameters, and nothing of our own."""
+    """The body to send: the fields of the format and the configured parameters, without internal ones."""
     body: dict[str, Any] = {name: value for name, value in request.parameters.items() if name not in _NOT_SENT}
     body["model"] = request.model
     body["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]

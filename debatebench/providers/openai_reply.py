@@ -1,7 +1,8 @@
-"""What a reply in the chat-completions format says: a completion, or why there is none and what that means for money.
+"""The content of a chat-completions reply: a completion, or why there is none and whether it may have been billed.
 
-Everything here is pure, so a reply from the journal reads as it did when it came. Format: the chat completion object
-of OpenAI's API reference, with what OpenRouter adds (`usage.cost`, `provider`, `choices[].error`, `error.metadata`).
+Everything here is pure, so a reply from the journal gives the same result as when it came. Format: the chat completion
+object of OpenAI's API reference, with OpenRouter's additions (`usage.cost`, `provider`, `choices[].error`,
+`error.metadata`).
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ _STATUS_OF_CODE = {
     "api_error": 500,
     "timeout": 408,
 }
-# 409 and 425 say "not now", like the other three; every 5xx does.
+# 409 and 425 mean "not now", like the other three; so does every 5xx.
 _RETRIED_STATUSES = {408, 409, 425, 429}
 _LARGEST_COUNT = 10**12
 
 
 @dataclass(frozen=True, slots=True)
 class ReplySource:
-    """Where replies come from, as far as reading and naming them goes."""
+    """The source of replies, as far as reading and naming them requires."""
 
     name: str
     key_variable: str | None = None
@@ -60,14 +61,14 @@ class ReplySource:
     keys: tuple[str, ...] = field(default=(), repr=False)
 
     def clean(self, text: str) -> str:
-        """A string out of a body, fit to be kept: a key may have come back in JSON escapes, unseen in the raw body."""
+        """A string from a body, safe to keep: a key may occur in JSON escapes, which hide it in the raw body."""
         for key in self.keys:
             text = text.replace(key, REDACTED)
         return clean_text(text)
 
 
 def read_reply(reply: Reply, source: ReplySource) -> Completion:
-    """Read a reply. Raises `ProviderFailure`, and nothing else, when it holds no usable answer."""
+    """Read a reply. Raises only `ProviderFailure`, when it holds no usable answer."""
     if 300 <= reply.status < 400:
         raise ProviderFailure(
             FailureKind.FAILED,
@@ -113,7 +114,7 @@ def _objection(completion: Completion, choice: dict[str, Any], source: ReplySour
     refusal = _mapping(choice.get("message")).get("refusal")
     if isinstance(refusal, str) and refusal.strip():
         return FailureKind.REFUSED, f"but the answer is a refusal ({excerpt(refusal, source.keys)})"
-    # Without text for want of tokens is an answer: asking the same again is billed again and ends the same.
+    # An answer without text because of the token limit counts: a retry is billed again and ends the same way.
     if not completion.text.strip() and completion.finish_reason != "length":
         return FailureKind.EMPTY, "but the answer holds no text"
     return None
@@ -122,7 +123,7 @@ def _objection(completion: Completion, choice: dict[str, Any], source: ReplySour
 def _declined(
     reply: Reply, source: ReplySource, status: int | None, error: dict[str, Any], completion: Completion | None = None
 ) -> ProviderFailure:
-    """What an error status, or an error in a body of status 200, means."""
+    """The failure for an error status, or for an error in a body of status 200."""
     kind = _kind_of(status, error)
     told = f"{reply.status}" if status == reply.status else f"{reply.status} with error {status or 'of no known code'}"
     return ProviderFailure(
@@ -136,7 +137,7 @@ def _declined(
 
 
 def _kind_of(status: int | None, error: dict[str, Any]) -> FailureKind:
-    """Retry, stop, refused or failed. An error without any known code is worth another try."""
+    """Retry, stop, refused or failed. An error without a known code is retried."""
     codes = {
         code.lower()
         for place in (error, _mapping(error.get("innererror")), _mapping(error.get("metadata")))
@@ -144,7 +145,7 @@ def _kind_of(status: int | None, error: dict[str, Any]) -> FailureKind:
         if isinstance(code, str)
     }
     if codes & _OUT_OF_CREDIT_CODES:
-        # OpenAI says 429 for an exhausted account, which no waiting will refill.
+        # OpenAI sends 429 for an exhausted account, where waiting does not help.
         return FailureKind.STOP
     if codes & _MODERATION_CODES or (status == 403 and _mapping(error.get("metadata")).get("reasons")):
         return FailureKind.REFUSED
@@ -168,7 +169,7 @@ def _way_out(kind: FailureKind, status: int | None, source: ReplySource) -> str:
 
 
 def _said(error: dict[str, Any], source: ReplySource) -> str:
-    """The provider's own words in brackets, fit to be shown."""
+    """The provider's message in brackets, safe to show."""
     raw = _mapping(error.get("metadata")).get("raw")
     words = [excerpt(text, source.keys) for text in (error.get("message"), raw) if isinstance(text, str)]
     said = ": ".join(word for word in words if word)
@@ -176,7 +177,7 @@ def _said(error: dict[str, Any], source: ReplySource) -> str:
 
 
 def _error_of(data: Any) -> dict[str, Any]:
-    """The error object of a body, whichever of the usual shapes it has; empty when there is none."""
+    """The error object of a body, in any of the usual forms; empty when there is none."""
     if isinstance(data, list) and data:
         data = data[0]
     if not isinstance(data, dict):
@@ -189,7 +190,7 @@ def _error_of(data: Any) -> dict[str, Any]:
 
 
 def _status_of(error: dict[str, Any]) -> int | None:
-    """The HTTP status that an error in a body of status 200 stands for."""
+    """The HTTP status that corresponds to an error in a body of status 200."""
     for code in (error.get("code"), error.get("status"), error.get("type")):
         if isinstance(code, str) and code.lower() in _STATUS_OF_CODE:
             return _STATUS_OF_CODE[code.lower()]
@@ -201,7 +202,7 @@ def _status_of(error: dict[str, Any]) -> int | None:
 
 
 def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Completion:
-    """Everything that the body tells, with `None` for what it does not."""
+    """All figures and text in the body, with `None` for missing ones."""
     choice = _first_choice(data)
     message = _mapping(choice.get("message"))
     usage = _mapping(data.get("usage"))
@@ -233,7 +234,7 @@ def _load(body: bytes) -> Any:
 
 
 def _load_slowly(body: bytes) -> Any:
-    """The same with what only the standard library takes: lone surrogates, `NaN`."""
+    """The same, also for input that only the standard library accepts: lone surrogates, `NaN`."""
     try:
         return json.loads(body.decode("utf-8"), parse_float=_exact, parse_constant=Decimal)
     except (ValueError, RecursionError):
@@ -241,7 +242,7 @@ def _load_slowly(body: bytes) -> Any:
 
 
 def _exact(text: str) -> Decimal:
-    """The number as written; one beyond what a decimal can hold is not a number."""
+    """The number as written; NaN if it is outside the range of a decimal."""
     try:
         return Decimal(text)
     except ArithmeticError:
@@ -277,7 +278,7 @@ def _text(content: Any, source: ReplySource) -> str:
 
 
 def _count(value: Any) -> int | None:
-    """A number of tokens; 12.0 is one, because JSON has no integers."""
+    """A number of tokens; 12.0 is valid, because JSON has no integers."""
     if isinstance(value, Decimal) and value.is_finite() and abs(value) < _LARGEST_COUNT and value == int(value):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -286,7 +287,7 @@ def _count(value: Any) -> int | None:
 
 
 def _cost(usage: dict[str, Any]) -> Decimal | None:
-    """`usage.cost` in USD; one in another currency is not a cost that can be added up here."""
+    """`usage.cost` in USD; an amount in another currency cannot be added up here and is ignored."""
     cost = usage.get("cost")
     if usage.get("currency") not in (None, "USD", "usd"):
         return None
@@ -298,7 +299,7 @@ def _cost(usage: dict[str, Any]) -> Decimal | None:
 
 
 def _plain(value: Any, source: ReplySource) -> Any:
-    """The same value without decimals, so that it can be written as JSON again; what is not finite is unknown."""
+    """The same value without decimals, so that it can be written as JSON again; non-finite numbers are unknown."""
     if isinstance(value, dict):
         return {source.clean(key): _plain(item, source) for key, item in value.items()}
     if isinstance(value, list):

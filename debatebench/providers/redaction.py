@@ -1,4 +1,4 @@
-"""Keys must not be written anywhere: what may hold one goes through here before it is kept or shown."""
+"""Removes keys: text and bytes that may hold one pass through here before they are kept or shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["REDACTED", "excerpt", "without_keys", "without_keys_in_bytes"]
 
 REDACTED = "[redacted]"
 _LONGEST_EXCERPT = 200
-# The end of a cut body may be the beginning of a key; fewer characters than this give nothing away.
+# The end of a cut body may be the beginning of a key; fewer characters than this reveal nothing.
 _SHORTEST_TELLING_PREFIX = 4
 
 _KEY_LIKE = re.compile(
@@ -22,16 +22,16 @@ _KEY_LIKE = re.compile(
 
 
 def without_keys(text: str, keys: Iterable[str] = ()) -> str:
-    """Return `text` with the given keys, and whatever looks like a key, replaced by `[redacted]`."""
+    """Return `text` with the given keys, and anything that looks like a key, replaced by `[redacted]`."""
     for key in keys:
         text = text.replace(key, REDACTED)
     return _KEY_LIKE.sub(REDACTED, text)
 
 
 def without_keys_in_bytes(data: bytes, keys: Iterable[str], *, is_cut: bool = False) -> bytes:
-    """Return `data` with the given keys replaced; of a cut body, also a key that was cut at the end.
+    """Return `data` with the given keys replaced; in a cut body, also a key that was cut at the end.
 
-    What merely looks like a key stays, because a raw body is evidence and an answer may speak of anything.
+    Text that merely looks like a key stays, because a raw body is evidence and an answer may contain such text.
     """
     for key in keys:
         secret = key.encode()
@@ -44,6 +44,6 @@ def without_keys_in_bytes(data: bytes, keys: Iterable[str], *, is_cut: bool = Fa
 
 
 def excerpt(text: str, keys: Iterable[str] = ()) -> str:
-    """A provider's words for an error message: one printable line without keys, at most 200 characters."""
+    """A provider's message for an error message: one printable line without keys, at most 200 characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in without_keys(text[:10_000], keys)).split())
     return line if len(line) <= _LONGEST_EXCERPT else line[: _LONGEST_EXCERPT - 1] + "…"

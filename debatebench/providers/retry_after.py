@@ -1,4 +1,4 @@
-"""How long a provider asks to wait."""
+"""The time that a provider asks to wait."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NUMBER = re.compile(r"[+-]?\d{1,300}(?:\.\d{0,300})?")
 
 
 def retry_after_s(headers: Mapping[str, str], received_at: datetime) -> float | None:
-    """Seconds to wait as told by `retry-after-ms` or `retry-after` (RFC 9110 §10.2.3), within [0, 300].
+    """Seconds to wait according to `retry-after-ms` or `retry-after` (RFC 9110 §10.2.3), within [0, 300].
 
-    A date is measured against the reply's own `date` header, because the two come from one clock; without that header
-    against `received_at` (naive UTC). `None` when nothing was told or it cannot be read.
+    A date is compared with the reply's own `date` header, because both come from the same clock; without that header
+    with `received_at` (naive UTC). `None` when there is no such header or it cannot be read.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -39,14 +39,14 @@ def _clamp(seconds: float) -> float:
 
 
 def _number(value: str | None) -> float | None:
-    """A plain decimal number, and nothing else that `float` would take (`nan`, `1e9`, `1_000`)."""
+    """A plain decimal number; other forms that `float` accepts (`nan`, `1e9`, `1_000`) are rejected."""
     if value is None or not value.isascii() or not _NUMBER.fullmatch(value.strip()):
         return None
     return float(value)
 
 
 def _date(value: str | None) -> datetime | None:
-    """An HTTP date in any of its three forms; one without a zone is UTC."""
+    """An HTTP date in any of its three forms; a date without a zone is UTC."""
     try:
         date = parsedate_to_datetime(value or "")
     except (ValueError, TypeError, IndexError, OverflowError):

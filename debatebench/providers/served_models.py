@@ -1,8 +1,8 @@
-"""What a provider says of the models that it serves: `GET {base URL}/models`, as OpenRouter and servers like it answer.
+"""A provider's list of its models: `GET {base URL}/models`, in the format of OpenRouter and servers like it.
 
 Format: `{"data": [{"id", "name", "context_length", "pricing": {"prompt", "completion", …}}, …]}`, prices as text in USD
-per token. What somebody else publishes is read with care: an entry that cannot be understood has no price, and never a
-wrong one.
+per token. Third-party data is read with care: an entry that cannot be understood has no price, and never a wrong
+one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ __all__ = ["ListedModel", "has_catalogue", "models_url", "parse_catalogue", "rea
 _LARGEST_BODY = 16 * 1024 * 1024
 _LONGEST_TEXT = 200
 _DEADLINE_S = 30.0
-# USD per token; the dearest models cost a thousandth of it.
+# USD per token; the most expensive models cost a thousandth of it.
 _DEAREST = Decimal(1)
-# A price for something that no debate asks for.
+# Prices of features that debates do not use.
 _OF_NO_CONCERN = frozenset(
     {
         "audio",
@@ -49,7 +49,7 @@ _OF_NO_CONCERN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model as its provider lists it. `pricing` is None where no per-token price follows from the entry."""
+    """A model as its provider lists it. `pricing` is None if the entry gives no per-token price."""
 
     id: str
     name: str | None = None
@@ -64,16 +64,16 @@ def has_catalogue(member: MemberConfig) -> bool:
 
 
 def models_url(member: MemberConfig) -> str:
-    """The address of the catalogue beside the one that `member` is asked at."""
+    """The address of the catalogue that belongs to the address of `member`."""
     head, _, query = completions_url(member).partition("?")
     url = head.removesuffix("/chat/completions") + "/models"
     return f"{url}?{query}" if query else url
 
 
 def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str, ListedModel]:
-    """The models that the provider of `member` lists, by id. Asks the network, and costs nothing.
+    """The models that the provider of `member` lists, by id. Sends a network request, free of charge.
 
-    Raises `DebatebenchError` when no catalogue comes back, `UsageError` for a bad address or a missing key.
+    Raises `DebatebenchError` when the reply is not a catalogue, `UsageError` for a bad address or a missing key.
     """
     key = key_for(member, environ)
     url = models_url(member)
@@ -90,7 +90,7 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
 
 
 async def _fetch(url: str, key: str | None, proxy: str | None) -> tuple[int, bytes, Exception | None]:
-    """Status and body, or what went wrong; no exception leaves that could hold the request and its key."""
+    """Status and body, or the error; an exception that could hold the request and its key is never raised."""
     import httpx
 
     headers = {"accept": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
@@ -111,9 +111,9 @@ async def _fetch(url: str, key: str | None, proxy: str | None) -> tuple[int, byt
 
 
 def parse_catalogue(body: bytes, keys: tuple[str, ...] = ()) -> dict[str, ListedModel]:
-    """The models of a catalogue's body, by id; entries that are none are left out.
+    """The models in a catalogue's body, by id; entries that are not models are left out.
 
-    Raises `DebatebenchError` when the body is no catalogue at all.
+    Raises `DebatebenchError` when the body is not a catalogue.
     """
     try:
         data = json.loads(body.decode("utf-8"))
@@ -141,9 +141,9 @@ def _listed(entry: dict[str, Any], keys: tuple[str, ...]) -> ListedModel:
 
 
 def _pricing(value: Any) -> Pricing | None:
-    """Prices per token; None where one is missing, absurd, or where something else is charged that no token tells.
+    """Prices per token; None where one is missing or absurd, or where there are charges that do not depend on tokens.
 
-    OpenRouter writes -1 where the price depends on which model a router picks.
+    OpenRouter writes -1 where the price depends on the model that a router picks.
     """
     if not isinstance(value, dict):
         return None
@@ -151,7 +151,7 @@ def _pricing(value: Any) -> Pricing | None:
     if prompt is None or completion is None:
         return None
     others = {name: _price(price) for name, price in value.items() if name not in _OF_NO_CONCERN}
-    # Thinking is part of the completion, which is what its tokens are counted as.
+    # Thinking is part of the completion, and its tokens are counted there.
     thinking = others.pop("internal_reasoning", None)
     if any(price != 0 for price in others.values()) or (thinking or 0) > completion:
         return None

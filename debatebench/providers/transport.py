@@ -1,7 +1,7 @@
-"""One POST over HTTP: what came back, and when no whole reply came, whether the request had left.
+"""One POST over HTTP: the reply, and if it is not complete, whether the request had been sent.
 
-aiohttp makes the connections and reads what comes over them. Nothing else of its client is used: there is no redirect,
-no cookie, no retry, no decoding and no setting from the environment, and an exchange takes less than half of the CPU.
+aiohttp makes the connections and reads from them. The rest of its client is unused: there are no redirects, cookies,
+retries, decoding or settings from the environment, and an exchange takes less than half of the CPU time.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _KEEPALIVE_S = 4.0
 
 @dataclass(frozen=True, slots=True)
 class BrokenExchange:
-    """Why an exchange gave no whole reply. Unless `has_left`, the request cannot have been answered or billed.
+    """Why an exchange gave no complete reply. If not `has_left`, the request cannot have been answered or billed.
 
-    `error` may hold the request with its key: show its type and redacted text, and never let it out.
+    `error` may hold the request with its key: show its type and redacted text, and never pass it on.
     """
 
     error: Exception
@@ -46,10 +46,10 @@ class BrokenExchange:
 
 
 class PartialReply:
-    """What has come of a reply so far: status (0 = nothing yet), headers (lower-case names), and the decoded body.
+    """The part of a reply received so far: status (0 = nothing yet), headers (lower-case names), and decoded body.
 
-    Never more than `largest_body` and one byte are held, and of an error's body less. Decoding is done here, because a
-    decoder without a bound turns one chunk of a gzip bomb into gigabytes.
+    At most `largest_body` and one byte are held, and less for the body of an error. The body is decoded here, because
+    a decoder without a bound turns one chunk of a gzip bomb into gigabytes.
     """
 
     def __init__(self, largest_body: int) -> None:
@@ -61,11 +61,11 @@ class PartialReply:
 
     @property
     def is_oversize(self) -> bool:
-        """Whether the body is longer than what is read of it."""
+        """Whether the body is longer than the part that is read."""
         return len(self.body) > self._limit
 
     def begin(self, status: int, headers: Mapping[str, str]) -> None:
-        """Take the head of the reply. The body of an error is worth less room."""
+        """Accept the head of the reply. The body of an error gets a lower size limit."""
         self.status = status
         self.headers = {name.lower(): value for name, value in headers.items()}
         if status >= 300:
@@ -74,21 +74,21 @@ class PartialReply:
             self._gzip = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
     def add(self, chunk: bytes) -> None:
-        """Take the next bytes. Raises `zlib.error` when they are not what the headers promised."""
+        """Accept the next bytes. Raises `zlib.error` when they do not match the headers."""
         room = self._limit + 1 - len(self.body)
         self.body += self._gzip.decompress(chunk, room) if self._gzip else chunk[:room]
 
     def end(self) -> None:
-        """Raises `zlib.error` when a compressed body ended too early."""
+        """Raise `zlib.error` when a compressed body ended too early."""
         if self._gzip and not self._gzip.eof:
             raise zlib.error("the compressed body was cut")
 
 
 class Transport:
-    """Connections to one address, kept and reused. How many requests are in flight is bounded by whoever asks.
+    """Connections to one address, kept and reused. The caller limits the number of requests in flight.
 
-    `deadline_s` bounds an exchange from its start to the last byte, `connect_timeout_s` the connecting. `proxy` is the
-    address of a proxy, which is used for everything. Certificates are checked against those of the system and of
+    `deadline_s` limits an exchange from its start to the last byte, `connect_timeout_s` the connecting. `proxy` is the
+    address of a proxy, which is used for every request. Certificates are checked against those of the system and of
     certifi.
     """
 
@@ -103,9 +103,9 @@ class Transport:
         self._connector: aiohttp.TCPConnector | None = None
 
     async def post(self, content: bytes, largest_body: int) -> tuple[PartialReply, BrokenExchange | None]:
-        """Send `content` once; return whatever came back, and what broke the exchange, if anything did.
+        """Send `content` once; return the received reply, and what broke the exchange, if anything did.
 
-        A body that is longer than `largest_body` is left unread, and breaks nothing.
+        A body that is longer than `largest_body` is not read to its end, which does not count as broken.
         """
         arrived = PartialReply(largest_body)
         transport: asyncio.Transport | None = None
@@ -116,7 +116,7 @@ class Transport:
                 try:
                     await self._exchange(connection, content, arrived)
                 finally:
-                    # A connection that was released is no longer its own.
+                    # This has no effect on a connection that was already released.
                     connection.close()
         except (aiohttp.ClientError, HttpProcessingError, OSError, zlib.error) as error:
             return arrived, BrokenExchange(error, has_left=arrived.status > 0 or _has_left(transport, error))
@@ -129,23 +129,23 @@ class Transport:
             self._connector = None
 
     async def _connect(self) -> Connection:
-        """A connection that nobody uses, new or kept; the handshake of TLS and a proxy's tunnel are behind it."""
+        """An unused connection, new or kept, after any TLS handshake and after a proxy's tunnel is open."""
         if self._connector is None:
             is_secure = "https" in (self._url.scheme, self._proxy.scheme if self._proxy else "")
             self._connector = aiohttp.TCPConnector(
                 limit=0, keepalive_timeout=_KEEPALIVE_S, ssl=_trusted_authorities() if is_secure else True
             )
-            # What it has to know of requests is the same for all of them.
+            # What the connector needs to know of requests is the same for all of them.
             self._request = aiohttp.ClientRequest("POST", self._url, headers=self._headers, proxy=self._proxy)
             self._request.headers.pop("content-length", None)
             self._head = b""
         connection = await self._connector.connect(self._request, [], self._connect_timeout)
-        # Connecting may have added what a proxy has to know.
+        # Connecting may have added headers that a proxy needs.
         self._head = self._head or self._head_without_length(self._request)
         return connection
 
     async def _exchange(self, connection: Connection, content: bytes, arrived: PartialReply) -> None:
-        """Send and receive, and give the connection back when it can be used again."""
+        """Send and receive, and release the connection for reuse if possible."""
         transport, protocol = connection.transport, connection.protocol
         if transport is None or protocol is None or transport.is_closing():
             raise aiohttp.ClientConnectionResetError("The connection closed before the request was sent")
@@ -164,29 +164,29 @@ class Transport:
             connection.release()
 
     def _head_without_length(self, request: aiohttp.ClientRequest) -> bytes:
-        """The head of every request up to its length. Only a proxy that opens no tunnel is told the whole address."""
+        """The head of every request up to its length. Only a proxy without a tunnel gets the whole address."""
         target = str(self._url) if self._proxy and not request.is_ssl() else self._url.raw_path_qs
         lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers.items())]
         return "\r\n".join([*lines, ""]).encode("ascii")
 
 
 def _has_left(transport: asyncio.Transport | None, error: Exception) -> bool:
-    """Whether the server may have the whole request; whatever is still here will not leave any more.
+    """Whether the server may have the whole request; data that is still buffered here will not be sent any more.
 
-    It has not before there was a connection, and the handshake of TLS is part of that; nor while a part of it was still
-    here when time was up. In any other case it may, whatever the error is called.
+    It cannot have it before there was a connection, including the TLS handshake, or while part of it was still buffered
+    here at the deadline. In any other case it may, regardless of the error.
     """
     if transport is None:
         return False
     is_whole = transport.get_write_buffer_size() == 0
-    # Merely closed, the connection would go on sending what it holds.
+    # After a mere close, the connection would go on sending its buffered data.
     transport.abort()
     return is_whole or not isinstance(error, TimeoutError)
 
 
 @cache
 def _trusted_authorities() -> ssl.SSLContext:
-    """Reading the certificates takes longer than a local answer, so it is done once."""
+    """The trusted certificates. Reading them takes longer than a local answer, so it is done once."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context

@@ -27,7 +27,7 @@ JUDGE_METHODS: dict[str, Callable[[Seat, Config, PromptSet], JudgeMethod]] = {"d
 
 
 def make_judge(seat: Seat, config: Config, prompts: PromptSet, method: str = "direct") -> JudgeMethod:
-    """The judge method of that name, bound to a seat. Raises `UsageError` for a name that is not known."""
+    """The judge method of that name, bound to a seat. Raises `UsageError` for an unknown name."""
     if method not in JUDGE_METHODS:
         raise UsageError(f"No judge method '{method}'. Known: {', '.join(sorted(JUDGE_METHODS))}.")
     return JUDGE_METHODS[method](seat, config, prompts)

@@ -1,4 +1,4 @@
-"""What came of asking one judge about one debate, over all asks: answers, reasons, tokens, cost and time."""
+"""All requests to one judge about one debate: their answers, reasons, tokens, cost and duration."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["JudgeAsks"]
 
 @dataclass(slots=True)
 class JudgeAsks:
-    """Asks one judge and keeps count. `reasons` says, ask by ask, why there is no vote yet.
+    """Sends requests to one judge and records the results. `reasons` lists, per request, why there is no vote yet.
 
-    `rejected` holds the text of each of those answers; None where the call ended without one.
+    `rejected` holds the text of each of those answers; None where the call ended without an answer.
     """
 
     seat: Seat
@@ -33,7 +33,7 @@ class JudgeAsks:
     last_call_id: str | None = None
 
     async def ask(self, ask: Ask, step: Step, request: Request) -> Answer | None:
-        """The judge's answer, or None when the call ended without one; the reason is then kept."""
+        """The judge's answer, or None when the call ended without one; the reason is then recorded."""
         self.asks += 1
         try:
             answer = await ask(step, self.seat.judge, request)
@@ -46,7 +46,7 @@ class JudgeAsks:
         return answer
 
     def reject(self, reason: str) -> None:
-        """The last answer gives no vote."""
+        """Record that the last answer contains no vote."""
         self._reject(reason, self.answers[-1].completion.text)
 
     def _reject(self, reason: str, text: str | None) -> None:
@@ -54,7 +54,7 @@ class JudgeAsks:
         self.rejected.append(text)
 
     def verdict(self, transcript: Transcript, parsed: ParsedVerdict | None, *, is_injection_suspected: bool) -> Verdict:
-        """The row of `raw.verdicts`; without `parsed` it is an invalid one, for the last reason."""
+        """The row of `raw.verdicts`; without `parsed` the verdict is invalid, with the last reason."""
         last = self.answers[-1] if self.answers else None
         served_model = last.completion.served_model if last else None
         metadata = {
@@ -87,7 +87,7 @@ class JudgeAsks:
         )
 
     def _spent(self, judge: MemberConfig) -> dict[str, Any]:
-        """Tokens, cost and time summed over the asks; a sum with an unknown part is unknown (None), never too small."""
+        """Tokens, cost and duration summed over the requests; a sum with an unknown part is None, never too small."""
         said = [answer.completion for answer in self.answers]
         costs = [cost_of(completion, judge) for completion in said]
         cost = self._total([amount for amount, _ in costs])
@@ -103,12 +103,12 @@ class JudgeAsks:
         }
 
     def _total(self, amounts: list[Any]) -> Any:
-        """The sum over all asks, None when one of them is unknown or a call ended without an answer."""
+        """The sum over all requests; None when a part is unknown or a call ended without an answer."""
         if len(amounts) < self.asks or not amounts or any(amount is None for amount in amounts):
             return None
         return sum(amounts[1:], start=amounts[0])
 
 
 def _weakest(sources: list[Any]) -> str:
-    """A sum is billed only when all its parts were."""
+    """A sum counts as billed only when all its parts were billed."""
     return "estimated" if "estimated" in sources else "billed"

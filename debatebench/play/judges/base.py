@@ -1,4 +1,4 @@
-"""What a judge method is: it hears a transcript, asks a judge as it sees fit, and returns one verdict."""
+"""The interface of a judge method: it receives a transcript, sends requests to a judge and returns one verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["JudgeMethod", "Seat", "Transcript"]
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A debate as a judge hears it: the topic and every turn in order, without the debaters' names."""
+    """A debate as shown to a judge: the topic and every turn in order, without the debaters' names."""
 
     run_tag: str
     debate_id: str
@@ -28,15 +28,15 @@ class Transcript:
     turns: tuple[Turn, ...]
 
     def as_shown_to(self, seat: Seat) -> Transcript:
-        """The same debate with the speeches in the order in which that seat is shown them."""
+        """The same debate with the speeches in the order in which that seat sees them."""
         return self if seat.first is None else replace(self, turns=tuple(in_order(self.turns, seat.first)))
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A place on a panel (positions count from 0) and the judge who sits there, maybe in the place of another.
+    """A place on a panel (positions count from 0) and the judge who has it, possibly as a replacement.
 
-    `first` is the side that the judge is shown first; None leaves the speeches in the order in which they were made.
+    `first` is the side that the judge is shown first; None leaves the speeches in the order in which they were given.
     """
 
     position: int
@@ -46,11 +46,11 @@ class Seat:
 
 
 class JudgeMethod(Protocol):
-    """A way of judging, bound to one seat. Made by `debatebench.play.judges.make_judge`."""
+    """A way of judging, bound to one seat. Created by `debatebench.play.judges.make_judge`."""
 
     async def judge(self, transcript: Transcript, ask: Ask) -> Verdict:
-        """Return the verdict of this seat; an answer that gives no vote, or none at all, makes an invalid one.
+        """Return the verdict of this seat; it is invalid when the answer contains no vote or there is no answer.
 
-        Whatever `ask` raises beside `CallFailedError` is let through.
+        Exceptions from `ask` other than `CallFailedError` are not caught.
         """
         ...

@@ -1,4 +1,4 @@
-"""The direct method: the whole transcript goes in, scores for both sides come out of one call."""
+"""The direct method: one call takes the whole transcript and returns the scores of both sides."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["DirectJudge", "verdict_schema"]
 
 _ASKS = 2
 _CUT_OFF = "the answer was cut off at the limit of tokens"
-# The same words whichever side comes first, so that only the order differs.
+# The same words whichever side is shown first, so that only the order differs.
 _ORDER_IS_DRAWN = "Which side stands first in each exchange was drawn by lot and says nothing about who spoke first."
 _CAP_GROWTH = 4
 _LEAST_GROWN_CAP = 4096
@@ -35,9 +35,9 @@ _LEAST_GROWN_CAP = 4096
 
 @dataclass(frozen=True, slots=True)
 class DirectJudge:
-    """Asks the judge of a seat, and once more when the answer gives no vote; the judge is then told why.
+    """Asks the judge of a seat, and once more, with the reason, when the answer contains no vote.
 
-    An answer that was cut off at the cap on tokens gives no vote, and the second ask has a larger cap.
+    An answer that was cut off at the token limit contains no vote, and the second request has a higher limit.
     """
 
     seat: Seat
@@ -75,11 +75,11 @@ class DirectJudge:
 
     @property
     def _sides(self) -> tuple[Side, ...]:
-        """The sides in the order in which the judge is shown them and gives their scores."""
+        """The sides in the order in which the judge sees them and gives their scores."""
         return ("con", "pro") if self.seat.first == "con" else ("pro", "con")
 
     def _request(self, transcript: Transcript, speeches: str, step: Step, asked: JudgeAsks) -> Request:
-        """What the judge is asked now, given what came of the ask before."""
+        """The next request to the judge, given the result of the previous one."""
         judge, dimensions = self.seat.judge, self.config.dimensions
         values = judge_values(
             self.config,
@@ -114,9 +114,9 @@ class DirectJudge:
 def verdict_schema(
     dimensions: Mapping[str, DimensionConfig], declares_winner: bool, sides: Sequence[Side] = ("pro", "con")
 ) -> dict[str, Any]:
-    """The JSON schema of a judge's answer: every key required, no other allowed, each score within its own scale.
+    """The JSON schema of a judge's answer: every key is required, no other is allowed, each score is within its scale.
 
-    `sides` is the order in which the scores are given.
+    `sides` is the order of the scores.
     """
     scores = {
         name: {
@@ -143,9 +143,9 @@ def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nonce(transcript: Transcript, judge_id: str, speeches: str) -> str:
-    """The mark of the delimiters: the same in every session, and different as soon as a speech differs.
+    """The nonce of the delimiters: the same in every session, and different as soon as a speech differs.
 
-    No debater can write it into a speech, even one who knows the seed, because the speech is part of what is hashed.
+    A debater cannot write it into a speech, even if it knows the seed, because the speech is part of the hash input.
     """
     return short_hash(transcript.run_tag, str(transcript.debate_seed), judge_id, "nonce", speeches)
 
@@ -161,7 +161,7 @@ def _fenced(speeches: str, nonce: str, *, is_order_drawn: bool) -> str:
 
 
 def _cap(token_limit: int | None, asked: JudgeAsks) -> int | None:
-    """The cap on the answer's tokens: the judge's own limit, or a larger one after an answer that was cut off."""
+    """The token limit of the answer: the judge's own limit, or a higher one after an answer that was cut off."""
     if not asked.reasons or asked.reasons[-1] != _CUT_OFF:
         return token_limit
     reached = token_limit or asked.answers[-1].completion.completion_tokens or 0

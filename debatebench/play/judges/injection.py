@@ -1,4 +1,4 @@
-"""Signs that a speech has spoken to the judge. A vote with such a sign is kept and reported apart."""
+"""Signs that a speech addresses the judge. A vote with such a sign is kept and reported separately."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["planted_scores"]
 
 
 def planted_scores(turns: Iterable[Turn], dimensions: Mapping[str, DimensionConfig]) -> frozenset[tuple[Score, ...]]:
-    """The scores of every finished verdict that a debater wrote into a speech, in a shape that a judge might copy."""
+    """The scores of every complete verdict that a debater wrote into a speech, in a form that a judge might copy."""
     planted = set()
     for turn in turns:
         for text in json_objects(turn.content):

@@ -1,4 +1,4 @@
-"""A panel: its judges hear the debate at the same time, and a judge who gives no vote is replaced from the pool."""
+"""A panel: its judges judge the debate at the same time, and a judge who gives no vote is replaced from the pool."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ __all__ = ["judge_debate", "panel_reason"]
 
 
 async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan, ask: Ask) -> list[Verdict]:
-    """The verdicts of everybody who was asked, by panel position, each replacement after the judge it replaced.
+    """The verdicts of every judge that was asked, by panel position, each replacement after the judge it replaced.
 
-    The panel is complete when as many verdicts are valid as the panel has seats; the pool may run out before. Seats
-    are filled again in rounds: the next judges of the pool go to the empty seats in panel order once all have answered,
-    so who sits where depends on the answers and never on who was faster, and a resumed run seats the same judges.
+    The panel is complete when it has one valid verdict per seat; the pool may be exhausted before that. Empty seats
+    are filled in rounds: once all judges have answered, the next judges of the pool take the empty seats in panel
+    order. The seating therefore depends on the answers and never on their speed, and a resumed run seats the same
+    judges.
     """
     transcript = _transcript(debate, turns, plan)
     pool = _pool(debate, plan)
@@ -36,7 +37,7 @@ async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Pla
         heard = await _hear(seats, transcript, plan, ask)
         verdicts += heard
         empty = [verdict.panel_position for verdict in heard if not verdict.is_valid]
-        # zip takes from the pool only after it found an empty seat, so no judge of the pool gets lost.
+        # zip takes a judge from the pool only after it has found an empty seat, so no judge of the pool is skipped.
         seats = [
             Seat(at, plan.judge(judge_id), debate.panel[at], _first(debate, plan, debate.panel[at]))
             for at, judge_id in zip(empty, pool, strict=False)
@@ -45,14 +46,14 @@ async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Pla
 
 
 def _first(debate: ScheduledDebate, plan: Plan, judge_id: str) -> Side | None:
-    """The side that the seat of a judge of the panel is shown first; whoever replaces the judge takes it over."""
+    """The side that the seat of a panel judge is shown first; a replacement inherits it."""
     if not plan.options.swap_order:
         return None
     return "con" if judge_id in debate.con_first else "pro"
 
 
 def _pool(debate: ScheduledDebate, plan: Plan) -> Iterator[str]:
-    """The judges who may take a seat, drawn when the first one is needed, because hardly a panel needs any."""
+    """The judges who may take a seat, drawn only when one is needed, because few panels need a replacement."""
     yield from replacement_judges(plan, debate)
 
 
@@ -70,9 +71,9 @@ def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> T
 
 
 async def _hear(seats: Sequence[Seat], transcript: Transcript, plan: Plan, ask: Ask) -> list[Verdict]:
-    """One verdict per seat, in order. When one fails for a reason of its own, the others still end their call first.
+    """One verdict per seat, in order. When a seat raises an error, the other seats still finish their calls.
 
-    Their answers are being paid for; the first failure in panel order is raised when all have ended.
+    Those calls are already being billed; the first error in panel order is raised when all have finished.
     """
     methods = [make_judge(seat, plan.config, plan.prompts) for seat in seats]
     results = await asyncio.gather(*(method.judge(transcript, ask) for method in methods), return_exceptions=True)
@@ -85,7 +86,7 @@ async def _hear(seats: Sequence[Seat], transcript: Transcript, plan: Plan, ask: 
 
 
 def panel_reason(seats: int, verdicts: Sequence[Verdict]) -> str:
-    """Why a panel is not complete, in a sentence."""
+    """The reason why a panel is not complete, in one sentence."""
     invalid = ", ".join(f"{v.judge_id}: {v.invalid_reason}" for v in verdicts if not v.is_valid)
     valid = sum(verdict.is_valid for verdict in verdicts)
     return f"{valid} of {seats} judges gave a valid verdict ({invalid}) and the pool has no other."

@@ -1,15 +1,15 @@
-"""What a judge's answer says, read strictly: nothing is clamped, rounded, coerced or guessed.
+"""Strict parsing of a judge's answer: no value is clamped, rounded, coerced or guessed.
 
-Accepted is one JSON object, alone or within a code fence or prose, in one of three shapes:
+An answer must hold one JSON object, alone or within a code fence or prose, in one of three shapes:
 
     {"scores": {"pro": {"clarity": 7}, "con": {"clarity": 6}}, "winner": "pro"}
     {"pro": {"scores": {"clarity": 7}}, "con": {"scores": {"clarity": 6}}, "winner": "pro"}
     {"pro": {"clarity": 7}, "con": {"clarity": 6}, "winner": "pro"}
 
 Names of sides and dimensions match exactly. On a scale whose ends are whole numbers a score must be a whole number:
-`7.0` is one, as in the JSON schema that judges are given; `7.5`, `"7"` and `true` are not. The winner label is read
-without regard to case, and `draw` means `tie`; a label that is missing or unknown leaves the scores valid and the
-declared winner empty.
+`7.0` is accepted, as in the JSON schema that judges are given; `7.5`, `"7"` and `true` are not. The winner label is
+case-insensitive, and `draw` means `tie`. If the label is missing or unknown, the scores stay valid and the declared
+winner is empty.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LONGEST_QUOTE = 40
 
 
 class InvalidVerdictError(DebatebenchError):
-    """A judge's answer gives no vote; the message says why, in words that can be told to the judge."""
+    """A judge's answer contains no vote; the message gives the reason in words that can be sent to the judge."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(clean_text(reason))
@@ -51,20 +51,20 @@ class InvalidVerdictError(DebatebenchError):
 
 @dataclass(frozen=True, slots=True)
 class ParsedVerdict:
-    """A judge's answer as read: scores in the order of the dimensions, the winner it declared, and what was odd."""
+    """A parsed judge's answer: scores in the order of the dimensions, the declared winner, and any irregularities."""
 
     scores: tuple[Score, ...]
     declared_winner: Winner | None
     is_repaired: bool
-    """The JSON object had to be cut out of a fence or prose."""
+    """The JSON object had to be extracted from a fence or prose."""
     flags: tuple[str, ...]
     """`extra_side`, `extra_dimension`, `winner_missing`, `winner_unknown`, `winner_not_asked`: each at most once."""
 
 
 def parse_verdict(text: str, dimensions: Mapping[str, DimensionConfig], declares_winner: bool) -> ParsedVerdict:
-    """Read a judge's answer; `declares_winner` says whether its prompt asks for a winner label.
+    """Parse a judge's answer; `declares_winner` says whether its prompt asks for a winner label.
 
-    Raises `InvalidVerdictError`, and nothing else, when the answer is not exactly one JSON object with one score per
+    Raises only `InvalidVerdictError`, when the answer is not exactly one JSON object with one score per
     side and dimension, each a number within its dimension's own scale.
     """
     answer, is_repaired = _read_object(text)
@@ -88,10 +88,10 @@ def parse_verdict(text: str, dimensions: Mapping[str, DimensionConfig], declares
 
 
 def json_objects(text: str) -> Iterator[str]:
-    """Every outermost `{…}` of a text that sets out to be a JSON object, well-formed or not.
+    """Every outermost `{…}` of a text that starts like a JSON object, well-formed or not.
 
-    Braces around anything but a string or nothing, as in `{clarity}`, are prose. An object that is never closed runs to
-    the end of the text, so that no part of it passes for the whole.
+    Braces that are followed by anything but a string or a closing brace, as in `{clarity}`, are prose. An object that
+    is never closed extends to the end of the text, so that no part of it is mistaken for the whole.
     """
     end = 0
     while (start := text.find("{", end)) >= 0:
@@ -101,7 +101,7 @@ def json_objects(text: str) -> Iterator[str]:
 
 
 def _end_of_braces(text: str, start: int) -> int:
-    """The position after the brace that closes the one at `start`; braces within strings do not count."""
+    """The position after the brace that closes the one at `start`; braces within strings are ignored."""
     depth = 0
     for found in _BRACE_OR_STRING.finditer(text, start):
         depth += {"{": 1, "}": -1}.get(found[0], 0)
@@ -111,9 +111,9 @@ def _end_of_braces(text: str, start: int) -> int:
 
 
 def _read_object(text: str) -> tuple[dict[str, Any], bool]:
-    """The one JSON object of an answer, and whether it had to be cut out."""
+    """The single JSON object of an answer, and whether it had to be extracted."""
     said = strip_thinking(text)
-    # The text as it came goes first: within a JSON string a thinking tag is text.
+    # Try the text as received first: within a JSON string a thinking tag is text.
     for whole in dict.fromkeys((text, said)):
         value = _load(whole.strip(" \t\r\n\ufeff"))
         if isinstance(value, dict):
@@ -132,7 +132,7 @@ def _read_object(text: str) -> tuple[dict[str, Any], bool]:
 
 
 def _load(text: str) -> Any:
-    """The JSON value of a text, numbers as exact decimals; None when it is not JSON (or `null`)."""
+    """The JSON value of a text, numbers as exact decimals; None when it is not JSON (or is `null`)."""
     try:
         return _DECODE(text)
     except RecursionError:
@@ -144,7 +144,7 @@ def _load(text: str) -> Any:
 
 
 def _finite(literal: str) -> Decimal:
-    """A JSON number with a fraction or exponent; refused where a float would be infinite, as other readers see it."""
+    """A JSON number with a fraction or exponent; rejected where a float would be infinite, as other parsers read it."""
     value = Decimal(literal)
     if value.copy_abs() > _LARGEST_FLOAT:
         _refuse(f"{_quote(value)} is not a finite number")
@@ -156,7 +156,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object; refused with a key twice, because readers disagree on which one counts."""
+    """A JSON object; rejected if it repeats a key, because parsers disagree on which value counts."""
     value: dict[str, Any] = {}
     for key, inner in pairs:
         if key in value:
@@ -171,7 +171,7 @@ _DECODE = json.JSONDecoder(
 
 
 def _unwrap(value: dict[str, Any], names: Collection[str], place: str) -> dict[str, Any]:
-    """What holds `names`: the object itself, or the object under its key `scores`, but never both."""
+    """The object that holds `names`: `value` itself, or the object under its key `scores`, but never both."""
     if "scores" not in value or "scores" in names:
         return value
     if any(name in value for name in names):
@@ -189,7 +189,7 @@ def _object_at(value: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _score(scores: dict[str, Any], side: str, name: str, dimension: DimensionConfig) -> Decimal:
-    """One score, checked against its scale and returned without trailing zeros."""
+    """One score, checked against its scale, without trailing zeros."""
     if name not in scores:
         _refuse(f"the score of {side} on '{name}' is missing")
     value = scores[name]
@@ -199,7 +199,7 @@ def _score(scores: dict[str, Any], side: str, name: str, dimension: DimensionCon
 
 
 def _objection(value: Any, dimension: DimensionConfig) -> str:
-    """What is wrong with a score, behind its value; empty when nothing is."""
+    """What is wrong with a score, as text to follow its value; empty when the score is valid."""
     if not isinstance(value, Decimal):
         return f" instead of a number; {_scale(dimension)}"
     if not dimension.min <= value <= dimension.max:
@@ -216,7 +216,7 @@ def _scale(dimension: DimensionConfig) -> str:
 
 
 def _winner(answer: dict[str, Any], declares_winner: bool) -> tuple[Winner | None, list[str]]:
-    """The declared winner, and what was odd about it. A label that the prompt does not ask for does not count."""
+    """The declared winner, and any irregularities. A label that the prompt does not ask for is ignored."""
     if not declares_winner:
         return None, ["winner_not_asked"] if "winner" in answer else []
     label = answer.get("winner")
@@ -227,7 +227,7 @@ def _winner(answer: dict[str, Any], declares_winner: bool) -> tuple[Winner | Non
 
 
 def _quote(value: Any) -> str:
-    """A value for a message, short whatever it is."""
+    """A value for a message, always short."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

@@ -1,7 +1,7 @@
-"""How a simulated judge judges: it counts what it can see in the speeches, then adds its own bias and noise.
+"""How a simulated judge judges: it counts signs of quality in the speeches, then adds its own bias and noise.
 
-It knows nothing about the debaters but their words. The signs of quality are ordinary English, so that it can judge
-speeches of any origin, if crudely.
+It uses nothing about the debaters except their words. The signs of quality are ordinary English, so that it can
+roughly judge speeches of any origin.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["Qualities", "judge_answer", "qualities_of"]
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _TOPIC_WORD = re.compile(r"\b(?!opponent|other)[^\W\d_]{5,}")
 _LAST_SCORE = re.compile(r"(-?[\d.]+)(?=}})")
-# Words in the names of dimensions that look at a quality (one that fits none looks at the whole), the weight of the
-# quality in the whole, its value without any sign, and what each sign adds if every sentence shows it. `met` is the
-# share of the opponent's points that are answered, `repeated` that of runs of six words.
+# Words in the names of dimensions that measure a quality (a dimension without such a word measures the whole), the
+# weight of the quality in the whole, its value without any sign, and what each sign adds if every sentence shows it.
+# `met` is the share of the opponent's points that are answered, `repeated` the share of repeated runs of six words.
 _QUALITIES = {
     "evid|fact|sourc|support|accura|ground": (0.22, 0.1, {"source": 5.0, "vague": -2.5, "shift": -1.0}),
     "rebut|clash|engag|refut|respon|adapt": (0.22, 0.05, {"answer": 3, "met": 0.3, "concession": -2.5}),
@@ -39,20 +39,20 @@ _QUALITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Qualities:
-    """What the text of one side shows, in [0, 1]: each quality, and the whole."""
+    """Qualities of one side's text, in [0, 1]: each quality, and the whole."""
 
     by_words: Mapping[str, float]
     overall: float
 
     def of_dimension(self, name: str) -> float:
-        """What a dimension of this name looks at; the impression of the whole colours it, as it does with people."""
+        """The value for a dimension of this name; the overall impression affects it, as with human judges."""
         looks_at = (quality for words, quality in self.by_words.items() if re.search(words, name.lower()))
         return (next(looks_at, self.overall) + self.overall) / 2
 
 
 @lru_cache(maxsize=64)  # A panel reads the same speeches at about the same time.
 def qualities_of(side: str, speeches: Speeches) -> Qualities:
-    """Count the signs of quality in everything that `side` said, per sentence, so that length earns nothing."""
+    """Count the signs of quality in all speeches of `side`, per sentence, so that length has no effect."""
     heard = ""
     sentences: list[str] = []
     answers: list[str] = []
@@ -76,21 +76,21 @@ def qualities_of(side: str, speeches: Speeches) -> Qualities:
 
 
 def _is_about(sentence: str, heard: str) -> bool:
-    """Whether a sentence takes up something that was really said: several of its longer words were."""
+    """Whether a sentence refers to text that was really said: it shares several of its longer words with it."""
     return sum(word in heard for word in _TOPIC_WORD.findall(sentence)) >= 3
 
 
 def _repeated(text: str) -> float:
-    """The share of runs of six words that came before."""
+    """The share of runs of six words that occurred earlier."""
     words = re.findall(r"\w+", text)
     runs = [tuple(words[start : start + 6]) for start in range(len(words) - 5)]
     return 1 - len(set(runs)) / len(runs) if runs else 0.0
 
 
 def judge_answer(rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], speeches: Speeches) -> str:
-    """The text of a judge's answer: strict JSON, or on the first ask, as often as `malformed` says, something less.
+    """The text of a judge's answer: strict JSON, or on the first request, with probability `malformed`, a flawed one.
 
-    Raises `UsageError` when `hints` do not say what is asked for.
+    Raises `UsageError` when `hints` do not describe the request.
     """
     try:
         scales = {str(name): (float(scale["min"]), float(scale["max"])) for name, scale in hints["dimensions"].items()}
@@ -115,7 +115,7 @@ def judge_answer(rng: Random, traits: Mapping[str, float], hints: Mapping[str, A
 
 
 def _leaning(traits: Mapping[str, float], side: str, speeches: Speeches) -> float:
-    """The points that `side` gets for other things than what it says."""
+    """The points that `side` gets regardless of its arguments."""
     own, theirs = (sum(len(s[2].split()) for s in speeches if (s[0] == side) is mine) for mine in (True, False))
     gains = {
         "leniency": 1.0,
@@ -127,7 +127,7 @@ def _leaning(traits: Mapping[str, float], side: str, speeches: Speeches) -> floa
 
 
 def _malformed(rng: Random, answer: str) -> str:
-    """An answer as models give it when they do not keep to the form; the first two can be repaired."""
+    """An answer in the forms that models give when they ignore the format; the first two can be repaired."""
     return rng.choice(
         [
             f"```json\n{answer}\n```",

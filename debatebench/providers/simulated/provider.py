@@ -1,8 +1,8 @@
-"""The offline provider: simulated debaters and judges, seeded, with tokens, times and prices, and nothing to pay.
+"""The offline provider: simulated debaters and judges, seeded, with tokens, durations and prices, at no cost.
 
-It is a provider like any other. Its replies have the chat-completions format and are read by the same reader; what was
-said before comes from the transcript in the messages. Only what a model would understand from the wording of the prompt
-(speak or judge, motion, side, stage, scales) is told as data, in the parameter `debatebench`.
+It is a provider like any other. Its replies have the chat-completions format and are read by the same reader; earlier
+speeches come from the transcript in the messages. Only what a model would understand from the wording of the prompt
+(speak or judge, motion, side, stage, scales) is passed as data, in the parameter `debatebench`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["Simulated"]
 
 _SOURCE = ReplySource("simulated", reports_usd=True)
-# What other providers take and what means nothing here; any other unknown name is a typing error.
+# Accepted by other providers and without effect here; any other unknown name is a typing error.
 _IGNORED = {"temperature", "seed", "max_tokens", "top_p"}
 _THINKING = 0.15
 _CHARACTERS_PER_TOKEN = 4
 
 
 class Simulated:
-    """Answers at once, and the same request with the same seed always in the same way."""
+    """Answers at once; the same request with the same seed always gets the same answer."""
 
     name = "simulated"
     is_simulated = True
@@ -44,7 +44,7 @@ class Simulated:
 
     @classmethod
     def of(cls, member: MemberConfig) -> Simulated:
-        """The provider of a configured member. Raises `UsageError` for traits that there are not."""
+        """The provider of a configured member. Raises `UsageError` for unknown traits."""
         unknown = sorted(member.parameters.keys() - LOCAL_PARAMETERS - _IGNORED)
         if unknown:
             known = ", ".join(sorted(LOCAL_PARAMETERS - {"debatebench", "structured_output"}))
@@ -56,7 +56,7 @@ class Simulated:
         return cls(member.pricing)
 
     async def send(self, request: Request) -> Reply:
-        """See `Provider.send`. A request that cannot be understood gets status 400, as everywhere."""
+        """See `Provider.send`. A request that cannot be understood gets status 400, as with other providers."""
         await asyncio.sleep(0)
         try:
             status, body = 200, self._completion(request)
@@ -105,7 +105,7 @@ class Simulated:
 
 
 def _text(request: Request, rng: Random) -> str:
-    """What the simulated debater or judge writes."""
+    """The text of the simulated debater or judge."""
     hints = request.parameters.get("debatebench")
     if not isinstance(hints, Mapping):
         raise UsageError("The simulated provider must be told in `debatebench` what it is asked for.")

@@ -1,7 +1,7 @@
-"""How a simulated debater speaks: a small English grammar in which skill, verbosity and weaknesses show in the text.
+"""The speeches of simulated debaters: a small English grammar in which skill, verbosity and weaknesses show.
 
-A speech is a row of moves, and a move a row of sentences. Skill decides how often a sentence is what it should be;
-otherwise a poorer kind takes its place. A weakness spoils its own kind of sentence or move, whatever the skill.
+A speech is a sequence of moves, and a move a sequence of sentences. Skill determines how often a sentence is of the
+intended kind; otherwise a poorer kind replaces it. A weakness spoils its own kind of sentence or move at any skill.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Speeches = tuple[tuple[str, str, str], ...]
 """Side, stage and text of each speech, oldest first."""
 
 WEAKNESSES = ("weak_evidence", "argument_dropping", "logical_gaps", "burden_of_proof", "side_concession")
-# What a weakness puts in place of which sentence, and how often.
+# Which sentence each weakness replaces, by what, and how often.
 _FLAWS = {
     "weak_evidence": ("source", "vague"),
     "logical_gaps": ("reason", "gap"),
     "burden_of_proof": ("reason", "shift"),
 }
 _FLAW_SHARE = 0.85
-# How often a sentence is what it should be, at skill 0 and at skill 1, and what takes its place.
+# How often a sentence is of the intended kind, at skill 0 and at skill 1, and what replaces it otherwise.
 _CRAFT = {
     "claim": (0.5, 0.96, "guess"),
     "reason": (0.25, 0.95, "assertion"),
@@ -62,7 +62,7 @@ _TRAITS = dict.fromkeys(("bias", "leniency", "length_bias", "order_bias"), (-1e6
     "noise": (0.0, 1e6),
     "malformed": (0.0, 1.0),
 }
-"""What can be set of a simulated member, and its least and most: of a debater skill and verbosity (1 is ordinary).
+"""The traits of a simulated member, with minimum and maximum: of a debater skill and verbosity (1 is ordinary).
 
 A judge's leanings are in points of the scale: `bias` favours pro, `leniency` both, `length_bias` the longer side (per
 doubling of the ratio, at most one), `order_bias` the side whose speeches are shown first; `noise` is a standard
@@ -71,7 +71,7 @@ deviation, by default 5 % of the scale. `malformed` is the probability of a malf
 
 
 def read_traits(parameters: Mapping[str, Any]) -> dict[str, float]:
-    """The traits that are numbers, and 1 for each weakness. Raises `UsageError` for impossible ones."""
+    """The numeric traits, and 1 for each weakness. Raises `UsageError` for invalid ones."""
     given = parameters.get("weakness") or []
     weaknesses = [name for name in (given if isinstance(given, list | tuple) else [given]) if name != "none"]
     if unknown := sorted(str(name) for name in weaknesses if name not in WEAKNESSES):
@@ -87,19 +87,19 @@ def read_traits(parameters: Mapping[str, Any]) -> dict[str, float]:
 
 
 def points_named(text: str) -> list[str]:
-    """The points that a speech gives a name to ("my first point is fairness"), in order, each once."""
+    """The points that a speech names ("my first point is fairness"), in order, each once."""
     return list(dict.fromkeys(name.lower() for name in _POINT.findall(text)))
 
 
 class Speaker:
-    """A speech for a situation, in the making. A sentence that was said in the debate is not said again."""
+    """A speech for a situation, under construction. A sentence that occurs in the debate is not repeated."""
 
     def __init__(self, rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], speeches: Speeches) -> None:
         """Raises `UsageError` when `hints` name neither side."""
         if hints.get("task") != "speech" or hints.get("side") not in ("pro", "con"):
             raise UsageError("The simulated provider can give a `speech` for pro or con, or a `verdict`.")
         self._rng, self._traits = rng, traits
-        # The form of the day departs from skill.
+        # The form on the day deviates from skill.
         self._form = min(max(traits.get("skill", 0.5) + rng.gauss(0.0, 0.08), 0.0), 1.0)
         self._side, self._other_side = ("pro", "con") if hints["side"] == "pro" else ("con", "pro")
         own, theirs = ("\n".join(s[2] for s in speeches if (s[0] == self._side) is mine) for mine in (True, False))
@@ -117,7 +117,7 @@ class Speaker:
         self._quotes = [] if self._their_points else _QUOTABLE.findall(theirs)
 
     def speech(self, max_tokens: int | None) -> str:
-        """Paragraphs of about 80 to 220 words by verbosity, or fewer to fit `max_tokens`."""
+        """Paragraphs of about 80 to 220 words depending on verbosity, or fewer to fit `max_tokens`."""
         words = (80 + 140 * (self._traits.get("verbosity", 1.0) - 0.5) / 1.5) * self._rng.uniform(0.92, 1.08)
         if max_tokens:  # Two words take about three tokens, and the last move may run over.
             words = min(words, max(30, max_tokens * 6 // 10 - 40))
@@ -133,7 +133,7 @@ class Speaker:
         return "\n\n".join(filter(None, paragraphs))
 
     def _move(self, wanted: str) -> str:
-        """A paragraph; a move without a theme gives way to one with a theme."""
+        """A paragraph; a move without a theme is replaced by one with a theme."""
         drops = "argument_dropping" in self._traits
         themes = {
             "rebuttal": [] if drops else self._unanswered[:1],
@@ -153,7 +153,7 @@ class Speaker:
         return self._sentences(_MOVES[move], name)
 
     def _sentences(self, kinds: Sequence[str], name: str) -> str:
-        """Sentences about a theme; when the first is not what it should be, it stays alone."""
+        """Sentences about a theme; if the first is not of the intended kind, it stands alone."""
         words, sentences = self._words(name), []
         for wanted in kinds:
             kind = self._kind(wanted)
@@ -166,7 +166,7 @@ class Speaker:
         return " ".join(sentences)
 
     def _kind(self, wanted: str) -> str:
-        """The kind of sentence that comes out where `wanted` should stand, as skill and weaknesses have it."""
+        """The kind of sentence to use where `wanted` is intended, depending on skill and weaknesses."""
         flaws = [flaw for name, (kind, flaw) in _FLAWS.items() if kind == wanted and name in self._traits]
         if flaws and self._rng.random() < _FLAW_SHARE:
             return self._rng.choice(flaws)
@@ -176,7 +176,7 @@ class Speaker:
         return instead and self._kind(instead)
 
     def _words(self, name: str) -> dict[str, Any]:
-        """What can be filled into sentences about a theme."""
+        """The values for the sentence templates of a theme."""
         rng, own = self._rng, case(name, self._side)
         others = [other for other in self._their_points if other != name]
         return own | {

@@ -1,6 +1,6 @@
-"""What simulated debaters say: themes that fit any motion, and the sentences that carry them.
+"""The texts of simulated debaters: themes that fit any motion, and sentence templates for them.
 
-By `SIGNS` judges recognise the kinds of these sentences, and those of any other English, if crudely.
+Judges use `SIGNS` to recognise the kinds of these sentences, and roughly those of any other English text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _table(text: str) -> dict[str, list[str]]:
     return rows
 
 
-# What a study found if PRO is right; PRO's claim and what is at stake, two reasons; the same of CON.
+# What a study found if PRO is right; PRO's claim and what is at stake, two reasons; the same for CON.
 THEMES = _table("""
 fairness      complaints about unequal treatment fell
               the motion gives people in the same position the same treatment | equal rules for ordinary people
@@ -86,7 +86,7 @@ environment   measured pollution fell
               demand that is blocked here is met elsewhere | the substitutes have a footprint of their own
 """)
 
-# In {braces}: what the speaker knows about the theme and the debate. {theirs} and {other} are the opponent's.
+# In {braces}: words for the theme and the debate. {theirs} and {other} are the opponent's.
 SENTENCES = _table("""
 opening       The motion before us is: {motion}. I speak {position} it.
 rebuttal      Let me turn to what this debate is about.
@@ -170,7 +170,7 @@ concession    i (?:have to |must )?(?:concede|admit)|(?:opponent|other side) is 
 """).items()
 }
 
-# Invented, so that no real body is credited with a made-up number.
+# Invented, so that no real institution is credited with a made-up number.
 SOURCES = ["the Harlow Institute", "the Calder Audit Office", "the Ostwick Panel", "the Quill Foundation"]
 SOURCES += ["Marlow and Finch", "the Velden Statistics Bureau", "the Northmere Observatory"]
 PLACES = ["towns", "regions", "schools", "firms", "clinics", "districts", "households", "agencies"]
@@ -178,7 +178,7 @@ PLACES = ["towns", "regions", "schools", "firms", "clinics", "districts", "house
 
 @cache
 def case(name: str, side: str) -> dict[str, Any]:
-    """One side's case on a theme: claim, stake, reasons, and a finding that speaks for it."""
+    """One side's case on a theme: claim, stake, reasons, and a finding that supports it."""
     finding, *pro_and_con = THEMES[name]
     claim, reasons = pro_and_con[:2] if side == "pro" else pro_and_con[2:]
     if side == "con":
