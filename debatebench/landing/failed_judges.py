@@ -1,4 +1,4 @@
-"""The answers of judges that gave no vote, as a file: for mending a prompt or a parser, nothing is asked for it."""
+"""The judges' answers without a vote, as a file: material for fixing a prompt or a parser. It sends no requests."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["failed_judgements", "write_failed_judges"]
 
 
 def failed_judgements(journal_path: Path) -> Iterator[dict[str, Any]]:
-    """Every ask of a judge that gave no vote, in the order of the journal: who, about what, why, and the raw text.
+    """Every ask of a judge that gave no vote, in the order of the journal: judge, debate, reason and raw text.
 
-    `text` is null where the call ended without an answer. A judge who was asked again may have voted then; `is_valid`
-    says so.
+    `text` is null if the call ended without an answer. A judge that was asked again may have voted then; `is_valid`
+    says whether it did.
     """
     for record in journal_records(journal_path):
         if not isinstance(record, Verdict):
             continue
         metadata = record.metadata or {}
         reasons = metadata.get("reasons", [])
-        # Runs of earlier versions kept the text of the last answer only.
+        # Runs of earlier versions kept only the text of the last answer.
         last = None if record.is_valid else record.raw_response
         texts = metadata.get("rejected", [None] * (len(reasons) - 1) + [last])
         for ask, (reason, text) in enumerate(zip(reasons, texts, strict=False)):
@@ -42,7 +42,7 @@ def failed_judgements(journal_path: Path) -> Iterator[dict[str, Any]]:
 
 
 def write_failed_judges(journal_path: Path, path: Path) -> int:
-    """Write them as JSON lines and say how many there are; an empty file says that there are none."""
+    """Write them as JSON lines and return their number; if there are none, the file is empty."""
     lines = [json.dumps(row, ensure_ascii=True) for row in failed_judgements(journal_path)]
     write_atomically(path, "".join(f"{line}\n" for line in lines))
     return len(lines)

@@ -1,4 +1,4 @@
-"""A run's journal → its records, or the rows that landing wants of them."""
+"""A run's journal → its records, or the rows that landing needs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["journal_header", "journal_records", "journal_rows"]
 
 _T = TypeVar("_T")
 _Make = Callable[[type[Record], bytes | msgspec.Raw], _T]
-"""Makes something of a record's class and its JSON text."""
+"""Makes a value from a record's class and its JSON text."""
 
 
 class _Attempt(msgspec.Struct, frozen=True):
-    """Which attempt an event or a row speaks of."""
+    """The attempt that an event or a row is about."""
 
     call_id: str
     attempt: int
 
 
 class _Outcome(msgspec.Struct):
-    """What an event that may carry records says of them; the records are left as text."""
+    """What an event says about its records, if it carries any; the records stay text."""
 
     of: str | None = None
     debate_id: str | None = None
@@ -44,7 +44,7 @@ _UNREAD = "answered, but not read yet: start the run again"
 
 
 def journal_header(path: Path) -> dict[str, Any]:
-    """The first event of the journal; `DamagedDataError` where there is none, or where the file has another's name."""
+    """The first event of the journal; `DamagedDataError` if there is none, or if the file has another run's name."""
     for event in read_journal(path):
         if event.data.get("type") == "header":
             run_tag = event.data["plan"]["run_tag"]
@@ -58,24 +58,24 @@ def journal_header(path: Path) -> dict[str, Any]:
 
 
 def journal_records(path: Path) -> Iterator[Record]:
-    """Yield the records of a run as its journal has them now: the plan's, every ended debate's, every call's.
+    """Yield the records of a run as its journal has them now: of the plan, of every ended debate and of every call.
 
-    A debate that was given up and played again later counts as it ended last. An attempt that no session saw the end of
-    is listed as ambiguous. Memory holds only what is open, and of each debate the place of its last outcome, which is
-    read again in the end.
+    If a debate failed and was played again later, its last outcome counts. An attempt whose end is not in the journal
+    is listed as ambiguous. Memory holds only what is unfinished, and for each debate the place of its last outcome,
+    which is read again at the end.
 
-    Raises `DamagedDataError` for a damaged journal, and for a record that this version does not understand.
+    Raises `DamagedDataError` for a damaged journal, and for a record that this version cannot read.
     """
     return _made(path, lambda record, text: record.model_validate(from_json(bytes(text))))
 
 
 def journal_rows(path: Path) -> Iterator[Row]:
-    """Yield the rows of the records that `journal_records` yields, in the same order; it raises what that raises."""
+    """Yield the rows of the records that `journal_records` yields, in the same order, with the same errors."""
     return _made(path, lambda record, text: record.row_of(text))
 
 
 def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
-    """What `make` makes of every record of a run."""
+    """The result of `make` for every record of a run."""
     journal_header(path)
     last_outcomes: dict[str, tuple[int, int]] = {}
     intents: dict[_Attempt, bytes] = {}
@@ -103,11 +103,11 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
 
 
 def _outcome_of(event: Event) -> _Outcome:
-    """What an event that is neither intent nor response says of records."""
+    """What an event that is neither an intent nor a response says about records."""
     try:
         return _read_outcome(event.text)
     except ValueError:
-        # Lone surrogates, which only a text that this version did not write can hold.
+        # Only a text that this version did not write can hold lone surrogates.
         data = event.data
         records = {
             table: [msgspec.Raw(to_json(row)) for row in rows] for table, rows in data.get("records", {}).items()
@@ -116,7 +116,7 @@ def _outcome_of(event: Event) -> _Outcome:
 
 
 def _of_records(outcome: _Outcome, event: Event, path: Path, make: _Make[_T]) -> Iterator[_T]:
-    """What `make` makes of the records that an event carries."""
+    """The result of `make` for each record that an event carries."""
     for table, rows in outcome.records.items():
         for row in rows:
             try:
@@ -129,7 +129,7 @@ def _of_records(outcome: _Outcome, event: Event, path: Path, make: _Make[_T]) ->
 
 
 def _unsettled_call(run_tag: str, intent: dict[str, Any], *, is_answered: bool) -> dict[str, Any]:
-    """The call of an intent whose end no session saw: it may have been billed."""
+    """The call of an intent whose end is not in the journal: it may have been billed."""
     is_debater = intent["purpose"] == "turn"
     return {
         "run_tag": run_tag,

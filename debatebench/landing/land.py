@@ -1,4 +1,4 @@
-"""Landing: records → `raw.*`, one transaction per run, idempotent, checked by counts."""
+"""Landing: records → `raw.*`, in one transaction per run, idempotent, and checked by counts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = [
     "remove_run",
 ]
 
-# DuckDB reads a file in buffers that must hold its longest row; where they are small, its threads share a file.
+# DuckDB reads a file in buffers that must hold its longest row; if they are small, several threads share a file.
 _USUAL_ROW = 16 * 1024 * 1024
 _BUFFER = 1024 * 1024
 
 
 def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
-    """Create the schema `raw` and every table of `records.TABLES` that is not there yet."""
+    """Create the schema `raw` and every missing table of `records.TABLES`."""
     con.execute("create schema if not exists raw")
     there = _raw_tables(con)
     for name in (name for name in TABLES if name not in there):
@@ -45,7 +45,7 @@ def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def outdated_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """The landed tables that are there with other columns than their records have: another version made them."""
+    """The landed tables whose columns differ from those of their records, because another version created them."""
     return sorted(name for name in _raw_tables(con) if name not in TABLES or not _is_up_to_date(con, name))
 
 
@@ -56,7 +56,7 @@ def _is_up_to_date(con: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 
 def _raw_tables(con: duckdb.DuckDBPyConnection) -> set[str]:
-    """The tables that are in the schema `raw`."""
+    """The tables in the schema `raw`."""
     found = con.execute(
         "select table_name from duckdb_tables() where schema_name = 'raw' and database_name = current_database()"
     )
@@ -64,21 +64,21 @@ def _raw_tables(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def remove_run(con: duckdb.DuckDBPyConnection, run_tag: str, *, except_from: Collection[str] = ()) -> None:
-    """Delete a run's rows from every landed table, or from all but a few."""
+    """Delete a run's rows from every landed table except those in `except_from`."""
     for name in TABLES:
         if name not in except_from:
             con.execute(f"delete from raw.{name} where run_tag = ?", [run_tag])
 
 
 def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:
-    """Replace everything landed under `run_tag` by `records`, as `land_rows` does."""
+    """Replace everything landed under `run_tag` with `records`, as `land_rows` does."""
     return land_rows(con, run_tag, (record.row() for record in records))
 
 
 class RowFiles:
-    """Rows on their way: an NDJSON file per table, which DuckDB reads five times faster than it takes rows from Python.
+    """Rows to land: one NDJSON file per table, which DuckDB reads five times faster than rows from Python.
 
-    The folder is the caller's; `close` comes before the rows are landed.
+    The caller owns the folder, and calls `close` before the rows land.
     """
 
     def __init__(self, folder: Path, run_tag: str) -> None:
@@ -89,7 +89,7 @@ class RowFiles:
         self._files: dict[str, IO[bytes]] = {}
 
     def write(self, row: Row) -> None:
-        """Take a row; `DamagedDataError` if it carries another run tag."""
+        """Write a row; raises `DamagedDataError` if it carries another run tag."""
         table, tag, columns, lines = row
         if tag != self.run_tag:
             raise DamagedDataError(f"A record of {table} carries another run tag than '{self.run_tag}'.")
@@ -102,7 +102,7 @@ class RowFiles:
             self.longest = len(columns)
 
     def close(self) -> None:
-        """Write out everything."""
+        """Write all buffered rows and close the files."""
         for file in self._files.values():
             file.close()
 
@@ -110,7 +110,7 @@ class RowFiles:
 def land_rows(
     con: duckdb.DuckDBPyConnection, run_tag: str, rows: Iterable[Row], *, added_to: Collection[str] = ()
 ) -> dict[str, int]:
-    """Land `rows` as `land_files` does. They are streamed: memory does not grow with their number."""
+    """Land `rows` as `land_files` does. Rows are streamed: memory does not grow with their number."""
     with _rows_folder(con) as folder:
         files = RowFiles(folder, run_tag)
         try:
@@ -122,9 +122,9 @@ def land_rows(
 
 
 def land_run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, int]:
-    """Replace a run's settings by what its other landed tables say now, and return their number.
+    """Replace a run's settings with those that follow from its other landed tables, and return their number.
 
-    The transaction is the caller's.
+    The caller opens the transaction.
     """
     settings = run_settings(con, run_tag)
     items, parts = zip(*settings, strict=True)
@@ -138,7 +138,7 @@ def land_run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str,
 
 
 def land_missing_settings(con: duckdb.DuckDBPyConnection) -> None:
-    """Land the settings of the runs that a version without `raw.run_settings` landed."""
+    """Land the settings of runs that landed under a version without `raw.run_settings`."""
     without = con.execute("select run_tag from raw.runs anti join raw.run_settings using (run_tag) order by run_tag")
     for (run_tag,) in without.fetchall():
         with transaction(con):
@@ -146,10 +146,10 @@ def land_missing_settings(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def land_files(con: duckdb.DuckDBPyConnection, files: RowFiles, *, added_to: Collection[str] = ()) -> dict[str, int]:
-    """Replace everything landed under a run tag, and return the number of rows per table that are there then.
+    """Replace everything landed under a run tag, and return the resulting number of rows per table.
 
-    Tables in `added_to` keep the rows that they have. Exactly one row must be a run's, and keys must be unique;
-    otherwise nothing changes and `DamagedDataError` says what is wrong.
+    Tables in `added_to` keep their rows. There must be exactly one row of a run, and keys must be unique; otherwise
+    nothing changes and `DamagedDataError` says what is wrong.
     """
     run_tag = files.run_tag
     if files.counts["runs"] != 1:
@@ -167,8 +167,8 @@ def land_files(con: duckdb.DuckDBPyConnection, files: RowFiles, *, added_to: Col
 
 @contextmanager
 def _rows_folder(con: duckdb.DuckDBPyConnection) -> Iterator[Path]:
-    """An empty folder beside the file that the rows go to, where there is as much room, and where the next publication
-    clears away what a killed process left.
+    """An empty folder next to the file that the rows go to: its disk has enough room, and the next publication removes
+    what a killed process left there.
     """
     database = con.execute("select path from duckdb_databases() where database_name = current_database()").fetchall()
     target = Path(database[0][0] or Path(tempfile.gettempdir(), "debatebench"))
@@ -193,7 +193,7 @@ def _load(con: duckdb.DuckDBPyConnection, files: RowFiles) -> None:
 
 
 def _check_rows(con: duckdb.DuckDBPyConnection, name: str, run_tag: str, count: int) -> None:
-    """Refuse what was landed in a table when a row got lost on the way or a key comes twice."""
+    """Raise `DamagedDataError` if a row of a table was lost on the way or a key is repeated."""
     key = ", ".join(TABLES[name].key)
     landed, keys = con.execute(
         f"select count(*), count(distinct ({key})) from raw.{name} where run_tag = ?", [run_tag]

@@ -1,6 +1,6 @@
-"""The settings of a run as rows: everything that could make its numbers other than those of another run.
+"""The settings of a run as rows: everything that can make its numbers differ from another run's.
 
-They are derived from what has landed of the run, so every journal and every import has them, however old it is.
+They are derived from the run's other landed tables, so every journal and every import has them, however old it is.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["run_settings"]
 
 _RecordT = TypeVar("_RecordT", bound=Record)
 _Setting = tuple[str, str, Any]
-"""Item, part and value; the value is None where it is not known."""
+"""Item, part and value; the value is None if it is unknown."""
 
 _FINEST_PRICE = Decimal("1e-12")
 
-# The plan may be long, so DuckDB makes its fingerprints.
+# The plan may be long, so DuckDB computes its fingerprints.
 _SCHEDULE = """
 with debates as (
     select
@@ -43,7 +43,7 @@ select
 from debates
 """
 
-# Whether a judge was asked for a winner is not in the text of its prompt, but shows in its answers.
+# The text of a judge's prompt does not say whether it asks for a winner, but the answers show it.
 _NAMES_WINNERS = """
 select judge_id, count(declared_winner) > 0
 from raw.verdicts
@@ -54,7 +54,7 @@ order by judge_id
 
 
 def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str, str], str | None]:
-    """Item and part → the setting as text, of a run whose other tables have landed."""
+    """Item and part → setting as text, for a run whose other tables have landed."""
     (run,) = _landed(con, Run, run_tag)
     debaters = {debater.model_id: debater for debater in _landed(con, Debater, run_tag)}
     judges = {judge.judge_id: judge for judge in _landed(con, Judge, run_tag)}
@@ -70,12 +70,12 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
         *_of_schedule(*con.execute(_SCHEDULE, [run_tag]).fetchall()[0]),
         *_of_answers(con.execute(_NAMES_WINNERS, [run_tag]).fetchall()),
     )
-    # A dimension may be called `order`, too. Of parts with one name the last counts.
+    # A dimension may also be called `order`. If parts have the same name, the last one counts.
     return {(item, part): _text(value) for item, part, value in settings}
 
 
 def _landed(con: duckdb.DuckDBPyConnection, record: type[_RecordT], run_tag: str) -> list[_RecordT]:
-    """A run's records of one table."""
+    """A run's records from one table."""
     types = column_types(record)
     rows = con.execute(f"select {', '.join(types)} from raw.{record.table} where run_tag = ?", [run_tag]).fetchall()
     is_json = [sql_type == "JSON" for sql_type in types.values()]
@@ -91,7 +91,7 @@ def _landed(con: duckdb.DuckDBPyConnection, record: type[_RecordT], run_tag: str
 
 
 def _text(value: Any) -> str | None:
-    """A JSON value as text; text as it is, without quotes."""
+    """A JSON value as text; text is unchanged, without quotes."""
     return value if value is None or isinstance(value, str) else _json(value)
 
 
@@ -100,7 +100,7 @@ def _json(value: Any) -> str:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    """A JSON object, empty where there is none."""
+    """A JSON object, or an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
@@ -122,7 +122,7 @@ def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
     yield "panel_rule", "judges per debate", config.get("judges_per_debate")
     yield "panel_rule", "balanced", options.get("balanced_judges")
     yield "panel_rule", "drawn from the debaters", options.get("judges_from_selection")
-    # A run older than this option went without it. Of an import nothing is known, whatever the columns hold.
+    # A run that is older than this option did not use it. For an import it is unknown, whatever the columns hold.
     yield "panel_rule", "con first for half", _or(options.get("swap_order"), False) if is_played else None
     yield "judge_overlap", "debaters may judge", run.allows_judge_overlap if is_played else None
     yield "schedule_rule", "debates per pair", options.get("debates_per_pair")
@@ -136,7 +136,7 @@ def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
 
 
 def _prompt(run: Run, name: str) -> str | None:
-    """The first digits of the hash of a prompt."""
+    """The first digits of a prompt's hash."""
     sha256 = _object(run.prompt_hashes).get(name)
     return None if sha256 is None else str(sha256)[:12]
 
@@ -158,7 +158,7 @@ def _of_topics(topics: Iterable[Topic]) -> Iterator[_Setting]:
 def _of_members(
     role: str, members: Mapping[str, Debater | Judge], run: Run, usual_temperature: Any
 ) -> Iterator[_Setting]:
-    """Debaters and judges have the same settings; what they are sent at when they name no temperature differs."""
+    """The settings of debaters or judges. They are the same, except for the temperature that is sent by default."""
     for member_id, member in members.items():
         names = (member.provider, member.model_name)
         yield f"{role}s", member_id, "takes part"
@@ -170,11 +170,11 @@ def _of_members(
 
 
 def _of_played_member(member: Debater | Judge, usual_temperature: Any) -> Iterator[Any]:
-    """Parameters, temperature, cap on tokens and prices, which no import states."""
+    """Parameters, temperature, token limit and prices, which imports do not state."""
     parameters = _object(member.parameters)
     others = {name: value for name, value in parameters.items() if name != "temperature"}
     shown = sorted(f"{name}: {_json(value)}" for name, value in others.items() if value is not None)
-    # Where every value is null, what the provider takes for them is not known.
+    # If every value is null, the provider's defaults apply, and they are unknown.
     is_known = isinstance(member.parameters, dict) and (shown or not others)
     yield ", ".join(shown) if is_known else None
     yield _or(parameters["temperature"], "none") if "temperature" in parameters else usual_temperature
@@ -183,7 +183,7 @@ def _of_played_member(member: Debater | Judge, usual_temperature: Any) -> Iterat
 
 
 def _per_million(price: Any) -> str:
-    """What a million tokens cost."""
+    """The price of a million tokens."""
     try:
         return f"{Decimal(str(price)).quantize(_FINEST_PRICE, ROUND_HALF_UP) * 1_000_000:.6f}"
     except InvalidOperation:

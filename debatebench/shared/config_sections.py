@@ -1,4 +1,4 @@
-"""The JSON of a configuration in sections: what a plan is compared by, and what landing makes settings of."""
+"""The JSON of a configuration in sections: plans are compared by them, and landing derives settings from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ConfigSections(NamedTuple):
 
 
 def config_sections(config: Mapping[str, Any]) -> ConfigSections:
-    """Sort the settings of a configuration. It may lack any of them; what has another shape is left out."""
+    """Sort the settings of a configuration into sections. Missing settings and those of another shape are left out."""
     plain = {name: value for name, value in config.items() if name not in ("rounds", "dimensions", "elo")}
     elo = config.get("elo")
     return ConfigSections(

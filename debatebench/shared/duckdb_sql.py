@@ -14,7 +14,7 @@ __all__ = ["quoted_identifier", "quoted_text", "transaction"]
 
 @contextmanager
 def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Everything in the block, or nothing: after a failed statement a commit would succeed and keep nothing."""
+    """Commit everything in the block or nothing: after a failed statement, a commit would succeed but keep nothing."""
     con.execute("begin")
     try:
         yield

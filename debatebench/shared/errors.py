@@ -1,11 +1,11 @@
-"""Errors that a user can cause or meet, each with the exit code that the command ends with.
+"""Errors that a user can cause or meet, each with the exit code of the command.
 
 DebatebenchError                1
 ├── UsageError                  2   wrong arguments, or inputs that do not fit together
 │   └── ConfigError             2   a configuration file that cannot be used
-├── StuckQueryError             1   a query that goes on although it was told to stop
+├── StuckQueryError             1   a query that goes on after it was interrupted
 ├── SqlModelError               1   a SQL model, its YAML or its test that cannot be built or run
-├── DamagedDataError            3   a journal, import or warehouse that is not what was written
+├── DamagedDataError            3   a journal, import or warehouse that changed after it was written
 ├── BusyError                   4   another process holds the run or the warehouse
 ├── RunIncompleteError          5   the run ended, but debates are missing
 ├── RegressionError             6   a comparison found a drop beyond its interval
@@ -36,15 +36,15 @@ class ConfigError(UsageError):
 
 
 class StuckQueryError(DebatebenchError):
-    """A query goes on although it was told to stop; its connection cannot be used or closed any more."""
+    """A query goes on after it was interrupted; its connection can no longer be used or closed."""
 
 
 class SqlModelError(DebatebenchError):
-    """A SQL model, the YAML beside it or a test of it cannot be read, built or run."""
+    """A SQL model, its YAML or one of its tests cannot be read, built or run."""
 
 
 class DamagedDataError(DebatebenchError):
-    """A file is not what was written: a bad checksum, a torn record, a value outside its schema."""
+    """A file changed after it was written: a bad checksum, a torn record, a value outside its schema."""
 
     exit_code = 3
 
@@ -68,6 +68,6 @@ class RegressionError(DebatebenchError):
 
 
 class InterruptedRunError(DebatebenchError):
-    """The user stopped the run; what was answered is in the journal."""
+    """The user stopped the run; the answers so far are in the journal."""
 
     exit_code = 130

@@ -1,4 +1,4 @@
-"""Files that are either the old ones or the new ones, never half of each."""
+"""Files and folders that are replaced as a whole: either the old content or the new, never half of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 def make_folder(folder: Path) -> None:
-    """Make `folder` and those above it where they are not there. Raises `OSError` that says what is in the way."""
+    """Create `folder` and its missing parents. Raises an `OSError` that names what is in the way."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
@@ -38,7 +38,7 @@ def shown_path(file: Path) -> str:
 
 
 def sync_path(path: Path) -> None:
-    """Make a file durable, or the names that were created, renamed or deleted in a folder."""
+    """Sync a file, or the names that were created, renamed or deleted in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -47,13 +47,13 @@ def sync_path(path: Path) -> None:
 
 
 def unused_name_beside(path: Path, purpose: str) -> Path:
-    """A hidden name in the folder of `path`, so that a rename can bring one to the other."""
+    """An unused hidden name in the folder of `path`, so that a rename can move one to the other."""
     return path.with_name(f".{path.name[:200]}.{purpose}-{secrets.token_hex(8)}")
 
 
 @contextmanager
 def new_folder_beside(path: Path) -> Iterator[Path]:
-    """Give a new hidden folder beside `path`; what is left of it at the end is deleted."""
+    """Yield a new hidden folder in the folder of `path`; it is deleted at the end if it still exists."""
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = unused_name_beside(path, "new")
     folder.mkdir()
@@ -65,9 +65,9 @@ def new_folder_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_file(path: Path, *, is_durable: bool = True) -> Iterator[Path]:
-    """Give a hidden name beside `path`; the file that is written there replaces `path` at the end.
+    """Yield a hidden name in the folder of `path`; the file that is written there replaces `path` at the end.
 
-    With `is_durable` it is synced before. On an error it is deleted.
+    With `is_durable` the file is synced first. On an error it is deleted.
     """
     new = unused_name_beside(path, "new")
     try:
@@ -81,9 +81,9 @@ def replacing_file(path: Path, *, is_durable: bool = True) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644, is_durable: bool = True) -> None:
-    """Write `content` to a temporary file beside `path`, sync it if `is_durable`, and rename it over `path`.
+    """Write `content` to a temporary file in the same folder, sync it if `is_durable`, and rename it to `path`.
 
-    Text is written as UTF-8 with its line ends as they are. Folders are made as needed. An `OSError` names `path`.
+    Text is written as UTF-8, and line ends are kept. Missing folders are created. An `OSError` names `path`.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
@@ -98,6 +98,6 @@ def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o644, is_
                 os.fchmod(descriptor, mode)
                 file.write(data)
     except OSError as error:
-        # The name of the temporary file would tell a user nothing.
+        # The name of the temporary file would mean nothing to a user.
         error.filename, error.filename2 = str(path), None
         raise

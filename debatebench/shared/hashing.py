@@ -1,6 +1,6 @@
-"""SHA-256 over parts, each with its length in front, so that two different lists of parts have two hashes.
+"""SHA-256 over several parts, each preceded by its length, so that two different lists of parts have different hashes.
 
-There are two ways to write the length, because what was hashed in either way is kept in journals.
+There are two ways to write the length, because journals contain hashes of both kinds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["hash_of", "hash_with_decimal_lengths"]
 
 
 def hash_of(*parts: str | bytes) -> str:
-    """The hash in hexadecimal digits; each part, text as UTF-8, comes behind its length in eight bytes."""
+    """The hash in hexadecimal digits; each part (text as UTF-8) follows its length in eight bytes."""
     pieces: list[bytes] = []
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -20,9 +20,9 @@ def hash_of(*parts: str | bytes) -> str:
 
 
 def hash_with_decimal_lengths(*parts: object) -> str:
-    """The hash in hexadecimal digits; each part as text comes behind its length in decimal digits and a colon.
+    """The hash in hexadecimal digits; each part as text follows its length in decimal digits and a colon.
 
-    What a plan draws and the ids of its debates depend on it. Everything else uses `hash_of`.
+    The random draws of a plan and the ids of its debates depend on it. Everything else uses `hash_of`.
     """
     texts = [str(part).encode() for part in parts]
     return hashlib.sha256(b"".join(b"%d:%b" % (len(text), text) for text in texts)).hexdigest()

@@ -1,4 +1,4 @@
-"""JSON as bytes: ASCII on the way out, and read as the standard library reads it, several times faster."""
+"""JSON as bytes: written as ASCII, and read with the standard library's results but several times faster."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _ENCODE_STRICTLY = json.JSONEncoder(separators=(",", ":"), allow_nan=False).enco
 
 
 def to_json(value: Any) -> bytes:
-    """`value` on one line of ASCII without blanks. Raises `ValueError` for numbers that JSON has not: NaN, infinity."""
+    """`value` on one line of ASCII without blanks. Raises `ValueError` for NaN and infinity, which JSON lacks."""
     try:
         text = _ENCODE(value)
     except UnicodeEncodeError:
-        # A lone surrogate has an escape, but no UTF-8.
+        # A lone surrogate can be escaped, but has no UTF-8 encoding.
         return _ENCODE_STRICTLY(value).encode("ascii")
-    # Such a number would be written as null.
+    # NaN and infinity would be written as null.
     if text.isascii() and (b"null" not in text or _is_finite(value)):
         return text
     return _ENCODE_STRICTLY(value).encode("ascii")
 
 
 def from_json(text: bytes) -> Any:
-    """The value of a JSON text in UTF-8. Raises `ValueError` where it is none, `RecursionError` when it is too deep."""
+    """The value of a JSON text in UTF-8. Raises `ValueError` for invalid JSON, `RecursionError` for deep nesting."""
     try:
         return _DECODE(text)
     except ValueError:
-        # Lone surrogates and NaN, which the standard library takes.
+        # The standard library accepts lone surrogates and NaN.
         return json.loads(text)
 
 
 def is_json(text: bytes) -> bool:
-    """Whether `from_json` can read the text; makes nothing of it, and takes a tenth of the time."""
+    """Whether `from_json` can read the text; builds no values, so it takes a tenth of the time."""
     try:
         _LOOK_OVER(text)
     except ValueError:
@@ -55,20 +55,20 @@ def is_json(text: bytes) -> bool:
 
 
 def json_string(text: str) -> str:
-    """`text` as a JSON string, letter by letter as `json.dumps` writes it."""
-    # Of ASCII, DEL alone is written in another way.
+    """`text` as a JSON string, character for character as `json.dumps` writes it."""
+    # DEL is the only ASCII character that is written differently.
     if text.isascii() and "\x7f" not in text:
         return _ENCODE(text).decode("ascii")
     return encode_basestring_ascii(text)
 
 
 def sorted_json(value: Any) -> str:
-    """JSON with sorted keys, letter by letter as `json.dumps` writes it, and most of it in a fraction of the time."""
+    """JSON with sorted keys, character for character as `json.dumps` writes it, and usually much faster."""
     try:
         text = _ENCODE_SORTED(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return _ENCODE_SORTED_SLOWLY(value)
-    # Of ASCII, DEL alone is written in another way.
+    # DEL is the only ASCII character that is written differently.
     is_same = text.isascii() and b"\x7f" not in text and _is_plain(value)
     return text.decode("ascii") if is_same else _ENCODE_SORTED_SLOWLY(value)
 
@@ -83,7 +83,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a JSON value holds only what every library writes alike: no exponent, no infinity, text as keys."""
+    """Whether every library writes the JSON value the same way: no exponent, no infinity, text as keys."""
     values = [value]
     for each in values:
         kind = type(each)

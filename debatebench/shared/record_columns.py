@@ -1,4 +1,4 @@
-"""A record's class → its table's columns, and a fast reader of what such records have written of themselves."""
+"""A record's class → its table's columns, and a fast reader of the JSON that such records write."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SQL_TYPES: dict[Any, str] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", fl
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the annotation of a field says of its column: its DuckDB type, and the type of its JSON as msgspec sees it.
+    """What the annotation of a field says about its column: its DuckDB type, and the type of its JSON for msgspec.
 
-    Without the latter, the JSON is what the annotation says.
+    Without the latter, the type of the JSON follows from the annotation.
     """
 
     sql: str
@@ -39,7 +39,7 @@ def column_types(record: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def row_struct(record: type[BaseModel]) -> type[msgspec.Struct]:
-    """A struct with the columns of a record, which is written as its row, unchecked; what is `UNSET` lands as null."""
+    """A struct with the columns of a record. It is written as a row without checks; `UNSET` lands as null."""
     columns: list[tuple[str, Any, Any]] = []
     for name, field in record.model_fields.items():
         default = msgspec.UNSET if field.is_required() or field.default is None else field.default
@@ -49,7 +49,7 @@ def row_struct(record: type[BaseModel]) -> type[msgspec.Struct]:
 
 @cache
 def reader_of(record: type[BaseModel]) -> Callable[[bytes | msgspec.Raw], Any]:
-    """Reads the JSON text of what a record of the class has written; raises `ValueError` for anything else."""
+    """A reader of the JSON text that a record of the class writes; it raises `ValueError` for any other text."""
     return msgspec.json.Decoder(_written(record)).decode
 
 
@@ -74,7 +74,7 @@ def _sql_type(annotation: Any) -> str:
 
 @cache
 def _written(record: type[BaseModel]) -> type[msgspec.Struct]:
-    """What a record of the class writes of itself, and no more: all that fits it, the class would take as it is."""
+    """A struct of exactly what a record of the class writes: the class would accept unchanged whatever fits it."""
     hints = typing.get_type_hints(record, include_extras=True)
     columns = [
         (name, _written_type(hints[name]), msgspec.NODEFAULT if field.is_required() else field.default)
@@ -84,7 +84,7 @@ def _written(record: type[BaseModel]) -> type[msgspec.Struct]:
 
 
 def _written_type(annotation: Any) -> Any:
-    """What is written of one field's annotation."""
+    """The type in which the value of a field with this annotation is written."""
     column = _stated(annotation)
     if column is not None and column.written is not None:
         return column.written

@@ -1,8 +1,8 @@
 """Frozen records: one class per landed table, and the only schema of `raw.*`.
 
-A record is what crosses the border between playing and analysis. Whoever makes one (the runner through the journal, an
-importer from a file) has validated it; whoever reads one trusts it. The table's columns, types and key are derived from
-the class (`record_columns.py`), so a table and its record cannot drift apart.
+Records cross the border between playing and analysis. The code that makes a record (the runner through the journal, an
+importer from a file) validates it; the code that reads it trusts it. The table's columns, types and key are derived
+from the class (`record_columns.py`), so a table and its record cannot drift apart.
 
 Conventions: times are naive UTC; money is USD with ten decimals and `None` when unknown, never 0; scores are exact
 decimals; text holds no lone surrogates (`clean_text`), because DuckDB refuses them.
@@ -55,9 +55,9 @@ __all__ = [
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _FINEST_MONEY = Decimal("1e-10")
 MOST_MONEY = Decimal("99999999.9999999999")
-"""The most USD that a column holds."""
+"""The largest amount in USD that a column can hold."""
 _FINEST_SCORE = Decimal("1e-6")
-# What has more digits than its column raises `InvalidOperation`.
+# A value with more digits than its column can hold raises `InvalidOperation`.
 _ROUNDED = Context(prec=18, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
 _EXACT = Context(prec=18, traps=[InvalidOperation, Inexact])
 _ENCODE = msgspec.json.Encoder().encode
@@ -65,7 +65,7 @@ _ENCODE = msgspec.json.Encoder().encode
 
 def clean_text(text: str) -> str:
     """Return `text` with every lone surrogate replaced by U+FFFD; everything else, NUL included, is kept."""
-    # Most text is plain ASCII, and Python knows that without looking at it again. Encoding is the quickest search.
+    # Most text is plain ASCII, and Python stores that fact with it. Encoding is the fastest search.
     if text.isascii():
         return text
     try:
@@ -87,7 +87,7 @@ def _clean(value: Any) -> Any:
 
 
 def _to_naive_utc(value: Any) -> Any:
-    """Accept ISO text or datetimes; anything with an offset is moved to UTC, anything without is taken as UTC."""
+    """Accept ISO text or datetimes; a time with an offset is converted to UTC, a time without one is taken as UTC."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     if isinstance(value, datetime) and value.tzinfo is not None:
@@ -96,7 +96,7 @@ def _to_naive_utc(value: Any) -> Any:
 
 
 def to_money(value: Decimal) -> Decimal:
-    """USD rounded to ten decimals, halves up as DuckDB does. Raises `ValueError` for more than the column holds."""
+    """USD rounded to ten decimals, half up as in DuckDB. Raises `ValueError` for more than the column can hold."""
     try:
         return value.quantize(_FINEST_MONEY, context=_ROUNDED)
     except InvalidOperation:
@@ -104,7 +104,7 @@ def to_money(value: Decimal) -> Decimal:
 
 
 def _check_score(value: Decimal) -> Decimal:
-    """Refuse what the column could not hold exactly."""
+    """Refuse a score that the column cannot hold exactly."""
     try:
         value.quantize(_FINEST_SCORE, context=_EXACT)
     except DecimalException:
@@ -112,7 +112,7 @@ def _check_score(value: Decimal) -> Decimal:
     return value
 
 
-# As text; decimals below a millionth are written with an exponent.
+# Money is written as text; decimals below a millionth have an exponent.
 _WRITTEN_MONEY = Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]{1,8}\.[0-9]{10}|[0-9](\.[0-9]{1,3})?E-([789]|10))\Z")]
 _WRITTEN_SCORE = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,6})?\Z")]
 _WRITTEN_TIME = Annotated[datetime, msgspec.Meta(tz=False)]
@@ -148,7 +148,7 @@ class Record(BaseModel):
     key: ClassVar[tuple[str, ...]] = ()
 
     def key_values(self) -> tuple[Any, ...]:
-        """The values of the key columns, in order."""
+        """The values of the key columns, in the order of the key."""
         return tuple(getattr(self, name) for name in self.key)
 
     def row(self) -> Row:
@@ -157,14 +157,14 @@ class Record(BaseModel):
 
     @classmethod
     def row_of(cls, text: bytes | msgspec.Raw) -> Row:
-        """The row of a JSON text, many times as fast as a record where the text is one that such a record has written.
+        """The row of a JSON text; many times faster than through a record, if such a record wrote the text.
 
         Raises pydantic's `ValidationError` (a `ValueError`) as `model_validate` does.
         """
         try:
             columns = reader_of(cls)(text)
         except ValueError:
-            # Nobody but the record itself decides what is refused, and what is mended: a lone surrogate, say.
+            # Only the record itself decides what is refused and what is repaired, such as a lone surrogate.
             return cls.model_validate(from_json(bytes(text))).row()
         return Row(cls.table, columns.run_tag, _ENCODE(columns))
 
@@ -206,7 +206,7 @@ class Run(Record):
 
 
 class Topic(Record):
-    """A motion as this run or import had it."""
+    """A motion as it was in this run or import."""
 
     table = "topics"
     key = ("run_tag", "topic_id")
@@ -250,7 +250,7 @@ class Judge(Record):
 
 
 class Dimension(Record):
-    """A scored dimension with its own scale; the scale is unknown for imports that do not state one."""
+    """A scored dimension with its own scale; the scale is unknown if an import does not state one."""
 
     table = "dimensions"
     key = ("run_tag", "dimension")
@@ -263,7 +263,7 @@ class Dimension(Record):
 
 
 class ScheduledDebate(Record):
-    """A debate that the frozen plan holds, whether it was played or not. Imports have none."""
+    """A debate of the frozen plan, whether it was played or not. Imports have none."""
 
     table = "schedule"
     key = ("run_tag", "debate_id")
@@ -281,7 +281,7 @@ class ScheduledDebate(Record):
     )
 
     def model_post_init(self, _context: Any, /) -> None:
-        """Share what pydantic keeps of each object: the names of its fields are half of it, and plans may be long."""
+        """Share the set of field names between objects: it is half of their memory, and plans may be long."""
         object.__setattr__(self, "__pydantic_fields_set__", _SCHEDULE_FIELDS)
 
 
@@ -330,7 +330,7 @@ class Debate(Record):
 
 
 class Participant(Record):
-    """Who spoke from which position: `pro` and `con`, or `OG`, `OO`, `CG`, `CO` in British Parliamentary."""
+    """A debater and its position: `pro` and `con`, or `OG`, `OO`, `CG`, `CO` in British Parliamentary."""
 
     table = "participants"
     key = ("run_tag", "debate_id", "position")
@@ -342,7 +342,7 @@ class Participant(Record):
 
 
 class Turn(Record):
-    """One speech. Tokens, cost and duration are of the call whose answer became the speech."""
+    """One speech. Tokens, cost and duration are those of the call whose answer became the speech."""
 
     table = "turns"
     key = ("run_tag", "debate_id", "turn_index")
@@ -372,7 +372,7 @@ class Turn(Record):
 
 
 class Verdict(Record):
-    """What one judge said on one debate. Tokens, cost and latency are summed over the judge's asks on that debate."""
+    """One judge's verdict on one debate. Tokens, cost and latency are sums over the judge's asks on that debate."""
 
     table = "verdicts"
     key = ("run_tag", "debate_id", "judge_id")
@@ -407,7 +407,7 @@ class Verdict(Record):
 
 
 class Call(Record):
-    """One attempt at one request to a provider, answered or not."""
+    """One attempt at a request to a provider, answered or not."""
 
     table = "calls"
     key = ("run_tag", "call_id", "attempt")
@@ -488,7 +488,7 @@ class Weakness(Record):
 
 
 class RunSetting(Record):
-    """A setting that could make a run's numbers other than those of another run. Landing derives it from the rest."""
+    """A setting that can make a run's numbers differ from another run's. Landing derives it from the other tables."""
 
     table = "run_settings"
     key = ("run_tag", "item", "part")

@@ -1,7 +1,7 @@
 """Results as text: a table for people, JSON, CSV or Markdown for programs and documents.
 
-Model output is hostile text. Whatever goes to people has its control characters made visible; JSON escapes them, and
-CSV for a file keeps them, because there they are data.
+Model output is hostile text. In output for people, control characters are made visible; JSON escapes them, and CSV in
+a file keeps them, because there they are data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 _MISSING = "–"
 _DECIMALS = 4
 _NARROWEST = 12
-# What turns the direction of text around, so that it reads as something else than it is.
+# Characters that change the direction of text, so that it reads as something else.
 _BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _INVISIBLE = {
     **{code: 0x2400 + code for code in range(0x20)},
@@ -36,9 +36,9 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def visible(text: str, *, keep_lines: bool = False) -> str:
-    """`text` with control characters as pictures (NUL → ␀) and bidi controls as U+FFFD, so that it is only text.
+    """`text` with control characters as pictures (NUL → ␀) and bidi controls as U+FFFD, so that a terminal runs none.
 
-    `keep_lines` leaves line feeds and tabs as they are, and takes out carriage returns before line feeds.
+    `keep_lines` keeps line feeds and tabs, and removes carriage returns before line feeds.
     """
     if keep_lines:
         return text.replace("\r\n", "\n").translate(_INVISIBLE_BUT_LINES)
@@ -46,7 +46,7 @@ def visible(text: str, *, keep_lines: bool = False) -> str:
 
 
 def spreadsheet_safe(text: str) -> str:
-    """`text` with an apostrophe before it where a spreadsheet would take it for a formula."""
+    """`text`, with an apostrophe before it if a spreadsheet would take it for a formula."""
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
@@ -56,7 +56,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def unique_names(names: Iterable[str]) -> list[str]:
-    """Column names with `_1`, `_2`, … behind those that come again, as DuckDB does."""
+    """Column names, where repeated ones get `_1`, `_2`, … as in DuckDB."""
     taken: set[str] = set()
     result = []
     for name in names:
@@ -74,11 +74,11 @@ def render(
 ) -> str:
     """The rows as text in one of `FORMATS`, ending in a line feed.
 
-    `table` aligns columns, rounds to four decimals and shows what is missing as `–`; `markdown` does the same between
-    pipes. `json` is an array of objects with exact numbers, ISO times and null for what is no number. `csv` ends lines
-    with LF and puts `'` before text that a spreadsheet would take for a formula. `terminal_width` says that the text
-    goes to a terminal of so many columns: a table is cut to fit, and CSV has its control characters made visible.
-    Raises `UsageError` for another format.
+    `table` aligns columns, rounds to four decimals and shows missing values as `–`; `markdown` does the same between
+    pipes. `json` is an array of objects with exact numbers, ISO times and null for NaN and infinity. `csv` ends lines
+    with LF and puts `'` before text that a spreadsheet would take for a formula. `terminal_width` is the number of
+    columns if the text goes to a terminal: then a table is cut to fit, and control characters in CSV are made visible.
+    Raises `UsageError` for any other format.
     """
     names = unique_names(columns)
     if format == "table":
@@ -93,7 +93,7 @@ def render(
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str = "table") -> None:
-    """Print the rows to stdout, fitted to the terminal where stdout is one."""
+    """Print the rows to stdout, fitted to its width if it is a terminal."""
     width = None
     if sys.stdout.isatty():
         import shutil
@@ -110,7 +110,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _decimals(value: Any) -> int | None:
-    """How many decimals show `value` to four, or to four digits when it is below 0.001; `None` for what has none."""
+    """The decimals to show: up to four, or enough for four digits below 0.001; `None` for a value without decimals."""
     if not isinstance(value, float | Decimal) or not math.isfinite(value):
         return None
     size = abs(float(value))
@@ -120,7 +120,7 @@ def _decimals(value: Any) -> int | None:
 
 
 def _cells(values: Sequence[Any]) -> tuple[list[str], bool]:
-    """A column's cells as text, and whether it is a column of numbers: those share one number of decimals."""
+    """A column's cells as text, and whether it is a column of numbers: those all have the same number of decimals."""
     decimals = max((d for value in values if (d := _decimals(value)) is not None), default=0)
     known = [value for value in values if value is not None]
     return [_cell(value, decimals) for value in values], bool(known) and all(map(_is_number, known))
@@ -159,14 +159,14 @@ def _as_text(value: Any) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns that a terminal needs for `text`."""
+    """The number of terminal columns that `text` takes."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _cut(text: str, width: int) -> str:
-    """`text` in at most `width` columns, with an ellipsis where something is missing."""
+    """`text` in at most `width` columns, with an ellipsis where text was cut."""
     if _width(text) <= width:
         return text
     used = 0
@@ -237,16 +237,16 @@ def _json_table(names: list[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    """JSON text of any value that DuckDB gives: exact numbers, ISO times, null for what is no number.
+    """The JSON text of any value from DuckDB: exact numbers, ISO times, null for NaN and infinity.
 
-    Control characters and bidi controls are escaped, so that the text can go to a terminal and loses nothing.
-    `indent` spaces per level, or everything on one line.
+    Control characters and bidi controls are escaped, so that the text is safe on a terminal and nothing is lost.
+    Each level is indented by `indent` spaces; for None everything is on one line.
     """
     return _json(value, indent, 0)
 
 
 def _json(value: Any, indent: int | None, level: int) -> str:
-    """The standard encoder would write decimals as floats, or not at all."""
+    """JSON text with exact decimals: the standard encoder would write them as floats, or not at all."""
     if value is None or isinstance(value, bool | int):
         return json.dumps(value)
     if isinstance(value, float):
@@ -273,13 +273,13 @@ def _json_string(text: str) -> str:
 
 
 def _csv_table(names: list[str], rows: Iterable[Sequence[Any]], *, for_terminal: bool) -> str:
-    # A line without anything would be no row to most readers.
+    # Most readers skip an empty line instead of reading it as a row.
     lines = [",".join(_csv_cell(value, for_terminal) for value in row) or '""' for row in [names, *rows]]
     return "\n".join(lines) + "\n"
 
 
 def _csv_cell(value: Any, for_terminal: bool) -> str:
-    """Numbers as they are; text that a spreadsheet would run begins with an apostrophe. Only null is empty."""
+    """A cell: numbers are unchanged, text that a spreadsheet would run gets an apostrophe, and only null is empty."""
     if value is None:
         return ""
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""YAML → plain data with the line of every key and item; what two readers would understand differently is refused.
+"""YAML → plain data with the line of every key and item; YAML that two readers could read differently is refused.
 
 Scalars follow the core rules of YAML 1.2: only `true` and `false` are booleans, `1e-6` is a number, and `yes`, a date,
 `0x1F` and `.inf` are text.
@@ -27,21 +27,21 @@ _TEXT_TAGS = ("!", "tag:yaml.org,2002:str")
 
 
 class YamlError(Exception):
-    """A text is not the YAML that we read: `kind` says why, `line` (from 1) where, `found` what stands there.
+    """A text is not valid in our subset of YAML: `kind` says why, `line` (from 1) where, `found` what was found.
 
     kind          found
-    size          the bytes that are allowed
+    size          the number of bytes allowed
     encoding      the number (from 1) of the byte that is not UTF-8
-    characters    what the parser says of a character that YAML does not allow; without a line
-    syntax        what the parser says; `details` begins with what it was reading
+    characters    the parser's message about a character that YAML does not allow; without a line
+    syntax        the parser's message; `details` begins with what it was reading
     documents     -
     alias, anchor its name
     tag           the tag
-    depth         the levels that are allowed
+    depth         the number of levels allowed
     complex key   - (a key that is a list or a mapping)
-    key           a key that is another scalar than text
+    key           a key that is a scalar but not text
     repeated key  the key
-    number        a number beyond every float
+    number        a number beyond the range of floats
     """
 
     def __init__(self, kind: str, line: int = 1, found: object = "", details: str = "") -> None:
@@ -72,12 +72,12 @@ class Yaml:
 def read_yaml(
     content: bytes, *, deepest: int, largest: int | None = None, is_all_text: bool = False, is_fast: bool = True
 ) -> Yaml:
-    """Read UTF-8 text of at most `largest` bytes that holds at most one YAML document.
+    """Read UTF-8 text of at most `largest` bytes with at most one YAML document.
 
-    Raises `YamlError` for several documents, aliases, anchors, tags, keys that are not text or come twice, more than
-    `deepest` levels, and numbers beyond every float. With `is_all_text` every scalar is text, except what is empty, `~`
-    or `null` without quotes; then the tag of text and an anchor without an alias are allowed. `is_fast` reads with
-    libyaml where it is installed, whose syntax errors have other words.
+    Raises `YamlError` for several documents, aliases, anchors, tags, keys that are not text or are repeated, more than
+    `deepest` levels, and numbers beyond the range of floats. With `is_all_text` every scalar is text, except empty
+    ones and `~` or `null` without quotes; then the tag of text and an anchor without an alias are allowed. `is_fast`
+    reads with libyaml where it is installed; its syntax errors are worded differently.
     """
     if largest is not None and len(content) > largest:
         raise YamlError("size", found=largest)
@@ -99,7 +99,7 @@ def read_yaml(
 
 @dataclass(slots=True)
 class _Reader:
-    """Makes plain data of a parser's events, which takes less time than its own way to nodes and from there to data."""
+    """Turns a parser's events into plain data, which is faster than the parser's own way through nodes."""
 
     parser: Any
     deepest: int
@@ -107,7 +107,7 @@ class _Reader:
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
 
     def document(self) -> Any:
-        """The only document; None where there is none."""
+        """The only document; None if there is none."""
         data, documents = None, 0
         while (event := self.parser.get_event()) is not None:
             if isinstance(event, yaml.DocumentStartEvent):

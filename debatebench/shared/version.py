@@ -9,7 +9,7 @@ __all__ = ["__version__", "git_commit"]
 
 
 def git_commit() -> str | None:
-    """The commit of the checkout that this package is imported from, or None where it is installed or git is absent."""
+    """The commit of the checkout that this package is imported from; None if it is installed or git is missing."""
     import subprocess
 
     checkout = Path(__file__).resolve().parents[2]

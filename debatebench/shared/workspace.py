@@ -43,7 +43,7 @@ which can be deleted at any time.
 
 
 class Initialised(NamedTuple):
-    """What `init_workspace` did: the files it wrote and the files that were there and stayed as they were."""
+    """What `init_workspace` did: the files that it wrote, and the existing files that it kept."""
 
     written: list[Path]
     kept: list[Path]
@@ -72,7 +72,7 @@ class Workspace:
 
     @property
     def warehouse(self) -> Path:
-        """Everything that runs and imports leave behind."""
+        """Everything that runs and imports write."""
         return self.root / "warehouse"
 
     @property
@@ -101,13 +101,13 @@ class Workspace:
         return self.warehouse / "debatebench.duckdb"
 
     def config_file(self, name: str) -> Path:
-        """The workspace's configuration file of that name where there is one, else the packaged one."""
+        """The workspace's configuration file of that name if it exists, else the packaged one."""
         own = self.configs / name
-        # A broken link counts as there: whoever made it did not mean the packaged file.
+        # A broken link counts as a file: the user who made it did not mean the packaged one.
         return own if os.path.lexists(own) else packaged("configs") / name
 
     def layers(self, kind: Kind) -> list[Path]:
-        """The packaged folder, then the workspace's own where it is there and another one; the later wins."""
+        """The packaged folder, then the workspace's own if it exists and is a different one; the later one wins."""
         base, own = packaged(kind), self.root / kind
         if not own.is_dir() or (base.is_dir() and own.samefile(base)):
             return [base]
@@ -139,7 +139,7 @@ def _without_subfolders(path: str) -> tuple[str, str]:
 
 
 def packaged(kind: Kind) -> Path:
-    """The folder that comes with debatebench: inside the package in a wheel, beside it in a checkout."""
+    """The folder that ships with debatebench: inside the package in a wheel, next to it in a checkout."""
     package = Path(__file__).resolve().parents[1]
     in_wheel = package / "packaged" / kind
     return in_wheel if in_wheel.is_dir() else package.parent / kind
@@ -155,11 +155,10 @@ def check_run_tag(tag: str) -> str:
 
 
 def init_workspace(root: Path, force: bool) -> Initialised:
-    """Write the packaged configuration into `root` and make its folders.
+    """Write the packaged configuration into `root` and create its folders.
 
-    A file that is there is kept, and with `force` a configuration file is written again; the README of a folder is
-    written only where there is none. Each file appears whole or not at all. Raises `DebatebenchError` when the disk
-    refuses.
+    An existing file is kept; with `force` a configuration file is overwritten, but the README of a folder never is.
+    Each file is written whole or not at all. Raises `DebatebenchError` when the disk reports an error.
     """
     done = Initialised([], [])
     workspace = Workspace(root)
@@ -185,7 +184,7 @@ def _is_same_file(target: Path, source: Path) -> bool:
 
 
 def _place(target: Path, content: bytes, done: Initialised, *, overwrite: bool) -> None:
-    """Write one file whole, unless there is one that is to be kept. A link is replaced, never followed."""
+    """Write one file whole, unless an existing one is to be kept. A link is replaced, never followed."""
     if os.path.lexists(target) and not overwrite:
         done.kept.append(target)
         return

@@ -1,4 +1,4 @@
-"""What is wrong with a workspace: journals, kept imports and the warehouse, looked at without changing anything."""
+"""What is wrong with a workspace: journals, kept imports and the warehouse are examined and not changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENDED_BADLY = frozenset({"ambiguous", "empty", "refused", "oversize", "failed"}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that somebody should know. `is_damage` says whether data is not what was written.
+    """One problem that the user should know about. `is_damage` says whether data changed after it was written.
 
     `finding` is `damaged_line`, `damaged_journal`, `torn_line`, `set_aside`, `ambiguous_call`, `failed_call`,
     `missing_debate`, `changed_import`, `not_landed`, `lost_source` or `unreadable_warehouse`.
@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What came of a damaged journal: the new file, and how many events it has and has not."""
+    """The result of salvaging a damaged journal: the new file, and how many events it has and lacks."""
 
     source: Path
     target: Path
@@ -59,7 +59,7 @@ class Salvaged:
 
 
 def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
-    """Everything that is wrong or unfinished, tag by tag; of `run_tag` only when it is given.
+    """Everything that is wrong or unfinished, tag by tag; only for `run_tag` if it is given.
 
     Raises `UsageError` when nothing in the workspace has that tag.
     """
@@ -80,7 +80,7 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
 
 
 def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
-    """Damage first; where there is none, what is unfinished."""
+    """The damage in a journal; if there is none, what is unfinished."""
     if not has_begun(path):
         return
     is_damaged = False
@@ -107,9 +107,9 @@ def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
 
 
 def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
-    """Calls that may have been billed for nothing, calls that ended without an answer, and debates that are missing.
+    """Calls that may have been billed without an answer, calls that ended without one, and missing debates.
 
-    An attempt after which the call was answered is listed only when it may have been billed.
+    An attempt that a later answer followed is listed only if it may have been billed.
     """
     planned: dict[str, ScheduledDebate] = {}
     ended: dict[str, Debate] = {}
@@ -165,7 +165,7 @@ def _import_findings(tag: str, folder: Path) -> Iterator[Finding]:
 
 
 def _landings(workspace: Workspace) -> tuple[dict[str, str], Finding | None]:
-    """Run tag → hash of the content that was landed; and why the warehouse cannot tell, if it cannot."""
+    """Run tag → hash of the landed content; and a finding if the warehouse cannot be read."""
     import duckdb
 
     from debatebench.query.safe_query import open_for_query
@@ -186,7 +186,7 @@ def _landings(workspace: Workspace) -> tuple[dict[str, str], Finding | None]:
 def _landing_findings(
     tag: str, journal: Path | None, folder: Path | None, landings: dict[str, str], *, is_known: bool
 ) -> Iterator[Finding]:
-    """Sources that were not landed, and landings whose source is gone."""
+    """Sources that have not landed, and landings whose source is gone."""
     from debatebench.warehouse.update import LandingSource
 
     if journal is not None and not has_begun(journal):
@@ -201,11 +201,11 @@ def _landing_findings(
 
 
 def salvage(path: Path) -> Salvaged | None:
-    """Copy what is sound of a damaged journal to `<name>.salvaged` beside it; None when no line is damaged.
+    """Copy the sound events of a damaged journal to `<name>.salvaged` next to it; None if no line is damaged.
 
-    Sound events behind the damage are kept as well, unless they need one that is lost: an attempt without its intent,
-    an outcome without its reply. What is missing then is asked again when the run goes on. The damaged file is only
-    read. Raises `DamagedDataError` when the header is lost, because without the frozen plan the answers mean nothing.
+    Sound events after the damage are kept too, unless they need one that is lost: an attempt without its intent, an
+    outcome without its reply. The run sends the missing requests again when it is resumed. The damaged file is only
+    read. Raises `DamagedDataError` if the header is lost, because the answers mean nothing without the frozen plan.
     """
     if is_played_now(path):
         raise BusyError(f"Run '{path.stem}' is being played by another process; wait for it or stop it first.")
@@ -225,7 +225,7 @@ def salvage(path: Path) -> Salvaged | None:
 
 
 def _free_name(path: Path) -> Path:
-    """A name that no file has yet, and that does not pass for a journal."""
+    """An unused file name that cannot be taken for a journal."""
     target, number = path.with_name(f"{path.name}.salvaged"), 1
     while target.exists():
         number += 1
@@ -234,9 +234,9 @@ def _free_name(path: Path) -> Path:
 
 
 def _consistent(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The events that rest on nothing that is lost.
+    """The events that do not depend on lost ones.
 
-    A call counts as answered only with its reply; a debate as ended only when every call that it used is there.
+    A call counts as answered only with its reply; a debate counts as ended only with every call that it used.
     """
     planned: set[str] = set()
     intents: set[tuple[str, int]] = set()

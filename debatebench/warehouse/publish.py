@@ -1,7 +1,7 @@
 """Publishing: change a copy of the warehouse, then put it in the place of the old one.
 
-A reader never sees half a change and never blocks a writer: it keeps the file that it opened. A publication that dies
-leaves the old warehouse as it was.
+A reader never sees half a change and never blocks a writer: it keeps the file that it opened. If a publication fails,
+the old warehouse stays unchanged.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["private_copy", "publishing"]
 
-# Clients back to DuckDB 1.4 can open the file.
+# DuckDB 1.4 and later can open the file.
 STORAGE_VERSION = "v1.4.0"
-# A quarter of DuckDB's own: tables of a hundred thousand rows are read by several threads, and are compressed by the
-# query that makes them, beside others, instead of by the checkpoint, one after the other.
+# A quarter of DuckDB's default: several threads read tables of a hundred thousand rows, and the query that creates a
+# table compresses it in parallel with others, instead of the checkpoint compressing one after the other.
 _ROW_GROUP = 30720
 _RETRY_S = 0.2
 
@@ -37,11 +37,11 @@ _RETRY_S = 0.2
 def publishing(
     database: Path, *, from_scratch: bool = False, wait_s: float = 10.0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Give a connection to a private copy of `database`; on leaving without an error the copy replaces it.
+    """Yield a connection to a private copy of `database`; if the block ends without an error, the copy replaces it.
 
-    `from_scratch` starts from an empty file. Where `database` is a link, the file that it names is replaced. Waits up
-    to `wait_s` seconds for another publication or for a program that has the warehouse open for writing, then raises
-    `BusyError`. An error inside the block leaves the old file as it was; what the disk refuses becomes a
+    `from_scratch` starts from an empty file. If `database` is a link, the file that it names is replaced. Waits up to
+    `wait_s` seconds for another publication or for a program that has the warehouse open for writing, then raises
+    `BusyError`. An error inside the block leaves the old file unchanged; an error of the disk becomes a
     `DebatebenchError`.
     """
     import duckdb
@@ -79,7 +79,7 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
                 raise BusyError(f"Another program has changed {database} meanwhile; run `debatebench land` again.")
             if database.exists():
                 shutil.copymode(database, copy)
-            # A log that is still there belongs to a file that is gone or damaged, and keeps the new one from opening.
+            # A remaining log belongs to a missing or damaged file, and would keep the new one from opening.
             _log_of(database).unlink(missing_ok=True)
             os.replace(copy, database)
         sync_path(database.parent)
@@ -89,7 +89,7 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
 
 @contextmanager
 def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the private copy. It may be lost until it is published, so it needs no log, and reaches the disk once."""
+    """Open the private copy. It may be lost until it is published, so it has no log and is written to disk once."""
     import duckdb
 
     settings: dict[str, str | bool | int | float | list[str]] = {
@@ -109,7 +109,7 @@ def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def _only_publisher(database: Path, wait_s: float) -> Iterator[None]:
-    """Hold the lock file beside the warehouse, or raise `BusyError` after `wait_s` seconds."""
+    """Hold the lock file next to the warehouse, or raise `BusyError` after `wait_s` seconds."""
     refusal = BusyError(f"Another process is publishing {database}; run `debatebench land` when it is done.")
     path = database.with_name(f".{database.name}.lock")
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -121,7 +121,7 @@ def _only_publisher(database: Path, wait_s: float) -> Iterator[None]:
 
 
 def _take(lock: Callable[[], None], wait_s: float, refusal: BusyError) -> None:
-    """Call `lock` until somebody else has given up what it asks for, or raise `refusal` after `wait_s` seconds."""
+    """Call `lock` until another process releases the lock, or raise `refusal` after `wait_s` seconds."""
     deadline = time.monotonic() + wait_s
     while True:
         try:
@@ -134,10 +134,10 @@ def _take(lock: Callable[[], None], wait_s: float, refusal: BusyError) -> None:
 
 @contextmanager
 def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> Iterator[None]:
-    """Hold the warehouse open read-only, where there is one, which keeps writers out and lets readers in.
+    """Hold the warehouse, if it exists, open read-only, which keeps writers out and lets readers in.
 
-    What a crashed program left in the write-ahead log is written into the file first. The lock lasts until this process
-    closes any descriptor of the file. Raises `BusyError` when a program still writes after `wait_s` seconds.
+    If a crashed program left a write-ahead log, it is written into the file first. The lock lasts until this process
+    closes any descriptor of the file. Raises `BusyError` if a program still writes after `wait_s` seconds.
     """
     import duckdb
 
@@ -168,9 +168,9 @@ def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> 
 
 @contextmanager
 def _locked(database: Path, wait_s: float) -> Iterator[None]:
-    """Hold the lock of a reader on the warehouse, where there is one: the same that DuckDB takes, but in no time.
+    """Hold a reader's lock on the warehouse, if it exists: the same lock that DuckDB takes, but much faster.
 
-    Raises `BusyError` when a program still writes after `wait_s` seconds.
+    Raises `BusyError` if a program still writes after `wait_s` seconds.
     """
     with ExitStack() as stack:
         with suppress(FileNotFoundError):
@@ -185,7 +185,7 @@ def _written_by_another(database: Path) -> BusyError:
 
 
 def _state(database: Path) -> list[tuple[int, int, int] | None]:
-    """Differs when the file or its log was changed or replaced."""
+    """A value that differs after the file or its log was changed or replaced."""
     return [_stat(database), _stat(_log_of(database))]
 
 
@@ -198,7 +198,7 @@ def _stat(path: Path) -> tuple[int, int, int] | None:
 
 
 def _reason(error: Exception) -> str:
-    """What the disk or DuckDB says, on one line."""
+    """The message of the disk or of DuckDB on one line."""
     if isinstance(error, OSError):
         name = error.filename2 or error.filename
         return f"{f'{name}: ' if name else ''}{error.strerror or error}"
@@ -211,12 +211,12 @@ def _log_of(database: Path) -> Path:
 
 
 def _spill_of(copy: Path) -> Path:
-    """The folder for what does not fit into memory: beside the copy, where there is as much room."""
+    """The folder for data that does not fit into memory: on the same disk as the copy, which has enough room."""
     return copy.with_name(f"{copy.name}.tmp")
 
 
 def _remove(copy: Path) -> None:
-    """Remove a private copy, and all that stands beside it: a log, what did not fit into memory, rows to be landed."""
+    """Remove a private copy and its companions: a log, data that did not fit into memory, rows to land."""
     copy.unlink(missing_ok=True)
     _log_of(copy).unlink(missing_ok=True)
     shutil.rmtree(_spill_of(copy), ignore_errors=True)

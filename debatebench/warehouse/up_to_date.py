@@ -1,7 +1,7 @@
-"""Whether the warehouse is up to date: what a build asks first, so it loads little.
+"""Whether the warehouse is up to date: the first check of a build, so it loads little.
 
-Beside the warehouse lies a note: this very file is what these inputs give. While neither has changed, DuckDB need not
-be loaded to know that there is nothing to do. The note decides nothing else, and may be lost.
+A note next to the warehouse says that this file is the result of these inputs. While neither changes, a build knows
+without DuckDB that it has nothing to do. The note decides nothing else, and may be lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["build_is_current", "note_current"]
 
 
 def build_is_current(workspace: Workspace) -> bool:
-    """Whether a build would change nothing: same SQL models, same landed data, same code. Quick, and copies nothing."""
+    """Whether a build would change nothing: same SQL models, same landed data, same code. Fast, and copies nothing."""
     if not workspace.database.exists():
         return False
     project = load_project(workspace.files("sql", "**/*"))
@@ -37,7 +37,7 @@ def build_is_current(workspace: Workspace) -> bool:
 
 
 def note_current(database: Path, project: Project, inode: int) -> None:
-    """Note that the warehouse is what `project` gives, if it is the file of that number: another may be there since."""
+    """Note that the warehouse is the result of `project`, unless another file than `inode` has replaced it."""
     with suppress(OSError):
         if database.stat().st_ino == inode:
             _keep(database, _note(database, project))
@@ -61,12 +61,12 @@ def _note_of(database: Path) -> Path:
 
 
 def _note(database: Path, project: Project) -> str:
-    """Differs when the file was changed or replaced, or the inputs of a build."""
+    """A text that differs after the file was changed or replaced, or after the inputs of a build changed."""
     found = database.stat()
     return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {inputs_sha256(project)}\n"
 
 
 def _keep(database: Path, note: str) -> None:
-    # Whoever may not write here finds out again the next time.
+    # Without permission to write here, the next build checks again.
     with suppress(OSError):
         write_atomically(_note_of(database), note, is_durable=False)

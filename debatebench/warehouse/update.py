@@ -36,10 +36,10 @@ class LandingSource:
     path: Path
     is_journal: bool
     rows: RowFiles | None = None
-    """The rows that are in an import, if they are there already."""
+    """The rows of an import, if they have been read already."""
 
     def land(self, con: duckdb.DuckDBPyConnection, landed_sha256: str | None) -> dict[str, int]:
-        """Land the tag and return its rows per table; `landed_sha256` is the content that was landed before, if any."""
+        """Land the tag and return its rows per table; `landed_sha256` is the hash of what landed before, if any."""
         if self.is_journal:
             from debatebench.landing.journal_records import journal_rows
 
@@ -49,7 +49,7 @@ class LandingSource:
         return land_import(con, self.path, landed_sha256, self.rows)
 
     def content_sha256(self) -> str:
-        """Changes when the records may have changed. An import's manifest holds the hashes of its parts."""
+        """A hash that changes if the records may have changed. An import's manifest has the hashes of its parts."""
         path = self.path if self.is_journal else self.path / "manifest.json"
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -57,7 +57,7 @@ class LandingSource:
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """What landing did with one tag: the rows per table, or nothing when it was landed before and has not changed."""
+    """What landing did with one tag: the rows per table, or nothing if it landed before and has not changed."""
 
     run_tag: str
     rows: dict[str, int] | None
@@ -72,7 +72,7 @@ class Update:
 
 
 def sources(workspace: Workspace) -> dict[str, LandingSource]:
-    """Every run tag that the workspace has a journal or imports for, in order."""
+    """Every run tag with a journal or imports in the workspace, in order."""
     journals = [path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file() and has_begun(path)]
     found = {path.stem: LandingSource(path.stem, path, True) for path in journals}
     for manifest in sorted(workspace.imports.glob("*/manifest.json")):
@@ -98,9 +98,9 @@ def update_warehouse(
 ) -> Update:
     """Land `run_tags` (None: every tag that has a source), build the SQL models, and publish both at once.
 
-    `rows` are those of an import, if they are there already. Landing a tag that has not changed does nothing. With
-    `from_scratch` the file is made anew from all sources. Raises `UsageError` for a tag without a source; on any error
-    the published warehouse stays as it was.
+    `rows` are those of an import, if they have been read already. Landing an unchanged tag does nothing. With
+    `from_scratch` the file is created again from all sources. Raises `UsageError` for a tag without a source; on any
+    error the published warehouse stays unchanged.
     """
     known = sources(workspace)
     if rows is not None:
@@ -110,7 +110,7 @@ def update_warehouse(
         if run_tag not in known:
             raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
     with ThreadPoolExecutor(1) as pool:
-        # It is read while the warehouse is copied and records are landed.
+        # Read the project while the warehouse is copied and records land.
         project = pool.submit(_read_project, workspace) if build else None
         with publishing(workspace.database, from_scratch=from_scratch) as con:
             if outdated_tables(con):
@@ -127,7 +127,7 @@ def update_warehouse(
 
 
 def _read_project(workspace: Workspace) -> Project:
-    """The project of the workspace. Its YAML is read, and need not be read again when it is checked."""
+    """The project of the workspace, with its YAML already read, so that a check need not read it again."""
     from debatebench.transform.load import read_yaml_files
 
     project = load_project(workspace.files("sql", "**/*"))
@@ -136,7 +136,7 @@ def _read_project(workspace: Workspace) -> Project:
 
 
 def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, LandingSource]) -> None:
-    """Drop what another version landed, so that it is landed anew; refuse when a tag has nothing to land from."""
+    """Drop what another version landed, so that it lands again; refuse if a tag has no source to land from."""
     lost = [run_tag for run_tag in landed_tags(con) if run_tag not in known]
     if lost:
         raise DamagedDataError(
@@ -148,7 +148,7 @@ def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, LandingSourc
 
 
 def _land(con: duckdb.DuckDBPyConnection, source: LandingSource, now: datetime) -> Landed:
-    """Land one tag, unless exactly this was landed before."""
+    """Land one tag, unless exactly this content landed before."""
     con.execute(
         "create schema if not exists meta; create table if not exists meta.landings "
         "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp)"

@@ -1,4 +1,4 @@
-"""What a new source adds to what is kept: its units checked against each other and against the kept ones."""
+"""What a new source adds to the kept imports: its units are checked against each other and against the kept ones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _FACTS_OF_A_RUN = ("benchmark_version", "rubric_version", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What a source adds: units by kind, how many are identical to kept ones, and the keys of those it replaces.
+    """What a source adds: units by kind, how many are identical to kept ones, and the keys of those that it replaces.
 
-    `is_plain` says that all its units are.
+    `is_plain` says that all its units are plain.
     """
 
     added: dict[str, int]
@@ -33,13 +33,13 @@ class Additions:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is anything to keep."""
+        """Whether the source adds anything."""
         return bool(self.added or self.replaced)
 
 
 @dataclass(slots=True)
 class _Agreement:
-    """What the units must or should agree on: motions, categories, and facts of their run."""
+    """What the units must or should agree on: motions, categories, and facts about their run."""
 
     topics: dict[str, tuple[Topic, str]] = field(default_factory=dict)
     facts: dict[str, dict[Any, None]] = field(default_factory=dict)
@@ -47,8 +47,8 @@ class _Agreement:
     last_facts: Mapping[str, Any] = field(default_factory=dict)
 
     def add(self, unit: Imported, where: str) -> str | None:
-        """Take a unit in; the sentence that refuses it when a topic of it has another motion than before."""
-        # Most units state the same as the one before, in the same object.
+        """Add a unit; returns the sentence that refuses it if one of its topics has another motion than before."""
+        # Most units state the same facts as the unit before, in the same object.
         if unit.run_facts is not self.last_facts:
             self.last_facts = unit.run_facts
             for name, value in unit.run_facts.items():
@@ -74,14 +74,14 @@ class _Agreement:
 
 @dataclass(slots=True)
 class _Source:
-    """A new source, read: the digest of every unit. There may be a million, so nothing else is kept of them."""
+    """A new source that has been read: only the digest of every unit is kept, because there may be a million units."""
 
     units: dict[Key, bytes] = field(default_factory=dict)
     repeated: int = 0
     agreement: _Agreement = field(default_factory=_Agreement)
 
     def has_verdicts_of_others(self) -> bool:
-        """Whether there are annotations or gold verdicts, which may be of debates from elsewhere."""
+        """Whether there are annotations or gold verdicts, whose debates may come from another source."""
         return any(key[0] != "debate" for key in self.units)
 
 
@@ -94,9 +94,9 @@ def compare_with_kept(
     replace: bool,
     take: Callable[[Imported], None] | None = None,
 ) -> Additions:
-    """Read the source at `root` and compare it with everything that `manifest` keeps in `folder`.
+    """Read the source at `root` and compare it with everything that `manifest` lists in `folder`.
 
-    Raises `DamagedDataError` for bad records, and `DebatebenchError` for units that differ from each other or, unless
+    Raises `DamagedDataError` for bad records, and `DebatebenchError` for units that differ from each other or, without
     `replace`, from kept ones.
     """
     source = _read(importer, root, manifest.run_tag, take)
@@ -131,7 +131,7 @@ def compare_with_kept(
 
 
 def _read(importer: Importer, root: Path, run_tag: str, take: Callable[[Imported], None] | None) -> _Source:
-    """Read the whole source, and only then refuse it, so that one message lists what is bad."""
+    """Read the whole source before refusing it, so that one message lists everything that is bad."""
     source = _Source()
     bad: list[BadRecord] = []
     repeated_otherwise: list[tuple[Key, str]] = []
@@ -166,7 +166,7 @@ def _read(importer: Importer, root: Path, run_tag: str, take: Callable[[Imported
 
 
 def _place(importer: Importer, root: Path, run_tag: str, key: Key) -> str:
-    """Where in the source the unit is first."""
+    """Where the unit first occurs in the source."""
     return next(
         unit.where
         for unit in importer.read(root, run_tag, with_rows=False)
@@ -200,7 +200,7 @@ def _and_more(count: int) -> str:
 
 
 def _orphans(source: _Source, debates: set[str] | None) -> list[str]:
-    """A warning when annotations or gold verdicts are of debates that are not there; the debates may come later."""
+    """A warning if annotations or gold verdicts belong to missing debates; the debates may be imported later."""
     if debates is None:
         return []
     orphans = [key[1] for key in source.units if key[0] != "debate" and key[1] not in debates]
@@ -213,7 +213,7 @@ def _orphans(source: _Source, debates: set[str] | None) -> list[str]:
 
 
 def _facts(agreement: _Agreement, manifest: ImportManifest) -> list[str]:
-    """Warnings about what the records state and the run will not say."""
+    """Warnings about facts that the records state and the run will not show."""
     warnings = []
     for name in _FACTS_OF_A_RUN:
         values = list(agreement.facts.get(name, ()))

@@ -1,4 +1,4 @@
-"""What an importer is: it finds the files of a foreign format and reads them, unit by unit, as records."""
+"""What an importer is: it finds the files of a foreign format and reads them as records, unit by unit."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ __all__ = [
 ]
 
 SHARED = (Topic, Debater, Judge, Dimension)
-"""Records that many units of a source repeat."""
+"""Records that many units of a source share."""
 
 Key = tuple[str, ...]
-"""What a unit is known by: ("debate", id), ("annotation", debate id, annotator) or ("gold", debate id)."""
+"""The key of a unit: ("debate", id), ("annotation", debate id, annotator) or ("gold", debate id)."""
 
 
 class BadSourceError(Exception):
-    """A piece of a source breaks its format; the message says what and where in the piece, in one sentence."""
+    """A piece of a source violates its format; the message says in one sentence what is wrong and where."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """A piece of the source that cannot be imported: file and line, and the reason in one sentence."""
+    """A piece of the source that cannot be imported: its file and line, and the reason in one sentence."""
 
     where: str
     reason: str
 
 
 def sorted_json(value: Any) -> bytes:
-    """JSON data as text, the same whatever the order of its keys and the white space around them."""
+    """JSON data as text that does not depend on the order of its keys or on white space."""
     return json_bytes.sorted_json(value).encode("ascii")
 
 
 class Imported(NamedTuple):
     """One unit of a source: a debate, an annotation, or the gold verdicts of a debate.
 
-    `digest` gives the SHA-256 that is the same for identical units. `shared` is the unit's share of topics, debaters,
-    judges and dimensions, which many units repeat; `source_position` is set when the units are put together. `rows`
-    gives all other rows, for the position that the unit's debate has. `run_facts` are fields of `Run` that the unit
-    states about the run it comes from, and `time` is when the debate or the annotation was made.
+    `digest` returns a SHA-256 that is equal for identical units. `shared` holds the unit's topics, debaters, judges and
+    dimensions, which many units repeat; `source_position` is set when the units are combined. `rows` returns all other
+    rows, given the position of the unit's debate. `run_facts` are fields of `Run` that the unit states about its run,
+    and `time` is when the debate or the annotation was made.
     """
 
     key: Key
@@ -70,7 +70,7 @@ class Imported(NamedTuple):
     def of_records(
         cls, key: Key, where: str, source: Any, records: Iterable[Record], run_facts: Mapping[str, Any]
     ) -> Imported:
-        """The unit that consists of these records; `source` is the plain data that it was read from."""
+        """The unit with these records; `source` is the plain data that it was read from."""
         records = tuple(records)
         shared = tuple(record for record in records if isinstance(record, SHARED))
         own = [record for record in records if not isinstance(record, SHARED)]
@@ -91,14 +91,14 @@ def _rows(records: list[Record], position: int) -> Iterator[Row]:
 
 
 def visible_files(folder: Path, *suffixes: str) -> list[Path]:
-    """The entries of a folder with one of these suffixes, by name; hidden ones are somebody else's."""
+    """The entries of a folder with one of these suffixes, by name; hidden entries are ignored."""
     if not folder.is_dir():
         return []
     return sorted(entry for entry in folder.iterdir() if entry.suffix in suffixes and not entry.name.startswith("."))
 
 
 class _Format(Protocol):
-    """What the module of a format offers."""
+    """What the module of a format must define."""
 
     EXPECTED: str
     """What a user may give, as an error message names it."""
@@ -110,7 +110,7 @@ class _Format(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A foreign format by name; its module is loaded when it is first used."""
+    """A foreign format by name; its module is loaded on first use."""
 
     name: str
 
@@ -124,29 +124,29 @@ class Importer:
         return self._format.EXPECTED
 
     def find_files(self, path: Path) -> list[Path]:
-        """The files at `path` (a file or folder) that the format consists of, in reading order."""
+        """The files of the format at `path` (a file or folder), in reading order."""
         return self._format.find_files(path)
 
     def read(self, path: Path, run_tag: str, *, with_rows: bool = True) -> Iterator[Imported | BadRecord]:
         """Read `path` unit by unit, in the order of the source; without `with_rows`, units may lack their rows.
 
-        What breaks the format comes as a `BadRecord`, and reading goes on behind it. Memory does not grow with the
-        number of units.
+        A piece that violates the format becomes a `BadRecord`, and reading continues after it. Memory does not grow
+        with the number of units.
         """
         return self._format.read(path, run_tag, with_rows=with_rows)
 
     def read_kept(self, path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
-        """Read again what was read before, to compare other units with it: the units may lack all but topics and facts.
+        """Read kept files again, to compare new units with them: the units may lack everything but topics and facts.
 
-        A digest may take its time, but only where it is asked for.
+        Computing a digest may be slow, but happens only on request.
         """
         read_kept = getattr(self._format, "read_kept", None)
         return read_kept(path, run_tag) if read_kept else self.read(path, run_tag, with_rows=False)
 
     @property
     def landed_facts(self) -> Mapping[str, str] | None:
-        """Name of a run fact → where it is in a row of `raw.debates`, for a format whose debates keep them all there.
+        """Name of a run fact → its place in a row of `raw.debates`, for a format whose debates keep all facts there.
 
-        Such a format has no units but debates, so that new ones can be added to those that were landed before.
+        All units of such a format are debates, so that new ones can be added to those that landed before.
         """
         return getattr(self._format, "LANDED_FACTS", None)

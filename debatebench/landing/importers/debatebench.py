@@ -54,7 +54,7 @@ LANDED_FACTS = {
     "seed": "(metadata ->> '$.seed')::bigint",
 }
 _DEEPEST_DETAIL = 32
-# DuckDB does not read every ISO 8601 time, and overlooks a shift from UTC.
+# DuckDB does not read every ISO 8601 time, and ignores an offset from UTC.
 _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|\+00:00)?"
 _are_usual = re.compile(rf"{_TIME}(?:\n{_TIME})*").fullmatch
 EXPECTED = "a JSONL file of the original DebateBench, or a folder of *.jsonl"
@@ -136,7 +136,7 @@ class _Debate(Source):
 
 
 class _Line(msgspec.Struct, array_like=True, gc=False):
-    """A line that is not blank: its number in its chunk, and why it is refused, or else what its debate is."""
+    """A line that is not blank: its number in its chunk, and either why it is refused or its debate."""
 
     number: int
     fault: str | None
@@ -152,7 +152,7 @@ class _Line(msgspec.Struct, array_like=True, gc=False):
 
 
 class _Lines(NamedTuple):
-    """A chunk of a file: how many lines it has, and those that are not blank."""
+    """A chunk of a file: its number of lines, and the lines that are not blank."""
 
     number: int
     found: list[_Line]
@@ -178,7 +178,7 @@ class _KeptElo(msgspec.Struct, gc=False):
 
 
 class _Kept(msgspec.Struct, gc=False):
-    """What a new source is compared with, of every debate that was read before; it takes a tenth of the time."""
+    """The part of a kept debate that a new source is compared with; reading only it takes a tenth of the time."""
 
     transcript: _KeptTranscript
     elo: _KeptElo | None = None
@@ -187,7 +187,7 @@ class _Kept(msgspec.Struct, gc=False):
 _Strict = strict_struct(_Debate)
 _read_kept = msgspec.json.Decoder(_Kept).decode
 _read_strictly = msgspec.json.Decoder(_Strict).decode
-# The keys of a class are written in its order, those of a dict in the order of the alphabet.
+# The keys of a class are written in its order, those of a dict alphabetically.
 _write = msgspec.json.Encoder(order="deterministic").encode
 _write_rows = msgspec.json.Encoder().encode_lines
 _encode_lines = msgspec.msgpack.Encoder().encode
@@ -201,7 +201,7 @@ def find_files(path: Path) -> list[Path]:
 
 
 def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]:
-    """Every debate of the file or folder, line by line. Keys that the original does not know are kept as metadata."""
+    """Every debate of the file or folder, line by line. Keys outside the original's schema are kept as metadata."""
     for file in find_files(path):
         first = 0
         read_chunk = partial(_read_chunk, file, run_tag, with_rows)
@@ -212,7 +212,7 @@ def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | Ba
 
 
 def read_kept(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
-    """Every debate of what was read before, without rows; of what many debates share, only its topic."""
+    """Every debate of a kept file, without rows; of the shared records, only its topic."""
     for file in find_files(path):
         for number, text in json_lines(file):
             try:
@@ -238,7 +238,7 @@ def _unit(line: _Line, where: str, run_tag: str) -> Imported | BadRecord:
         *_judges(run_tag, line.judges),
         *_dimensions(run_tag, line.dimensions),
     )
-    # All times that get here are in UTC.
+    # All times at this point are in UTC.
     time = datetime.fromisoformat(line.time).replace(tzinfo=None) if line.time else None
     return Imported(
         ("debate", line.debate_id),
@@ -290,7 +290,7 @@ def _read_line(number: int, text: bytes, run_tag: str, *, with_rows: bool) -> _L
 
 
 def _outline(source: Any) -> dict[str, Any]:
-    """The topic of a debate, and what it states about its run."""
+    """The topic of a debate, and what the debate states about its run."""
     transcript, topic, elo = source.transcript, source.transcript.topic, source.elo
     return {
         "topic": (topic.id, topic.motion, topic.category or None),
@@ -311,7 +311,7 @@ def _read_debate(text: bytes) -> tuple[Any, bytes]:
         written = _write(source)
     except (ValueError, RecursionError):
         return _read_slowly(text)
-    # Of two equal keys only one is written again, and a colon is missing. An escaped one would upset the counts.
+    # If a key is repeated, only one is written again, so a colon is missing. An escaped colon would upset the counts.
     if text.count(b":") != written.count(b":") or b"\\u003" in text or not _is_usual(source):
         return _read_slowly(text)
     return source, sha256(written).digest()
@@ -322,7 +322,7 @@ def _read_slowly(text: bytes) -> tuple[_Debate, bytes]:
     value = parse_json(text)
     source = check(_Debate, value)
     try:
-        # Identical debates are written alike, whichever way they were read.
+        # Identical debates are written identically, whichever way they were read.
         written = _write(msgspec.convert(value, _Strict))
     except (ValueError, RecursionError):
         written = sorted_json(value)
@@ -330,7 +330,7 @@ def _read_slowly(text: bytes) -> tuple[_Debate, bytes]:
 
 
 def _is_usual(source: Any) -> bool:
-    """Whether a `_Debate` would be accepted, as far as its strict struct does not tell."""
+    """Whether a `_Debate` would be accepted: the checks that its strict struct does not make."""
     transcript, judges = source.transcript, source.judges
     topic = transcript.topic
     names = [transcript.debate_id, topic.id, topic.motion, transcript.pro_model_id, transcript.con_model_id]
@@ -341,10 +341,10 @@ def _is_usual(source: Any) -> bool:
 
 
 def _has_usual_times(source: Any) -> bool:
-    """Whether all times are written in the usual way, in UTC, and are in the calendar."""
+    """Whether all times are written in the usual way, are in UTC and exist in the calendar."""
     stated = [source.created_at, *[turn.created_at for turn in source.transcript.turns]]
     times = [time for time in stated if time is not None and time is not UNSET]
-    # One search in all of them takes half as long as one in each.
+    # One search in all of them together takes half as long as one search in each.
     if times and not _are_usual("\n".join(times)):
         return False
     try:
@@ -380,7 +380,7 @@ def _refuse_twice(what: str, key: str, values: Sequence[Any]) -> None:
 
 
 def _scores(verdict: Any, position: int) -> list[Raw]:
-    """The scores of a verdict, as they land."""
+    """The scores of a verdict in the form in which they land."""
     pro, con = verdict.pro.scores, verdict.con.scores
     if pro.keys() != con.keys():
         one_sided = sorted(pro.keys() ^ con.keys())[0]
@@ -441,7 +441,7 @@ def _debate(source: Any, run_tag: str) -> msgspec.Struct:
             seed=transcript.seed,
             elo=_elo(source.elo) if source.elo else None,
             panel_complete=source.panel_complete,
-            # Only a statement that contradicts the verdicts is worth keeping.
+            # Keep the statement only if it contradicts the verdicts.
             stated_judges_actual=source.judges_actual if source.judges_actual != counted else None,
             topic=transcript.topic.model_extra or None,
         ),
@@ -512,7 +512,7 @@ def _verdict(verdict: Any, run_tag: str, debate_id: str, position: int, scores: 
 
 
 def _present(details: Any) -> dict[str, Any]:
-    """What is stated and not null."""
+    """The details that are present and not null."""
     return {key: value for key, value in details.items() if value is not None} if details else {}
 
 
@@ -548,7 +548,7 @@ def _text(value: Any) -> Any:
 
 
 def _amount(value: Any) -> Any:
-    """The shortest text of a number, which becomes an exact decimal."""
+    """The shortest text of a number; it becomes an exact decimal."""
     return repr(value) if isinstance(value, float) else UNSET
 
 

@@ -56,7 +56,7 @@ def _winner(value: Any) -> Any:
 
 
 def _lower_keys(value: Any) -> Any:
-    """AFF and NEG → aff and neg; a side that comes twice is left for the schema to refuse."""
+    """AFF and NEG → aff and neg; a repeated side is left for the schema to refuse."""
     if not isinstance(value, dict):
         return value
     lowered = {key.lower() if isinstance(key, str) else key: inner for key, inner in value.items()}
@@ -139,7 +139,7 @@ class _KeyedAnnotation(_Annotation):
 
 
 def find_files(path: Path) -> list[Path]:
-    """The file itself; or the *.json and *.jsonl of `debates` and `annotations`, else those of the folder, by name."""
+    """The file itself; or the *.json and *.jsonl in `debates` and `annotations`, else those in the folder, by name."""
     if not path.is_dir():
         return [path]
     folders = [path / name for name in ("debates", "annotations") if (path / name).is_dir()] or [path]
@@ -147,7 +147,7 @@ def find_files(path: Path) -> list[Path]:
 
 
 def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]:
-    """Every debate and annotation; which of the two a record is shows in its keys. A .jsonl file holds one per line."""
+    """Every debate and annotation; its keys show which of the two a record is. A .jsonl file holds one per line."""
     for file in find_files(path):
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         for where, text in _texts(file, name):

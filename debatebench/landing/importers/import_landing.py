@@ -27,8 +27,8 @@ _ROWS_OF_DEBATES = ("debates", "participants", "turns", "verdicts")
 
 @dataclass(slots=True)
 class TagRows:
-    """Units → the rows of their tag. What many units repeat is held back; `source_position` counts debates, topics and
-    dimensions in the order in which they come.
+    """Units → the rows of their tag. Shared records are held back; `source_position` numbers debates, topics and
+    dimensions in the order in which they occur.
     """
 
     manifest: ImportManifest
@@ -40,7 +40,7 @@ class TagRows:
     _last_facts: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, unit: Imported) -> Iterable[Row]:
-        """The rows of the unit alone."""
+        """The rows of the unit, without those of its shared records."""
         # Most units share the same few objects.
         for record in unit.shared:
             if id(record) not in self._added:
@@ -57,14 +57,14 @@ class TagRows:
         return unit.rows(position)
 
     def add(self, record: Record) -> None:
-        """The first record of a key counts; a category that it lacks comes from a later one."""
+        """Add a shared record. The first record of a key counts; a later one supplies a missing category."""
         key = (record.table, *record.key_values())
         first = self.records.setdefault(key, record)
         if isinstance(first, Topic) and isinstance(record, Topic) and first.category is None:
             self.records[key] = first.model_copy(update={"category": record.category})
 
     def of_all(self) -> Iterator[Row]:
-        """The rows that all units share: topics, debaters, judges, dimensions and the run."""
+        """The rows of the shared records of all units: topics, debaters, judges, dimensions and the run."""
         counts: Counter[str] = Counter()
         for record in self.records.values():
             position = counts[record.table]
@@ -74,7 +74,7 @@ class TagRows:
         yield self._run().row()
 
     def _run(self) -> Run:
-        """The run that an import becomes: what its units agree on, with the rating settings that were frozen."""
+        """The run of an import: what its units agree on, with the frozen rating settings."""
         agreed = {
             name: next(iter(values)) for name, values in self.facts.items() if name in _RUN_FACTS and len(values) == 1
         }
@@ -95,11 +95,11 @@ class TagRows:
 def land_import(
     con: duckdb.DuckDBPyConnection, folder: Path, landed_sha256: str | None = None, rows: RowFiles | None = None
 ) -> dict[str, int]:
-    """Land what is kept in `warehouse/imports/<tag>`, and return the rows per table that the tag has then.
+    """Land what is kept in `warehouse/imports/<tag>`, and return the tag's resulting rows per table.
 
-    `rows` are those that `read_import` would give, if they are there already. `landed_sha256` is the hash of the
-    manifest that was landed before: if the format allows it, and if parts that are new since then replace nothing, they
-    are added to what is there. Everything happens, or `DamagedDataError` is raised and nothing has changed.
+    `rows` are those that `read_import` would yield, if they have been read already. `landed_sha256` is the hash of the
+    manifest that landed before: if the format allows it, and if the parts added since then replace nothing, only these
+    parts land. On an error `DamagedDataError` is raised and nothing has changed.
     """
     if rows is not None:
         return land_files(con, rows)
@@ -112,9 +112,9 @@ def land_import(
 
 
 def read_import(folder: Path) -> Iterator[Row]:
-    """Every row of what is kept in `warehouse/imports/<tag>`, with exactly one of a run.
+    """Every row of what is kept in `warehouse/imports/<tag>`, with exactly one row of a run.
 
-    Streams: topics, debaters, judges and dimensions are held back, debates are not.
+    Debates are streamed; topics, debaters, judges and dimensions are held back to the end.
     """
     manifest = kept_manifest(folder)
     rows = TagRows(manifest)
@@ -124,7 +124,7 @@ def read_import(folder: Path) -> Iterator[Row]:
 
 
 def _added(con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifest, landed_parts: int) -> Iterator[Row]:
-    """The rows of debates that are not landed yet, and those that all debates share."""
+    """The rows of debates that have not landed yet, and those that all debates share."""
     rows = TagRows(manifest)
     for kind in SHARED:
         order = "source_position" if "source_position" in kind.model_fields else "all"
@@ -145,7 +145,7 @@ def _added(con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifes
 
 
 def _landed_parts(manifest: ImportManifest, landed_sha256: str | None) -> int:
-    """How many parts were landed before, can be added to, and still count as they are."""
+    """The number of parts that landed before and are unchanged, if new parts can be added to them."""
     if IMPORTERS[manifest.format].landed_facts is None:
         return 0
     for count in range(len(manifest.parts) - 1, 0, -1):

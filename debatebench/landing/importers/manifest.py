@@ -1,4 +1,4 @@
-"""Kept imports: `warehouse/imports/<tag>/manifest.json`, and numbered parts with exact copies of what was given."""
+"""Kept imports: `warehouse/imports/<tag>/manifest.json`, and numbered parts with exact copies of the sources."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PlainName = Annotated[str, AfterValidator(_plain_name)]
 
 
 class KeptFile(_Frozen):
-    """One copied file: its path inside the part, and what it held when it was copied."""
+    """One copied file: its path inside the part, and its size and hash when it was copied."""
 
     name: str
     size: int
@@ -52,19 +52,19 @@ class KeptFile(_Frozen):
 
 
 class Part(_Frozen):
-    """What one import added: `root` is the file or folder that was given, under its own name."""
+    """What one import added: `root` is the imported file or folder, under its own name."""
 
     name: PlainName
     root: PlainName
     files: tuple[KeptFile, ...]
     replaces: tuple[tuple[str, ...], ...] = ()
-    """Keys of units whose earlier versions, in earlier parts, count no longer."""
+    """Keys of units whose versions in earlier parts no longer count."""
     plain_rules: int | None = Field(None, exclude=True)
-    """Earlier versions wrote this; it is read, and means nothing."""
+    """Earlier versions wrote this; it is read and ignored."""
 
 
 class ImportManifest(_Frozen):
-    """What is kept under one tag, in the order in which it came, with the settings that the first import froze."""
+    """What is kept under one tag, in the order of import, with the settings that the first import froze."""
 
     manifest_version: Literal[1] = 1
     run_tag: str
@@ -73,12 +73,12 @@ class ImportManifest(_Frozen):
     parts: tuple[Part, ...] = ()
 
     def content(self) -> str:
-        """What the file of the manifest holds."""
+        """The content of the manifest's file."""
         return self.model_dump_json(indent=2) + "\n"
 
 
 def read_import_manifest(folder: Path) -> ImportManifest | None:
-    """The manifest of a tag's folder, None where there is none yet. Raises `DamagedDataError` for any other file."""
+    """The manifest of a tag's folder; None if there is none yet. Raises `DamagedDataError` for an invalid file."""
     path = folder / MANIFEST
     if not path.exists():
         return None
@@ -94,7 +94,7 @@ def read_import_manifest(folder: Path) -> ImportManifest | None:
 
 
 def kept_manifest(folder: Path) -> ImportManifest:
-    """The manifest of a tag's folder. Raises `DamagedDataError` where there is none, too."""
+    """The manifest of a tag's folder. Raises `DamagedDataError` if it is missing or invalid."""
     manifest = read_import_manifest(folder)
     if manifest is None:
         raise DamagedDataError(f"{folder} holds no kept import: there is no {MANIFEST}.")
@@ -106,15 +106,15 @@ def kept_units(
 ) -> Iterator[Imported]:
     """Every unit that counts: one per key, without those that a later part replaces.
 
-    Parts before `first_part` are left out, and so are the `landed` units. Memory grows with the number of keys, not
-    with what the units hold. Raises `DamagedDataError` when a kept file is not what was copied.
+    Parts before `first_part` and the `landed` units are left out. Memory grows with the number of keys, not with the
+    size of the units. Raises `DamagedDataError` if a kept file has changed since it was copied.
     """
     read = IMPORTERS[manifest.format].read
     return (unit for _, unit in _counted(folder, manifest, read, first_part, landed))
 
 
 def compared_units(folder: Path, manifest: ImportManifest) -> Iterator[tuple[Part, Imported]]:
-    """Every unit that counts, with its part, as `Importer.read_kept` reads it; raises what `kept_units` raises."""
+    """Every unit that counts, with its part, as `Importer.read_kept` reads it; the errors are those of `kept_units`."""
     return _counted(folder, manifest, IMPORTERS[manifest.format].read_kept)
 
 
@@ -139,7 +139,7 @@ def _counted(
 
 
 def check_part(folder: Path, manifest: ImportManifest, part: Part) -> list[Path]:
-    """The files of a part, in reading order. Raises `DamagedDataError` if they are not those that were copied."""
+    """The files of a part, in reading order. Raises `DamagedDataError` if they have changed since they were copied."""
     files = files_of(folder, manifest, part)
     inside = folder / part.name
     for file in part.files:
@@ -153,7 +153,9 @@ def check_part(folder: Path, manifest: ImportManifest, part: Part) -> list[Path]
 
 
 def files_of(folder: Path, manifest: ImportManifest, part: Part) -> list[Path]:
-    """The files of a part, in reading order, whatever is in them. Raises `DamagedDataError` if they are others."""
+    """The files of a part, in reading order, without a check of their content. Raises `DamagedDataError` if the names
+    differ from those that were copied.
+    """
     inside = folder / part.name
     files = IMPORTERS[manifest.format].find_files(inside / part.root)
     expected = {file.name for file in part.files}

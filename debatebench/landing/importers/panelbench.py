@@ -34,7 +34,7 @@ _BP_NAMES = {
 
 
 def _named(value: Any) -> Any:
-    """A plain name stands for a speaker with that name."""
+    """A plain name means a speaker with that name."""
     return {"name": value} if isinstance(value, str) else value
 
 
@@ -75,7 +75,7 @@ class _Seat:
 
 
 def find_files(path: Path) -> list[Path]:
-    """Motions, speeches and gold verdicts of every set at `path`; none when it is a file."""
+    """Motions, speeches and gold verdicts of every set at `path`; none if it is a file."""
     return [
         file
         for folder in _sets(path)
@@ -84,7 +84,7 @@ def find_files(path: Path) -> list[Path]:
 
 
 def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]:
-    """Set by set, every debate by name and then the gold verdicts of each debate."""
+    """For each set, every debate by name and then the gold verdicts of each debate."""
     for folder in _sets(path):
         prefix = "" if folder == path else f"{folder.name}/"
         motions = {file.stem: file for file in _yaml_files(folder / "motion")}
@@ -100,7 +100,7 @@ def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | Ba
 
 
 def _sets(path: Path) -> list[Path]:
-    """The folders that hold a set: `path` itself, or folders in it."""
+    """The folders with a set: `path` itself, or folders in it."""
 
     def is_set(folder: Path) -> bool:
         return any((folder / name).is_dir() for name in _FOLDERS)
@@ -157,7 +157,7 @@ def _records(debate_id: str, source: _Debate, run_tag: str) -> Iterator[Record]:
         source_position=0,
         topic_id=topic.topic_id,
         format="british_parliamentary" if is_parliamentary else "two_sided",
-        # A side of several debaters has no single one to name; they are all among the participants.
+        # A side with several debaters has no single one to name; they are all listed as participants.
         pro_model_id=motion.pro[0].name if len(motion.pro) == 1 else None,
         con_model_id=motion.con[0].name if len(motion.con) == 1 else None,
         metadata=_metadata(motion, seats, is_parliamentary),
@@ -184,7 +184,7 @@ def _records(debate_id: str, source: _Debate, run_tag: str) -> Iterator[Record]:
 
 
 def _topic(motion: _Motion, run_tag: str) -> Topic:
-    """The same motion with the same info slide is the same topic, in whichever debate it comes."""
+    """The topic of a motion: the same motion with the same info slide is the same topic in every debate."""
     info_slide = motion.info_slide or ""
     if info_slide.strip().lower() in _NO_INFO_SLIDE:
         info_slide = ""

@@ -1,4 +1,4 @@
-"""The gold verdicts of PanelBench: who won, overall and by dimension, in CSV files beside the debates."""
+"""The gold verdicts of PanelBench: who won, overall and by dimension, in CSV files next to the debates."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _BP_POSITIONS = ("OG", "OO", "CG", "CO")
 def read_gold(files: list[Path], prefix: str, debate_ids: list[str], run_tag: str) -> Iterator[Imported | BadRecord]:
     """One unit per debate with every gold verdict on it, in the order in which `files` name the debates.
 
-    `prefix` is put before the file names in messages. A gold verdict names its debate by a number: the one at the end
-    of a name among `debate_ids`; where there is none, the verdict gets the name that its debate would have.
+    `prefix` is put before the file names in messages. A gold verdict names its debate by a number, the one at the end
+    of a name in `debate_ids`; if no name ends in it, the verdict gets the name that its debate would have.
     """
     by_number = {int(match[0]): name for name in debate_ids if (match := re.search(r"\d{1,9}\Z", name))}
     units: dict[str, dict[str, tuple[str, dict[str, str], Gold]]] = {}

@@ -1,4 +1,4 @@
-"""What foreign schemas are made of: strict pydantic models whose errors name the key path, what was found and why."""
+"""Building blocks of foreign schemas: strict pydantic models whose errors name the key path, value and reason."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _not_blank(value: str) -> str:
     return value
 
 
-# Each bound is stated to both readers, pydantic and msgspec.
+# Both readers, pydantic and msgspec, need each bound.
 Name = Annotated[str, AfterValidator(_not_blank)]
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63), Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Field(ge=0, lt=2**63), Meta(ge=0, le=2**63 - 1)]
@@ -74,17 +74,17 @@ SourceSide = Annotated[Literal["pro", "con"], BeforeValidator(_side)]
 
 
 class _Strict(Struct):
-    """An object without other keys than the model's; an optional key that is missing is `UNSET`, not None."""
+    """An object with only the model's keys; a missing optional key is `UNSET`, not None."""
 
     model_extra: ClassVar[None] = None
 
 
 @cache
 def strict_struct(model: type[Source]) -> type[Struct]:
-    """A struct that msgspec reads many times as fast as pydantic the model, with the same attributes.
+    """A struct with the model's attributes, which msgspec reads many times faster than pydantic reads the model.
 
-    It refuses what the model refuses, but for what takes msgspec too long or cannot be told to it: a key that comes
-    twice, blank names, text that is no time, and too deep nesting. Times stay text.
+    It refuses what the model refuses, except for what msgspec cannot check or checks too slowly: repeated keys, blank
+    names, text that is not a time, and nesting that is too deep. Times stay text.
     """
     hints = get_type_hints(model, include_extras=True)
     columns: list[tuple[str, Any] | tuple[str, Any, Any]] = []
@@ -131,7 +131,7 @@ def _first_fault(error: ValidationError) -> str:
 
 
 def _step(step: int | str) -> str:
-    """One step of a key path; keys come from the source and may be anything."""
+    """One step of a key path; keys come from the source and may hold any text."""
     if isinstance(step, str) and step.isprintable() and len(step) <= _SHOWN:
         return f".{step}"
     return f"[{step}]" if isinstance(step, int) else f"[{_shown(step)}]"
@@ -147,7 +147,7 @@ def _shown(value: Any) -> str:
 
 
 def known(*parts: dict[str, Any] | None, **more: Any) -> dict[str, Any] | None:
-    """One mapping of everything that is stated and not null; None when nothing is left."""
+    """One mapping of all values that are present and not null; None if there are none."""
     merged = {
         key: value
         for part in (*parts, more)
@@ -160,7 +160,7 @@ def known(*parts: dict[str, Any] | None, **more: Any) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=65536)
 def score(dimension: str, pro: float, con: float) -> Score:
-    """A score; the same few scores come again and again, so each is made once. Raises `BadSourceError`."""
+    """A score; the same few scores recur, so each is created only once. Raises `BadSourceError`."""
     try:
         return Score(dimension=dimension, pro=pro, con=con)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Import: keep what was given, once it is known to be good."""
+"""Import: copy a source into the workspace after checking it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _KINDS = {"debate": "debates", "annotation": "annotations", "gold": "debates' go
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import did: units added (by kind), ignored, replaced; and where they are kept, if anything is new."""
+    """What an import did: units added (by kind), ignored and replaced, and where they are kept if anything is new."""
 
     run_tag: str
     added: dict[str, int]
@@ -77,13 +77,13 @@ def importing(
 ) -> Iterator[ImportReport]:
     """Keep the records at `path` (a file or folder of the format) under `run_tag`, unless they are kept already.
 
-    A unit that is kept already is ignored when it is identical and refused when it differs; with `replace` the new one
+    A unit that is kept already is ignored if it is identical and refused if it differs; with `replace` the new one
     counts from then on. The first import under a tag freezes the workspace's rating settings. Either everything is kept
     or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` names a differing unit,
     `UsageError` a tag, format or path that cannot be used, `BusyError` another import into the same tag.
 
-    The tag takes no other import until the context ends. Until then, the first import under a tag offers its rows, so
-    that landing need not read the source again.
+    The tag is locked against other imports until the context ends. Until then, the first import under a tag provides
+    its rows, so that landing need not read the source again.
     """
     check_run_tag(run_tag)
     if format_name not in IMPORTERS:
@@ -171,7 +171,7 @@ class _ImportRows:
 
 
 def _files(importer: Importer, path: Path) -> list[Path]:
-    """The files to import, each of them a regular file that can be named in a manifest."""
+    """The files to import; each is a regular file whose name can be written in a manifest."""
     if not path.exists():
         raise UsageError(f"There is nothing at {path}.")
     files = importer.find_files(path) if path.is_file() or path.is_dir() else []
@@ -201,7 +201,7 @@ def _only_importer(imports: Path, run_tag: str) -> Iterator[None]:
 
 
 def _copy(files: list[Path], path: Path, incoming: Path) -> tuple[str, tuple[KeptFile, ...]]:
-    """Copy the files (never links) into `incoming`, under the name that `path` has; return that name and the copies."""
+    """Copy the files (never links) into `incoming` under the name of `path`; return that name and the copies."""
     root = Path(os.path.abspath(path)).name
     if not root:
         raise UsageError(f"{path} has no name to keep it under; name a folder in it.")
@@ -215,9 +215,9 @@ def _copy(files: list[Path], path: Path, incoming: Path) -> tuple[str, tuple[Kep
 
 
 def _copy_file(file: Path, target: Path) -> tuple[int, str]:
-    """Copy what the file holds, and return how many bytes that was and their SHA-256."""
+    """Copy the file's content; return its number of bytes and its SHA-256."""
     size, digest = 0, hashlib.sha256()
-    # One block is hashed while the other is read and written. New memory for each would take longer than the rest.
+    # One block is hashed while the other is read and written. Allocating memory for each block would dominate the time.
     blocks = cycle([memoryview(bytearray(_BLOCK)), memoryview(bytearray(_BLOCK))])
     with file.open("rb", buffering=0) as source, target.open("xb") as copy, ThreadPoolExecutor(1) as pool:
         hashing: Future[None] | None = None
@@ -236,12 +236,12 @@ def _copy_file(file: Path, target: Path) -> tuple[int, str]:
 def _keep(
     folder: Path, manifest: ImportManifest, root: str, copies: tuple[KeptFile, ...], replaces: tuple[Key, ...]
 ) -> Path:
-    """Make the incoming files durable, give them their number, and only then name them in the manifest."""
+    """Sync the incoming files, rename them to their number, and only then add them to the manifest."""
     incoming = folder / _INCOMING
     files = [incoming / copy.name for copy in copies]
     for inner in (*files, *sorted(f for f in incoming.rglob("*") if f.is_dir()), incoming):
         sync_path(inner)
-    # A number may be taken by a part that a crash kept out of the manifest.
+    # After a crash, a part that is not in the manifest may have a number.
     taken = [int(entry.name) for entry in folder.iterdir() if re.fullmatch(r"\d{4,}", entry.name)]
     name = f"{max(taken, default=0) + 1:04d}"
     os.rename(incoming, folder / name)
@@ -255,7 +255,7 @@ def _keep(
 
 
 def _clear(folder: Path) -> None:
-    """Remove what was not kept, and the tag's folder if it never held anything."""
+    """Remove unfinished copies, and the tag's folder if nothing was ever kept in it."""
     shutil.rmtree(folder / _INCOMING, ignore_errors=True)
     shutil.rmtree(folder / _ROWS, ignore_errors=True)
     if folder.is_dir() and not any(folder.iterdir()):

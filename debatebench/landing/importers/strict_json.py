@@ -1,4 +1,4 @@
-"""JSON from strangers → plain data: read strictly, because what two readers would read differently is refused."""
+"""Foreign JSON → plain data, read strictly: text that two readers could read differently is refused."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Number (from 1) and bytes of every line that is not blank; too long a line comes cut, and is refused later."""
+    """Number (from 1) and bytes of every line that is not blank; a line that is too long is cut, and refused later."""
     return ((number, line) for number, line in lines_between(path, 0, sys.maxsize) if line.strip())
 
 
 def lines_between(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
-    """Number (from 1) and bytes of every line that begins from offset `start`, where one must begin, to before `stop`.
+    """Number (from 1) and bytes of every line that begins at or after offset `start` and before `stop`.
 
-    Too long a line comes cut, and a byte-order mark is left out.
+    A line must begin at `start`. A line that is too long is cut, and a byte-order mark is left out.
     """
     with path.open("rb") as file:
         offset = file.seek(start)
@@ -51,7 +51,7 @@ def lines_between(path: Path, start: int, stop: int) -> Iterator[tuple[int, byte
 
 
 def read_bytes(path: Path) -> bytes:
-    """A whole file without its byte-order mark; a longer file than allowed comes cut, and is refused later."""
+    """A whole file without its byte-order mark; a file that is too long is cut, and refused later."""
     with path.open("rb") as file:
         return file.read(LARGEST_RECORD + 1).removeprefix(_BOM)
 
@@ -59,8 +59,8 @@ def read_bytes(path: Path) -> bytes:
 def parse_json(text: bytes) -> Any:
     """One JSON value with lone surrogates replaced.
 
-    Raises `BadSourceError` for text that is not JSON or not UTF-8, a key that comes twice, NaN and infinity (`1e999`
-    too), nesting beyond 64 levels, numbers of thousands of digits, and records beyond `LARGEST_RECORD` bytes.
+    Raises `BadSourceError` for text that is not JSON or not UTF-8, repeated keys, NaN and infinity (also `1e999`),
+    nesting beyond 64 levels, numbers with thousands of digits, and records beyond `LARGEST_RECORD` bytes.
     """
     if len(text) > LARGEST_RECORD:
         raise BadSourceError(f"It is longer than {LARGEST_RECORD:,} bytes.")
@@ -79,7 +79,7 @@ def parse_json(text: bytes) -> Any:
     # There cannot be more levels than opening brackets, and counting those is cheap.
     if text.count(b"{") + text.count(b"[") > _DEEPEST_NESTING:
         _refuse_deep_nesting(value)
-    # Decoded UTF-8 holds no surrogates, so that they can only come from escapes.
+    # Decoded UTF-8 holds no surrogates, so they can only come from escapes.
     return _without_surrogates(value) if b"\\ud" in text or b"\\uD" in text else value
 
 

@@ -1,4 +1,4 @@
-"""YAML from strangers → plain data where every scalar is text, so that a debater named `yes` keeps the name."""
+"""Foreign YAML → plain data where every scalar is text, so that a debater named `yes` keeps the name."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MESSAGES = {
 
 
 def parse_yaml(data: bytes) -> Any:
-    """One YAML document as dicts, lists, text, and None for what is empty, `null` or `~` without quotes.
+    """One YAML document as dicts, lists, text, and None for an empty scalar or `null` or `~` without quotes.
 
-    Raises `BadSourceError` for text that is not YAML or not UTF-8, several documents, aliases, tags, keys that come
-    twice or are not text, nesting beyond 16 levels, and files beyond `LARGEST_RECORD` bytes.
+    Raises `BadSourceError` for text that is not YAML or not UTF-8, several documents, aliases, tags, keys that are
+    repeated or not text, nesting beyond 16 levels, and files beyond `LARGEST_RECORD` bytes.
     """
     from debatebench.shared.strict_yaml import YamlError, read_yaml
 

@@ -13,22 +13,22 @@ from typing import IO, TypeVar, cast
 
 __all__ = ["Chunk", "read_in_two", "write_chunks"]
 
-# Bytes. Small chunks stay in the processor's cache; for a small file, a process costs more time than it saves.
+# Bytes. Small chunks stay in the processor's cache; for a small file, a second process costs more time than it saves.
 _CHUNK = 2 * 1024 * 1024
 _WORTH_A_PROCESS = 32 * 1024 * 1024
 
 Chunk = tuple[int, int]
-"""The lines that begin from one offset in a file to before another."""
+"""The lines that begin at or after one offset in a file and before another."""
 T = TypeVar("T")
 
 
 def read_in_two(
     path: Path, read: Callable[[Chunk], T], decode: Callable[[bytes], T], module: str, *arguments: str
 ) -> Iterator[T]:
-    """What `read` returns for each chunk of a file, in order.
+    """The result of `read` for each chunk of a file, in order.
 
-    For a large file, `python -m MODULE ARGUMENTS` reads three of five chunks by `write_chunks`, and `decode` turns what
-    it wrote into what `read` would have returned. If that process fails, this one reads its chunks too.
+    For a large file, `python -m MODULE ARGUMENTS` reads three of five chunks with `write_chunks`, and `decode` turns
+    its output into what `read` would have returned. If that process fails, this one reads its chunks too.
     """
     chunks = _chunks(path)
     if path.stat().st_size < _WORTH_A_PROCESS or not sys.executable:
@@ -41,7 +41,7 @@ def read_in_two(
     ):
         receive = partial(_receive, cast(IO[bytes], process.stdout))
         try:
-            # The next chunk is received while this process reads another one.
+            # The next chunk is received while this process reads its own.
             coming = pool.submit(receive)
             for index, chunk in enumerate(chunks):
                 if _is_second(index):
@@ -55,7 +55,7 @@ def read_in_two(
 
 
 def write_chunks(path: Path, read: Callable[[Chunk], bytes]) -> None:
-    """Write to stdout what `read` returns for each chunk that the second process reads."""
+    """Write the result of `read` to stdout for each chunk that the second process reads."""
     for index, chunk in enumerate(_chunks(path)):
         if _is_second(index):
             text = read(chunk)
@@ -65,12 +65,12 @@ def write_chunks(path: Path, read: Callable[[Chunk], bytes]) -> None:
 
 
 def _is_second(index: int) -> bool:
-    # Three of five: the first process also puts together what both have read.
+    # Three of five, because the first process also combines what both read.
     return index % 5 in (1, 3, 4)
 
 
 def _receive(source: IO[bytes]) -> bytes:
-    """What was written for one chunk; nothing if the process ended before."""
+    """What was written for one chunk; nothing if the process ended first."""
     size = int.from_bytes(source.read(8))
     text = source.read(size)
     return text if len(text) == size else b""
@@ -84,7 +84,7 @@ def _chunks(path: Path) -> list[Chunk]:
 
 
 def _start_of_line(file: IO[bytes], offset: int) -> int:
-    """Where the first line begins that does not begin before `offset`."""
+    """The offset at which the first line at or after `offset` begins."""
     file.seek(max(offset - 1, 0))
     if offset:
         while (block := file.readline(1024 * 1024)) and not block.endswith(b"\n"):
