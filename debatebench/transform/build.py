@@ -44,9 +44,9 @@ __all__ = ["BuildResult", "BuiltModel", "build", "is_current"]
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """What a build did: SQL models built, left as they were, and dropped, and what a person should know.
+    """What a build did: the SQL models that it built, left unchanged and dropped, and its warnings.
 
-    `is_complete` says that the same build now would change nothing.
+    `is_complete` is true when a second build now would change nothing.
     """
 
     built: tuple[BuiltModel, ...]
@@ -68,13 +68,13 @@ def build(
     """Bring the warehouse behind `con` up to date with `project`.
 
     A SQL model is built again when its SQL, its configuration, anything upstream, the landed data or a Python function
-    that it calls changed; `full_refresh` builds all. `select` limits the build (see `graph.select_models`). SQL models
-    that left the project are dropped by a build without `select`. `now` (naive UTC) is written to `meta.builds`.
+    that it calls has changed; `full_refresh` builds all. `select` limits the build (see `graph.select_models`). A build
+    without `select` drops SQL models that are no longer in the project. `now` (naive UTC) is written to `meta.builds`.
 
-    `con` must be writable, without an open transaction or a half-read result; the work is done on further connections
-    to its database. Raises `SqlModelError` naming the SQL model, its file and DuckDB's message. What was built before
-    an error stays and is noted, so that the next build goes on from there; whoever wants all or nothing builds in a
-    copy, as `publish.publishing` does.
+    `con` must be writable, without an open transaction or a partly read result; the build opens more connections to
+    its database. Raises `SqlModelError` with the SQL model, its file and DuckDB's message. What was built before an
+    error is kept and recorded, and the next build continues from there. To get all or nothing, build in a copy, as
+    `publish.publishing` does.
     """
     started = time.perf_counter()
     if select is None and not full_refresh and is_current(con, project):
@@ -113,13 +113,13 @@ def _chosen(models: Mapping[str, SqlModel], select: Sequence[str] | None) -> set
 
 
 def _register_functions(con: duckdb.DuckDBPyConnection, functions: Collection[str]) -> None:
-    """Make Python functions known to the database of `con`, over a connection of its own."""
+    """Register Python functions with the database of `con`, over a separate connection."""
     with closing(con.cursor()) as cursor:
         register(cursor, functions)
 
 
 class _Build:
-    """One build: what was recorded before, and what stands in the warehouse after."""
+    """One build: what was recorded before it, and what is in the warehouse after it."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class _Build:
         self.unchanged: list[str] = []
 
     def _expected(self) -> dict[str, str]:
-        """Fingerprints of everything as it is after a whole build."""
+        """The fingerprint of every SQL model after a complete build."""
         landed = data_fingerprints(self.con)
         found = {
             name: content_fingerprint(definition, [landed.get(name, "not there")])
@@ -150,7 +150,7 @@ class _Build:
         return found
 
     def run(self, chosen: set[str]) -> None:
-        """Build what is chosen and not fresh, each after what it reads."""
+        """Build the chosen SQL models that are out of date, each after the ones that it reads."""
         fingerprints = self._fingerprints(chosen)
         stale = fingerprints.keys() - set(self.unchanged)
         for schema in sorted({self.models[name].schema for name in stale}):
@@ -163,7 +163,7 @@ class _Build:
             return self._create(con, model, fingerprints[model.name])
 
         try:
-            # The first function costs the import of numpy, and the first tables need none.
+            # Registering a function imports numpy, which takes time, and the first tables do not call one.
             with ThreadPoolExecutor(1) as pool:
                 registered = pool.submit(_register_functions, self.con, called)
                 seconds = {name: row.seconds for name, row in self.rows.items()}
@@ -174,12 +174,12 @@ class _Build:
                     self.con.execute(f"detach database if exists {catalog_of(self.models[name])}")
             places = {name: place for place, name in enumerate(self.models)}
             self.built.sort(key=lambda row: places[row.name])
-            # Without a definition, until the contract was looked at: so the next build does not take it for finished.
+            # Without a definition until the contract is checked, so that the next build does not treat it as finished.
             self.rows |= {row.name: replace(row, definition="", fingerprint="") for row in self.built}
         self._check_contracts()
 
     def _fingerprints(self, chosen: set[str]) -> dict[str, str]:
-        """Chosen model → its fingerprint after this build; those that have it already are noted as unchanged."""
+        """Chosen model → its fingerprint after this build; models that already have it are recorded as unchanged."""
         actual = {name: fingerprint for name, fingerprint in self.expected.items() if name not in self.models}
         for name, model in self.models.items():
             if name not in chosen:
@@ -195,7 +195,7 @@ class _Build:
         return {name: actual[name] for name in self.models if name in chosen}
 
     def _as_it_stands(self, model: SqlModel, actual: Mapping[str, str]) -> dict[str, str]:
-        """The fingerprint of a model that this build leaves alone; empty when it is not there."""
+        """The fingerprint of a model that this build does not change; empty when the model does not exist."""
         row = self.rows.get(model.name)
         if row is None or model.name not in self.present:
             return {}
@@ -206,7 +206,7 @@ class _Build:
         return {model.name: content_fingerprint("an older definition", [row.fingerprint])}
 
     def _is_fresh(self, model: SqlModel, fingerprint: str) -> bool:
-        """A view shows what its definition says; a table also holds data, so its data must be the same too."""
+        """Whether a model is up to date: for a view, by its definition; for a table, by its data as well."""
         row = self.rows.get(model.name)
         if self.full_refresh or row is None or self.present.get(model.name) != model.materialized:
             return False
@@ -215,7 +215,7 @@ class _Build:
         return row.fingerprint == fingerprint
 
     def _changed_runs(self, model: SqlModel, fingerprint: str) -> tuple[str, ...] | None:
-        """The runs whose rows have to be made anew in an incremental table; None when all have to be."""
+        """The runs whose rows must be computed again in an incremental table; None when it must be rebuilt."""
         row = self.rows.get(model.name)
         if model.properties.config.incremental_by is None or self.full_refresh or row is None or row.landed is None:
             return None
@@ -225,7 +225,7 @@ class _Build:
         return changed_runs(json.loads(row.landed), self.landed)
 
     def _create(self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str) -> BuiltModel:
-        """Make one table or view from the text as it is written."""
+        """Create one table or view from the SQL text as written."""
         import duckdb
 
         started = time.perf_counter()
@@ -249,17 +249,17 @@ class _Build:
         )
 
     def _create_whole(self, con: duckdb.DuckDBPyConnection, model: SqlModel) -> int | None:
-        """Create one table or view; the rows of a table."""
+        """Create one table or view; return the number of rows of a table."""
         standing = self.present.get(model.name)
         if standing is not None and standing != model.materialized:
             con.execute(f"drop {standing} {model.name}")
-        # On one line with the text's first, so that line numbers of DuckDB's messages are those of the file.
+        # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file.
         create = f"create or replace {model.materialized} {model.name} as {model.query.sql}\n"
         result = con.execute(create).fetchall()
         return int(result[0][0]) if model.materialized == "table" else None
 
     def _check_contracts(self) -> None:
-        """Refuse SQL models whose columns are not those that their YAML promises; the next build makes them anew."""
+        """Refuse SQL models whose columns differ from those promised in YAML; the next build creates them again."""
         from debatebench.shared.files import shown_path
         from debatebench.transform.contracts import columns_of_all, contract_breaches
 
@@ -276,7 +276,7 @@ class _Build:
             self.rows[row.name] = row
 
     def _failure(self, model: SqlModel, error: Exception) -> SqlModelError:
-        """DuckDB's message in one sentence, with the line of the file where it names one."""
+        """DuckDB's message as one sentence, with the line of the file if the message contains one."""
         from debatebench.shared.files import shown_path
         from debatebench.transform.contracts import columns_of_all
 
@@ -293,7 +293,7 @@ class _Build:
         return SqlModelError(f"SQL model {model.name} ({where}) failed: {message}")
 
     def drop_removed(self) -> tuple[str, ...]:
-        """Drop what an earlier build made and the project no longer has."""
+        """Drop tables and views of earlier builds that are no longer in the project."""
         removed = sorted(name for name in self.rows if name not in self.models)
         for name in removed:
             if name in self.present:
@@ -302,7 +302,7 @@ class _Build:
         return tuple(removed)
 
     def is_complete(self) -> bool:
-        """Whether everything stands as a whole build would leave it."""
+        """Whether the warehouse is in the state that a complete build produces."""
         return set(self.rows) == set(self.models) and all(
             row.fingerprint == self.expected[name] and row.definition == self.definitions[name]
             for name, row in self.rows.items()

@@ -1,4 +1,4 @@
-"""What the warehouse knows about its own build: `meta.builds`, fingerprints, and whether anything changed since."""
+"""What the warehouse records about its own build: `meta.builds`, fingerprints, and whether anything changed since."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["BuiltModel", "create_meta_tables", "inputs_sha256", "is_current", "r
 
 @dataclass(frozen=True, slots=True)
 class BuiltModel:
-    """One row of `meta.builds`: how a SQL model stands in the warehouse. `rows` is null for a view.
+    """One row of `meta.builds`: how a SQL model was built in the warehouse. `rows` is null for a view.
 
-    `landed` is a JSON object, run tag → hash of the content, of what an incremental table was made from.
+    `landed` is a JSON object, run tag → hash of the content, of the runs that an incremental table was built from.
     """
 
     name: str
@@ -50,7 +50,7 @@ def create_meta_tables(con: duckdb.DuckDBPyConnection) -> None:
         "sql_sha256 varchar, definition varchar, fingerprint varchar, rows bigint, seconds double, built_at timestamp, "
         "landed varchar)"
     )
-    # Earlier versions made it without.
+    # Earlier versions created the table without this column.
     con.execute("alter table meta.builds add column if not exists landed varchar")
     con.execute("create table if not exists meta.build_state (state varchar)")
     con.execute("create table if not exists meta.macros (name varchar, definition varchar)")
@@ -60,12 +60,12 @@ def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
     """Every row of `meta.builds` by name; empty before the first build."""
     if "meta.builds" not in relations(con):
         return {}
-    # The columns stand in the order of the fields, and an earlier version made one less.
+    # The columns are in the order of the fields; an earlier version had one column less.
     return {row[0]: BuiltModel(*row) for row in con.execute("from meta.builds").fetchall()}
 
 
 def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], state: str | None) -> None:
-    """Replace `meta.builds`, and remember `state` when everything is up to date (None when it is not)."""
+    """Replace `meta.builds`, and store `state` when everything is up to date (None when it is not)."""
     with transaction(con):
         _write_builds(con, sorted(built, key=lambda row: row.name))
         con.execute("delete from meta.build_state")
@@ -95,7 +95,7 @@ def _write_builds(con: duckdb.DuckDBPyConnection, rows: Sequence[BuiltModel]) ->
 
 
 def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:
-    """Whether a build of `project` would change nothing. Quick: no file is parsed."""
+    """Whether a build of `project` would change nothing. Fast, because it parses no files."""
     if "meta.build_state" not in relations(con):
         return False
     stored = con.execute("select state from meta.build_state").fetchall()
@@ -111,20 +111,20 @@ def build_state(con: duckdb.DuckDBPyConnection, project: Project) -> str:
 
 
 def state_with_landings(con: duckdb.DuckDBPyConnection, project: Project) -> str:
-    """What `build_state` says where landings are noted; raises `CatalogException` where they are not.
+    """The value of `build_state` where landings are recorded; raises `CatalogException` where they are not.
 
-    It reads no list of tables, which takes DuckDB longer than all the rest.
+    It does not list the tables, which takes DuckDB longer than everything else.
     """
     return hash_of(inputs_sha256(project), _landed_sha256(con))
 
 
 def inputs_sha256(project: Project) -> str:
-    """Hash of everything that a build depends on beside landed data: files, and this package's code for building."""
+    """Hash of everything that a build depends on except landed data: files, and this package's code for building."""
     return hash_of(project.sha256, _code_sha256())
 
 
 def _code_sha256() -> str:
-    """Hash of the code that decides what a build makes: the rooms transform and stats, records, the YAML reader."""
+    """Hash of the code that determines what a build makes: the rooms transform and stats, records, the YAML reader."""
     package = Path(__file__).parents[1]
     files = [
         *(package / "shared" / name for name in ("record_columns.py", "records.py", "strict_yaml.py")),
@@ -147,7 +147,7 @@ def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 def data_fingerprints(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Raw table → hash of what was landed in it.
 
-    With `meta.landings` it is one hash for all, over every run's tag and content; without, it is the number of rows.
+    With `meta.landings`, all tables share one hash over every run's tag and content; without, it is the number of rows.
     """
     present = relations(con)
     raw = [name for name in present if name.startswith("raw.")]
@@ -158,7 +158,7 @@ def data_fingerprints(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def landed_content(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Run tag → hash of what was landed, in order; raises `CatalogException` where landings are not noted."""
+    """Run tag → hash of what was landed, in order; raises `CatalogException` where landings are not recorded."""
     return dict(con.execute("select run_tag, content_sha256 from meta.landings order by all").fetchall())
 
 
@@ -168,9 +168,9 @@ def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
 
 
 def definitions(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> dict[str, str]:
-    """SQL model → hash of how it is made: its tokens, how it is stored, its contract, its functions, all upstream.
+    """SQL model → hash of its definition: its tokens, how it is stored, its contract, its functions, and all upstream.
 
-    A macro is part of the SQL models that call it.
+    A macro belongs to the definition of each SQL model that calls it.
     """
     from debatebench.shared.record_columns import column_types
     from debatebench.shared.records import TABLES

@@ -1,4 +1,4 @@
-"""What a SQL model's columns are against what its YAML says they are."""
+"""Compare the columns of a SQL model with those that its YAML describes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.sql_model import SqlModel
 
-# DuckDB's way to write a type never changes within a process.
+# The way DuckDB writes a type does not change within a process.
 _STANDARD: dict[str, str] = {}
 
 __all__ = ["actual_columns", "columns_of_all", "contract_breaches", "description_gaps", "standard_types"]
@@ -41,7 +41,7 @@ def standard_types(con: duckdb.DuckDBPyConnection, types: dict[str, str], where:
 
 
 def columns_of_all(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    """Dotted name → column → DuckDB type, in their order, of every table and view of the database, by one query."""
+    """Dotted name → column → DuckDB type, in column order, of every table and view of the database, from one query."""
     rows = con.execute(
         "select schema_name || '.' || table_name, column_name, data_type from duckdb_columns() "
         "where database_name = current_database() order by schema_name, table_name, column_index"
@@ -57,7 +57,7 @@ def contract_breaches(
 ) -> list[str]:
     """What breaks an enforced contract: columns that are missing, not promised, without a type, or of another type.
 
-    `columns` are those of the SQL model, where they are known already.
+    `columns` are the columns of the SQL model, if they are already known.
     """
     promised = {column.name.lower(): column.data_type for column in model.properties.columns}
     untyped = [f"{name} has no data_type" for name, data_type in promised.items() if data_type is None]
@@ -68,14 +68,14 @@ def contract_breaches(
 
 
 def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel, descriptions: Descriptions) -> list[str]:
-    """What the YAML says wrongly or leaves out: columns without description, unknown columns, other types."""
+    """What is wrong or missing in the YAML: columns without a description, unknown columns, wrong types."""
     found = {name.lower(): data_type for name, data_type in actual_columns(con, model.name).items()}
     silent = [f"{name} is not described" for name in found if not descriptions.text(model.name, name)]
     return [*silent, *_differences(con, model, found)]
 
 
 def _differences(con: duckdb.DuckDBPyConnection, model: SqlModel, found: dict[str, str]) -> list[str]:
-    """Columns that the YAML names and the SQL model lacks, and types that differ."""
+    """Columns that are in the YAML but not in the SQL model, and types that differ."""
     named = {column.name.lower(): column.data_type for column in model.properties.columns}
     types = standard_types(con, {name: t for name, t in named.items() if t is not None}, str(model.properties_file))
     missing = [f"{name} is missing" for name in named if name not in found]

@@ -22,11 +22,11 @@ __all__ = ["create_macros", "update_macros"]
 
 
 def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *, stand_alone: bool = False) -> None:
-    """Create the macros, which come in order, in the current database; those that are there are replaced.
+    """Create the macros, given in dependency order, in the current database; existing macros are replaced.
 
-    With `stand_alone` a macro calls no other, so that it works where the file is attached under another name.
+    With `stand_alone`, no macro calls another one, so that macros work when the file is attached under another name.
 
-    Raises `SqlModelError` for one that has the name of a function of DuckDB, and for what DuckDB refuses.
+    Raises `SqlModelError` for a macro with the name of a DuckDB function, and for what DuckDB refuses.
     """
     import duckdb
 
@@ -57,9 +57,9 @@ def _check_names(con: duckdb.DuckDBPyConnection, macros: Iterable[Macro]) -> Non
 
 
 def update_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *, drop_others: bool) -> bool:
-    """Bring the schema `macros` of the warehouse up to date, and note in `meta.macros` what is there.
+    """Bring the schema `macros` of the warehouse up to date, and record its content in `meta.macros`.
 
-    Returns whether it holds these macros and no others.
+    Returns whether it contains exactly these macros.
     """
     own = macro_definitions(macros)
     there: dict[str, str] = dict(con.execute("select name, definition from meta.macros").fetchall())

@@ -1,4 +1,4 @@
-"""Write macros out: the formula in the place of every call, for whoever runs the SQL without the warehouse's macros."""
+"""Replace every macro call by the macro's formula, so that the SQL runs without the macros of the warehouse."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLOSING = {"R_PAREN", "R_BRACKET", "R_BRACE"}
 
 
 def expand(sql: str, macros: Mapping[str, Macro]) -> str:
-    """`sql` with every call of one of `macros` written out, on the line where it begins; all else stays as it is.
+    """`sql` with every call of one of `macros` expanded, on the line where the call begins; the rest is unchanged.
 
     `sql` is a query or an expression that the transform engine has accepted.
     """
@@ -42,7 +42,7 @@ def expand(sql: str, macros: Mapping[str, Macro]) -> str:
 
 
 def one_line(sql: str, tokens: Sequence[Token]) -> str:
-    """The text of these tokens on one line; comments and line breaks between them go."""
+    """The text of these tokens on one line, without the comments and line breaks between them."""
     parts = [sql[tokens[0].start : tokens[0].end + 1]]
     for before, token in pairwise(tokens):
         is_tight = token.start == before.end + 1 or before.token_type.name in OPENING
@@ -59,7 +59,7 @@ def _tokens(sql: str) -> list[Token]:
 
 
 def _called(tokens: Sequence[Token], place: int) -> str:
-    """The dotted name of the macro whose call begins at `place`; empty where none does."""
+    """The dotted name of the macro whose call begins at `place`; empty if no call begins there."""
     words = tokens[place : place + 4]
     kinds = [token.token_type.name for token in words]
     is_call = kinds[1::2] == ["DOT", "L_PAREN"] and (place == 0 or tokens[place - 1].token_type.name != "DOT")
@@ -67,7 +67,7 @@ def _called(tokens: Sequence[Token], place: int) -> str:
 
 
 def _arguments(tokens: Sequence[Token], place: int) -> tuple[list[Sequence[Token]], int]:
-    """The tokens of every argument between the bracket at `place` and its end, and where that is."""
+    """The tokens of every argument inside the bracket at `place`, and the position where the bracket closes."""
     arguments: list[Sequence[Token]] = []
     depth, start = 0, place + 1
     for number in range(place, len(tokens)):
@@ -82,7 +82,7 @@ def _arguments(tokens: Sequence[Token], place: int) -> tuple[list[Sequence[Token
 
 
 def _written_out(macro: Macro, arguments: Sequence[str]) -> str:
-    """The expression of a macro with these texts for its arguments, on one line."""
+    """The expression of a macro with these texts as its arguments, on one line."""
     texts = dict(zip(macro.parameters, map(_bracketed, arguments), strict=True))
     taken = {token.text.lower() for text in arguments for token in _tokens(text)}
     written = _with_names(macro, texts, taken)
@@ -90,15 +90,15 @@ def _written_out(macro: Macro, arguments: Sequence[str]) -> str:
 
 
 def own_variables(macro: Macro) -> str:
-    """The expression of a macro with names of its own for the variables of its lambdas.
+    """The expression of a macro with unique names for the variables of its lambdas.
 
-    DuckDB would take a variable of the same name, in an argument, for that of the macro.
+    Without them, DuckDB would confuse a variable in an argument with the macro's variable of the same name.
     """
     return _with_names(macro, {name: name for name in macro.parameters}, macro.parameters)
 
 
 def _with_names(macro: Macro, texts: Mapping[str, str], taken: Collection[str]) -> str:
-    """The expression of a macro with these texts for its arguments, and variables that are none of `taken`."""
+    """The expression of a macro with these texts as its arguments, and variables that are not in `taken`."""
     sql, end = macro.query.sql, len(macro.query.sql) - len(macro.expression)
     pieces = []
     for start, stop, name in macro.places:
@@ -110,7 +110,7 @@ def _with_names(macro: Macro, texts: Mapping[str, str], taken: Collection[str]) 
 
 
 def _bracketed(text: str) -> str:
-    """The text in brackets, unless it is a name or a single literal, or stands in brackets."""
+    """The text in brackets, unless it is a name, a single literal, or already in brackets."""
     tokens = _tokens(text)
     kinds = [token.token_type.name for token in tokens]
     if len(kinds) == 1 or set(kinds) <= {"VAR", "IDENTIFIER", "DOT"}:

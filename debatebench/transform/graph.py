@@ -1,4 +1,4 @@
-"""The dependency graph of SQL models: what may read what, in which order, and which models a selection means."""
+"""The dependency graph of SQL models: what may read what, in which order, and which models a selection matches."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check_references", "downstream", "in_order", "select_models", "upstream"]
 
-# Which schemas a layer may read. A schema that is not listed may read everything but raw tables.
+# The schemas that a layer may read. A schema that is not listed may read everything except raw tables.
 _LAYERS = {"staging": ("raw",), "intermediate": ("staging", "intermediate")}
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?` when something known is close or has the same name in another schema, else nothing."""
+    """` Did you mean 'x'?` if a known name is similar or is the same in another schema, else an empty string."""
     names = list(known)
     table = name.partition(".")[2]
     close = [other for other in names if table and other.partition(".")[2] == table]
@@ -46,7 +46,7 @@ def check_references(query: Query, file: Path, models: Mapping[str, SqlModel], s
 
 
 def check_layers(model: SqlModel) -> None:
-    """Refuse a reading against the direction raw → staging → intermediate → marts and ratings."""
+    """Refuse a reference against the direction raw → staging → intermediate → marts and ratings."""
     allowed = _LAYERS.get(model.schema)
     for reference in model.query.references:
         schema = reference.name.partition(".")[0]
@@ -63,7 +63,7 @@ def check_layers(model: SqlModel) -> None:
 
 
 def in_order(models: Mapping[str, SqlModel]) -> dict[str, SqlModel]:
-    """The same SQL models, each after what it reads; equal inputs give equal orders. A cycle is refused."""
+    """The same SQL models, each after those that it reads; equal inputs give equal orders. A cycle is refused."""
     edges = {name: [d for d in models[name].dependencies if d in models] for name in sorted(models)}
     try:
         return {name: models[name] for name in TopologicalSorter(edges).static_order()}
@@ -98,11 +98,11 @@ def downstream(models: Mapping[str, SqlModel], names: Iterable[str]) -> set[str]
 
 
 def select_models(models: Mapping[str, SqlModel], selectors: Sequence[str]) -> list[str]:
-    """The SQL models that any of `selectors` means, each after what it reads.
+    """The SQL models that match any of `selectors`, each after those that it reads.
 
-    A selector is `name`, `schema.name` (both may hold `*`), `tag:x` or `path:sql/marts/judges` (a folder or file); `+`
-    before it adds everything that those read, `+` after it everything that reads those. The base name of a versioned
-    model means all versions. Raises `UsageError` for a selector that means nothing.
+    A selector is `name`, `schema.name` (both may contain `*`), `tag:x` or `path:sql/marts/judges` (a folder or file); a
+    `+` before it adds everything that those models read, a `+` after it everything that reads them. The base name of a
+    versioned model matches all versions. Raises `UsageError` for a selector that matches nothing.
     """
     chosen: set[str] = set()
     for selector in (part for text in selectors for part in text.split()):
@@ -119,7 +119,7 @@ def select_models(models: Mapping[str, SqlModel], selectors: Sequence[str]) -> l
 
 
 def _matches(model: SqlModel, core: str) -> bool:
-    """Whether one selector without its plus signs means this SQL model."""
+    """Whether one selector, without its plus signs, matches this SQL model."""
     kind, separator, value = core.partition(":")
     if separator and kind == "tag":
         return value in model.properties.config.tags

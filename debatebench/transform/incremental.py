@@ -1,7 +1,7 @@
-"""Bring a table up to date for the runs that changed, and leave the rows of all others as they are.
+"""Bring a table up to date for the runs that changed, and leave the rows of all other runs unchanged.
 
-A SQL model with `incremental_by: run_tag` promises that each of its rows belongs to one run and comes of that run's
-landed rows alone. So after a landing it is worked out from the rows of the changed runs only.
+A SQL model with `incremental_by: run_tag` promises that each of its rows belongs to one run and is computed from the
+landed rows of that run only. So after a landing, only the rows of the changed runs are computed again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["catalog_of", "changed_runs", "replace_runs"]
 
 
 def changed_runs(before: Mapping[str, str] | None, now: Mapping[str, str] | None) -> tuple[str, ...] | None:
-    """The runs that are new, gone, or landed with other content, in order; None when it is not known or all are.
+    """The runs that are new, removed, or landed with other content, in order; None when unknown or when all changed.
 
-    Both map a run tag to the hash of what was landed.
+    Both arguments map a run tag to the hash of what was landed.
     """
     if not before or not now:
         return None
@@ -40,10 +40,10 @@ def catalog_of(model: SqlModel) -> str:
 def replace_runs(
     con: duckdb.DuckDBPyConnection, model: SqlModel, models: Mapping[str, SqlModel], runs: Sequence[str]
 ) -> int:
-    """Make the rows of `runs` in the model's table anew, and return the number of all its rows.
+    """Compute the rows of `runs` in the model's table again, and return the number of all its rows.
 
-    `con` has a transaction open in which nothing was done yet. The database `catalog_of(model)` is attached, and stays
-    until the caller detaches it. Raises `duckdb.Error` as the query does.
+    `con` has an open transaction in which nothing has been done yet. The database `catalog_of(model)` is attached, and
+    stays attached until the caller detaches it. Raises the `duckdb.Error` of the query.
     """
     ((database,),) = con.execute("select current_database()").fetchall()
     table = f'"{database}".{model.name}'
@@ -55,8 +55,8 @@ def replace_runs(
     con.execute(f"delete from {table} where {is_changed}")
     own = (MACROS, "main") if model.query.macro_calls else ("main",)
     with _in_place_of(con, database, sources, catalog_of(model), own):
-        # On one line with the text's first, so that line numbers of DuckDB's messages are those of the file. What reads
-        # more than rows of runs may make rows of other runs too.
+        # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file. A query
+        # that also reads relations without runs may return rows of other runs as well.
         con.execute(f"insert into {table} select * from ({model.query.sql}\n) where {is_changed}")
     return int(con.execute(f"select count(*) from {table}").fetchall()[0][0])
 
@@ -69,10 +69,10 @@ def _has_run_tag(name: str, models: Mapping[str, SqlModel]) -> bool:
 def _in_place_of(
     con: duckdb.DuckDBPyConnection, database: str, sources: Mapping[str, str], catalog: str, own: Sequence[str]
 ) -> Iterator[None]:
-    """Within, these dotted names mean these queries for `con`. After an error it has to be closed.
+    """Within the block, these dotted names stand for these queries on `con`. After an error, `con` must be closed.
 
-    The names are views of another database that is looked through first, before the schemas `own` of `database`. It is
-    filled over a connection of its own, because a transaction writes to one database.
+    The names are views in another database, which DuckDB searches before the schemas `own` of `database`. It is filled
+    over a separate connection, because a transaction can write to only one database.
     """
     schemas = sorted({name.partition(".")[0] for name in sources})
     with closing(con.cursor()) as other:
@@ -81,7 +81,7 @@ def _in_place_of(
             other.execute(f"create schema {catalog}.{schema}")
         for name, query in sources.items():
             other.execute(f"create view {catalog}.{name} as {query}")
-    # A macro's schema is not looked for in the second database unless it is named.
+    # DuckDB looks for a macro's schema in the second database only if the search path contains that schema.
     path = ",".join([*(f"{catalog}.{schema}" for schema in schemas), *(f'"{database}".{name}' for name in own)])
     con.execute(f"set search_path = {quoted_text(path)}")
     yield

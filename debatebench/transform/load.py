@@ -1,4 +1,4 @@
-"""Files → checked SQL models: each SQL file meets its YAML, every name is known, and nothing reads in a circle."""
+"""Files → checked SQL models: each SQL file is joined with its YAML, every name is known, and there is no cycle."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the files of a project hold, checked; see the properties of `Project`."""
+    """The checked content of the files of a project; see the properties of `Project`."""
 
     models: dict[str, SqlModel]
     macros: dict[str, Macro]
@@ -113,7 +113,7 @@ def load_files(files: Mapping[str, Path]) -> Checked:
 
 
 def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, PropertiesFile]:
-    """Every YAML file of `files`, by its relative path, with the versions that one file adds to another's SQL model."""
+    """Every YAML file of `files` by relative path, with the versions that one file adds to another's SQL model."""
     read = {
         PurePosixPath(path): read_properties(file)
         for path, file in sorted(files.items())
@@ -138,7 +138,7 @@ def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, Properties
 def _added_versions(
     read: Mapping[PurePosixPath, PropertiesFile],
 ) -> dict[str, tuple[tuple[AddedVersions, str], ...]]:
-    """Dotted name → what is added to the SQL model, and where."""
+    """Dotted name → the versions that are added to the SQL model, and where."""
     found: dict[str, tuple[tuple[AddedVersions, str], ...]] = {}
     for path, each in read.items():
         for added, line in each.added:
@@ -157,7 +157,7 @@ def _completed(properties: ModelProperties, added: Iterable[tuple[AddedVersions,
 
 
 def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, str]:
-    """Name → text of the columns that mean the same everywhere."""
+    """Name → description of the columns that have the same meaning everywhere."""
     texts: dict[str, str] = {}
     places: dict[str, str] = {}
     for read in yaml_files.values():
@@ -170,7 +170,7 @@ def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[
 
 
 def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _Entry]:
-    """Dotted name → entry; the schema of an undotted name is the first folder that the YAML lies in."""
+    """Dotted name → entry; the schema of an undotted name is the top folder of the YAML file."""
     entries: dict[str, _Entry] = {}
     for path, read in yaml_files.items():
         for properties, line in read.models:
@@ -183,13 +183,13 @@ def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _E
 
 
 def dotted_name(name: str, yaml_path: PurePosixPath) -> str:
-    """The name of a SQL model as a YAML file says it, with its schema: by default the folder of the file."""
+    """The name of a SQL model in a YAML file, with its schema, which is by default the folder of the file."""
     name = name.lower()
     return name if "." in name or len(yaml_path.parts) < 2 else f"{yaml_path.parts[0]}.{name}"
 
 
 def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
-    """One SQL file with its YAML."""
+    """The SQL model of one SQL file and its YAML."""
     parts = PurePosixPath(path).parts
     if len(parts) < 2:
         raise SqlModelError(f"{shown_path(file)}: a SQL model lies in a folder, which is its schema: marts/name.sql.")
@@ -232,7 +232,7 @@ def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
 
 
 def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -> None:
-    """Refuse a second file of the same name; subfolders do not count for names."""
+    """Refuse a second file of the same name; subfolders are not part of a name."""
     if earlier is not None:
         raise SqlModelError(
             f"{shown_path(file)}: {name} is in {shown_path(earlier.file)} too; rename or remove one of them."
@@ -242,7 +242,7 @@ def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -
 def _check_described_files(
     entries: Mapping[str, _Entry], models: Mapping[str, SqlModel], files: Mapping[str, Path]
 ) -> None:
-    """Refuse a description that has no SQL file."""
+    """Refuse a description without a SQL file."""
     for name, entry in entries.items():
         names = [f"{name}_v{v.v}" for v in entry.properties.versions] or [name]
         for expected in names:
@@ -272,7 +272,7 @@ def _aliases(entries: Mapping[str, _Entry], models: Mapping[str, SqlModel]) -> I
             properties=described.model_copy(
                 update={
                     "config": described.config.model_copy(update={"materialized": "view", "incremental_by": None}),
-                    # The version's own tests say it all; the view is the same rows.
+                    # The version's own tests are enough, because the view has the same rows.
                     "columns": tuple(c.model_copy(update={"data_tests": ()}) for c in described.columns),
                     "data_tests": (),
                 }
@@ -290,7 +290,7 @@ def _alias_query(name: str, line: int) -> Query:
 
 
 def _check_functions(model: SqlModel) -> None:
-    """Refuse a view that calls a Python function: another process could not read it."""
+    """Refuse a view that calls a Python function, because another process could not read it."""
     called = python_functions(model.query.functions)
     if called and model.materialized == "view":
         raise SqlModelError(
@@ -300,7 +300,7 @@ def _check_functions(model: SqlModel) -> None:
 
 
 def _check_incremental(models: Mapping[str, SqlModel]) -> None:
-    """Refuse `incremental_by` where rows cannot be told apart by run; `models` come in dependency order."""
+    """Refuse `incremental_by` where rows cannot be separated by run; `models` are in dependency order."""
     reading_runs = set(SOURCES)
     for model in models.values():
         where = f"{shown_path(model.properties_file)}: {model.name} is incremental by run_tag"
@@ -318,7 +318,7 @@ def _check_incremental(models: Mapping[str, SqlModel]) -> None:
 
 
 def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None:
-    """Refuse data tests that stand in the wrong place, name unknown columns or compare with unknown SQL models."""
+    """Refuse data tests in the wrong place, with unknown columns, or that compare with unknown SQL models."""
     columns = {column.name.lower() for column in model.properties.columns}
     placed: list[tuple[GenericTest, str | None]] = [(test, None) for test in model.properties.data_tests]
     placed += [(test, column.name) for column in model.properties.columns for test in column.data_tests]
@@ -343,7 +343,7 @@ def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None
 def _unit_tests(
     yaml_files: Mapping[PurePosixPath, PropertiesFile], models: Mapping[str, SqlModel]
 ) -> Iterator[LocatedUnitTest]:
-    """Every unit test, with its SQL model and inputs known."""
+    """Every unit test, after a check that its SQL model and inputs exist."""
     seen: dict[tuple[str, str], str] = {}
     for path, read in yaml_files.items():
         for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):

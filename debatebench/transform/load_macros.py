@@ -1,4 +1,4 @@
-"""Files → checked macros: each file of `macros/` meets its YAML and its unit tests."""
+"""Files → checked macros: each file of `macros/` is joined with its YAML and its unit tests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load_macros(files: Mapping[str, Path], yaml_files: Mapping[PurePosixPath, Pr
 
 
 def _macro(path: str, file: Path, described: Mapping[str, tuple[MacroProperties, Path, str]]) -> Macro:
-    """One file of `macros/` with its YAML."""
+    """The macro of one file of `macros/` and its YAML."""
     if len(PurePosixPath(path).parts) != 2:
         raise SqlModelError(f"{shown_path(file)}: a macro lies in sql/{MACROS} itself, not in a folder of it.")
     sql = read_sql(file)
@@ -92,7 +92,7 @@ def _macro(path: str, file: Path, described: Mapping[str, tuple[MacroProperties,
 def macro_tests(
     yaml_files: Mapping[PurePosixPath, PropertiesFile], macros: Mapping[str, Macro]
 ) -> Iterator[LocatedMacroTest]:
-    """Every unit test of a macro, with its macro and arguments known."""
+    """Every unit test of a macro, after a check that its macro and arguments exist."""
     seen: dict[tuple[str, str], str] = {}
     for read in yaml_files.values():
         for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):

@@ -1,7 +1,7 @@
 """SQL macros: a closed formula over columns, written once in `sql/macros/<name>.sql` and called `macros.<name>(…)`.
 
-A macro is one `create macro name(arguments) as expression`. It lives in the schema `macros` of the warehouse, where
-DuckDB itself puts the formula in the place of every call.
+A macro is one `create macro name(arguments) as expression`. It is created in the schema `macros` of the warehouse, and
+DuckDB itself replaces every call by the formula.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Macro:
 
 
 def parse_macro(sql: str, file: Path) -> Parsed:
-    """Parse one file's text, which must be exactly one macro. Raises `SqlModelError` with file and line."""
+    """Parse the text of one file, which must be exactly one macro. Raises `SqlModelError` with file and line."""
     sha256 = text_sha256(sql)
     found = PARSED.get(sha256)
     if found is None or not found.signature:
@@ -111,7 +111,7 @@ def _places(expression: exp.Expr) -> list[tuple[int, int, str]]:
 
 
 def _is_field(name: exp.Identifier) -> bool:
-    """Whether a name in a lambda is that of a field: `s.name`, `name := 1`, `{name: 1}`."""
+    """Whether a name in a lambda is the name of a field: `s.name`, `name := 1`, `{name: 1}`."""
     from sqlglot import exp
 
     parent = name.parent
@@ -121,7 +121,7 @@ def _is_field(name: exp.Identifier) -> bool:
 
 
 def _check_expression(expression: exp.Expr, signature: tuple[str, ...], file: Path) -> None:
-    """Refuse what is not one expression over the arguments: queries, columns, names that hide an argument."""
+    """Refuse everything except one expression over the arguments: queries, columns, names that hide an argument."""
     from sqlglot import exp
 
     name, *parameters = (each.lower() for each in signature)
@@ -144,7 +144,7 @@ def _check_expression(expression: exp.Expr, signature: tuple[str, ...], file: Pa
 
 
 def check_macro_calls(query: Query, file: Path, macros: Mapping[str, Macro]) -> None:
-    """Refuse calls of macros that are not there, or with other arguments than theirs, by file and line."""
+    """Refuse calls of unknown macros and calls with the wrong arguments, by file and line."""
     for call in query.macro_calls:
         macro = macros.get(call.name)
         if macro is None:
@@ -178,7 +178,7 @@ def macros_in_order(macros: Mapping[str, Macro]) -> dict[str, Macro]:
 def select_macros(
     macros: Mapping[str, Macro], models: Mapping[str, SqlModel], select: Sequence[str] | None
 ) -> list[Macro]:
-    """All macros, or those that SQL models call, directly or not, which `select` means (see `graph.select_models`)."""
+    """All macros, or those that the models of `select` call, directly or not (see `graph.select_models`)."""
     if select is None:
         return list(macros.values())
     found: set[str] = set()
@@ -191,7 +191,7 @@ def select_macros(
 
 
 def macro_definitions(macros: Mapping[str, Macro]) -> dict[str, str]:
-    """Macro → hash of its tokens and of those of all macros that it calls. `macros` come in order."""
+    """Macro → hash of its tokens and of those of all macros that it calls. `macros` are in dependency order."""
     found: dict[str, str] = {}
     for name, macro in macros.items():
         parts = [macro.query.tokens_sha256, *sorted(found[call.name] for call in macro.query.macro_calls)]

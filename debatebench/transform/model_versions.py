@@ -1,4 +1,4 @@
-"""Versions of a SQL model: which there are, which are not out yet or deprecated, and what the latest one lacks."""
+"""Versions of a SQL model: which exist, which are prereleases or deprecated, and what the latest one lacks."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["broken_reading", "is_prerelease", "reading_warnings", "remarks", "ve
 
 
 def versions_of(models: Mapping[str, SqlModel], name: str) -> tuple[SqlModel, dict[int, SqlModel]]:
-    """The unsuffixed SQL model that `name` means (with or without its schema), and its versions by number.
+    """The unsuffixed SQL model named `name` (with or without its schema), and its versions by number.
 
-    Raises `UsageError` when there is no such SQL model, or it has no versions.
+    Raises `UsageError` when the SQL model does not exist or has no versions.
     """
     wanted = name.strip().lower()
     named = [model for model in models.values() if wanted in (model.name, model.name.partition(".")[2])]
@@ -43,7 +43,7 @@ def versions_of(models: Mapping[str, SqlModel], name: str) -> tuple[SqlModel, di
 
 
 def is_prerelease(model: SqlModel) -> bool:
-    """Whether a version can be queried, but is not yet what the unsuffixed name may become."""
+    """Whether a version can be queried, but is not yet a candidate for the unsuffixed name."""
     if model.version is None:
         return False
     latest = model.properties.latest
@@ -52,7 +52,7 @@ def is_prerelease(model: SqlModel) -> bool:
 
 
 def remarks(model: SqlModel, today: date) -> list[str]:
-    """What somebody who uses this SQL model should know: that it is a prerelease, or deprecated."""
+    """Remarks for users of this SQL model: that it is a prerelease, or deprecated."""
     found = []
     if is_prerelease(model):
         found.append(f"{model.name} is a prerelease: its meaning may still change.")
@@ -64,7 +64,7 @@ def remarks(model: SqlModel, today: date) -> list[str]:
 
 
 def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[str]:
-    """One warning for each SQL model that reads a prerelease, or something that is deprecated by now."""
+    """One warning for each SQL model that reads a prerelease, or a SQL model that is now deprecated."""
     for model in models.values():
         for dependency in model.dependencies:
             read = models.get(dependency)
@@ -80,10 +80,10 @@ def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[st
 def broken_reading(
     model: SqlModel, models: Mapping[str, SqlModel], columns: Mapping[str, Mapping[str, str]], wrong: str, line: str
 ) -> str | None:
-    """Why `model` cannot be built, where that is a column that the latest version of what it reads lacks or changed.
+    """Why `model` cannot be built, if it reads a column that the latest version of a SQL model removed or changed.
 
-    `columns` are those of everything that is built, with their types, by dotted name. `wrong` is what the build says,
-    and `line` the line of `model` that it names, or empty.
+    `columns` are the columns, with types, of everything that is built, by dotted name. `wrong` is the message of the
+    build, and `line` the line of `model` in that message, or empty.
     """
     named = set(re.findall(r"\w+", wrong.lower()))
     for reference in model.query.references:
@@ -104,10 +104,10 @@ def broken_reading(
 def _changes(
     latest: SqlModel, versions: Mapping[int, SqlModel], columns: Mapping[str, Mapping[str, str]]
 ) -> Iterator[tuple[int, str, str]]:
-    """(version, column, what the latest version does to it), from the version that is closest to the latest."""
+    """(version, column, how the latest version changes it), from the version that is closest to the latest."""
     top, found = latest.version or 0, columns.get(latest.name, {})
     for number in sorted(versions.keys() - {top}, key=lambda n: (abs(n - top), n)):
-        # A version that is not built yet has the columns that are described.
+        # For a version that is not built yet, the described columns are used.
         described = {column.name.lower(): None for column in versions[number].properties.columns}
         since = f"since version {min(n for n in versions if n > number)}" if number < top else f"in version {top}"
         for column, sql_type in columns.get(versions[number].name, described).items():

@@ -1,6 +1,6 @@
-"""What parsing found in SQL texts, kept in the warehouse (`meta.parsed`): what has not changed is not parsed again.
+"""Results of parsing SQL texts, stored in the warehouse (`meta.parsed`): an unchanged text is not parsed again.
 
-The warehouse holds no SQL that would be run: a text always comes from its file.
+The warehouse does not store SQL to run: a text always comes from its file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["recall_parsed", "remember_parsed"]
 
 
 def recall_parsed(con: duckdb.DuckDBPyConnection) -> None:
-    """Add to `PARSED` what this version of the parser left in the warehouse; nothing when it left nothing."""
+    """Add to `PARSED` what this version of the parser stored in the warehouse, if anything."""
     columns = con.execute(
         "select column_name from duckdb_columns() where database_name = current_database() "
         "and schema_name = 'meta' and table_name = 'parsed' order by column_index"
@@ -35,7 +35,7 @@ def recall_parsed(con: duckdb.DuckDBPyConnection) -> None:
         return
     rows = con.execute("select sha256, found from meta.parsed where parser = ?", [_parser()]).fetchall()
     for sha256, text in rows:
-        # What another hand has written there is not worth more than parsing again.
+        # If the stored content is not readable, the texts are parsed again.
         with suppress(ValueError, KeyError, TypeError):
             found = json.loads(text)
             PARSED[sha256] = Parsed(
@@ -51,7 +51,7 @@ def recall_parsed(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def remember_parsed(con: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> None:
-    """Replace what the warehouse holds by what `PARSED` says of the texts with these hashes."""
+    """Replace the stored results by those in `PARSED` for the texts with these hashes."""
     con.execute(f"create or replace table meta.parsed ({' varchar, '.join(_COLUMNS)} varchar)")
     known = sorted(set(hashes) & PARSED.keys())
     con.execute(

@@ -23,14 +23,14 @@ __all__ = ["Project", "load_project"]
 class Project:
     """The files of a project. They are read and checked on first use of `models`, `macros` or tests.
 
-    Everything wrong in them is a `SqlModelError` with file and line.
+    Every error in them is a `SqlModelError` with file and line.
     """
 
     files: Mapping[str, Path]
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of every file's path and bytes; it needs no parsing."""
+        """Hash of every file's path and bytes; does not parse the files."""
         return hash_of(*(part for path in sorted(self.files) for part in (path, self.files[path].read_bytes())))
 
     @cached_property
@@ -41,12 +41,12 @@ class Project:
 
     @property
     def models(self) -> dict[str, SqlModel]:
-        """Every SQL model by dotted name, each after everything that it reads."""
+        """Every SQL model by dotted name, each after the ones that it reads."""
         return self._checked.models
 
     @property
     def macros(self) -> dict[str, Macro]:
-        """Every macro by dotted name, each after those that it calls."""
+        """Every macro by dotted name, each after the ones that it calls."""
         return self._checked.macros
 
     @property
@@ -61,7 +61,7 @@ class Project:
 
     @property
     def common_columns(self) -> dict[str, str]:
-        """Name → text of the columns that mean the same in every SQL model."""
+        """Name → description of the columns that have the same meaning in every SQL model."""
         return self._checked.common_columns
 
     @property
@@ -71,12 +71,12 @@ class Project:
 
     @property
     def queries(self) -> Iterator[Query]:
-        """Every text that was parsed."""
+        """All parsed texts."""
         yield from (model.query for model in self.models.values())
         yield from (macro.query for macro in self.macros.values())
         yield from (test.query for test in self.singular_tests)
 
 
 def load_project(files: Mapping[str, Path]) -> Project:
-    """The project made of `files`: path relative to `sql/` (`marts/debates.sql`) → the file that holds it."""
+    """The project of `files`: path relative to `sql/` (`marts/debates.sql`) → the file."""
     return Project(dict(files))

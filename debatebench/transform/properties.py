@@ -74,7 +74,7 @@ class _Frozen(BaseModel):
 
 
 class Contract(_Frozen):
-    """Whether names and types of the columns are a promise that the build checks."""
+    """Whether the build checks the names and types of the columns against the YAML."""
 
     enforced: bool = False
 
@@ -100,7 +100,7 @@ class SqlModelConfig(_Frozen):
 
 
 class ColumnProperties(_Frozen):
-    """A column: what it means, its DuckDB type, and what must hold for it."""
+    """A column: its meaning, its DuckDB type, and its data tests."""
 
     name: str
     description: str = ""
@@ -110,7 +110,7 @@ class ColumnProperties(_Frozen):
 
 
 class InheritedColumns(_Frozen):
-    """`include: all` or names, and `exclude`: which columns of the base a version keeps."""
+    """`include` (`all` or names) and `exclude`: which columns of the base a version keeps."""
 
     include: Literal["all", "*"] | tuple[str, ...] = "all"
     exclude: tuple[str, ...] = ()
@@ -173,7 +173,7 @@ class ModelProperties(_Frozen):
             _merged(self.config, version)
 
     def with_added(self, added: AddedVersions) -> ModelProperties:
-        """The same with more versions, or another latest one. Raises `ValueError` where they do not fit."""
+        """The same entry with more versions, or another latest version. Raises `ValueError` if they do not fit."""
         latest = self.latest_version if added.latest_version is None else added.latest_version
         changed = self.model_copy(update={"versions": (*self.versions, *added.versions), "latest_version": latest})
         changed._check_versions()
@@ -181,13 +181,13 @@ class ModelProperties(_Frozen):
 
     @property
     def latest(self) -> int | None:
-        """The version that the unsuffixed name stands for: `latest_version`, else the highest that is no prerelease."""
+        """The version behind the unsuffixed name: `latest_version`, else the highest that is not a prerelease."""
         if self.latest_version is not None or not self.versions:
             return self.latest_version
         return max((v.v for v in self.versions if not v.prerelease), default=None)
 
     def of_version(self, number: int) -> ModelProperties:
-        """The properties of one version, with what it overrides put in place."""
+        """The properties of one version, with its overrides applied."""
         version = next(v for v in self.versions if v.v == number)
         tests = self.data_tests if version.data_tests is None else version.data_tests
         return self.model_copy(
@@ -202,9 +202,9 @@ class ModelProperties(_Frozen):
 
 
 class AddedVersions(_Frozen):
-    """An entry of `models` without a description: versions of a SQL model that another file describes, or its latest.
+    """An entry of `models` without a description: adds versions to, or sets the latest of, a model of another file.
 
-    It is how a workspace changes the latest version without a copy of the whole description.
+    A workspace can change the latest version this way without a copy of the whole description.
     """
 
     name: str
@@ -230,7 +230,7 @@ def _merged(config: SqlModelConfig, version: ModelVersion) -> SqlModelConfig:
 def _version_columns(
     base: tuple[ColumnProperties, ...], own: tuple[InheritedColumns | ColumnProperties, ...]
 ) -> tuple[ColumnProperties, ...]:
-    """The base's columns, less those left out, with those of the same name replaced and new ones at the end."""
+    """The base's columns without those left out; columns of the same name are replaced, new ones come at the end."""
     inherited = next((entry for entry in own if isinstance(entry, InheritedColumns)), None)
     named = {entry.name: entry for entry in own if isinstance(entry, ColumnProperties)}
     if inherited is None:
@@ -244,7 +244,7 @@ def _version_columns(
 
 
 class MacroArgument(_Frozen):
-    """An argument of a macro: what it means, and its DuckDB type in unit tests."""
+    """An argument of a macro: its meaning, and its DuckDB type in unit tests."""
 
     name: str
     type: str = Field(min_length=1)
@@ -261,14 +261,14 @@ class MacroProperties(_Frozen):
 
 
 class UnitInput(_Frozen):
-    """Rows that stand in for one table or view that the SQL model reads; columns left out are null."""
+    """Rows that replace one table or view that the SQL model reads; columns left out are null."""
 
     input: str
     rows: tuple[dict[str, Any], ...] = ()
 
 
 class UnitExpect(_Frozen):
-    """Rows that must come out, in any order; only the columns named are compared."""
+    """The expected rows, in any order; only the columns named are compared."""
 
     rows: tuple[dict[str, Any], ...] = ()
 
@@ -291,7 +291,7 @@ class UnitTest(_Frozen):
 
 
 class MacroTest(_Frozen):
-    """Given arguments → the values that a macro makes of them, one for each row, or one for all where it aggregates."""
+    """Given arguments → the expected values of a macro, one for each row, or one for all rows if it aggregates."""
 
     name: str
     description: str = ""
@@ -306,14 +306,14 @@ def _test_kind(value: Any) -> str:
 
 
 class CommonColumn(_Frozen):
-    """What columns of this name mean in every SQL model that does not say otherwise."""
+    """The meaning of columns of this name in every SQL model that does not describe them itself."""
 
     name: str = Field(min_length=1)
     description: str = Field(min_length=1)
 
 
 class Properties(_Frozen):
-    """One YAML file. Its `columns` mean the same in every SQL model."""
+    """One YAML file. Its `columns` have the same meaning in every SQL model."""
 
     version: int = 2
     columns: tuple[CommonColumn, ...] = ()
@@ -336,7 +336,7 @@ class Properties(_Frozen):
 
 @dataclass(frozen=True, slots=True)
 class LocatedMacroTest:
-    """A unit test of a macro, and where it is written."""
+    """A unit test of a macro, with its file and line."""
 
     test: MacroTest
     macro: str
@@ -346,7 +346,7 @@ class LocatedMacroTest:
 
 @dataclass(frozen=True, slots=True)
 class LocatedUnitTest:
-    """A unit test of the YAML, the SQL model it is about, and where it is written."""
+    """A unit test of the YAML, with its SQL model, file and line."""
 
     test: UnitTest
     model: str
@@ -356,7 +356,7 @@ class LocatedUnitTest:
 
 @dataclass(frozen=True, slots=True)
 class PropertiesFile:
-    """A YAML file that was read, with the line of every entry: `models` are those that it describes."""
+    """A YAML file after reading, with the line of every entry: `models` are those that it describes."""
 
     file: Path
     properties: Properties
@@ -378,7 +378,7 @@ def read_properties(file: Path) -> PropertiesFile:
 
 @lru_cache(maxsize=1024)
 def _properties(file: Path, content: bytes) -> PropertiesFile:
-    """A file's content, read once in the life of the process."""
+    """The content of a file, read once per process."""
     yaml = _read_yaml(file, content)
     try:
         properties = Properties.model_validate(yaml.data or {})
@@ -415,14 +415,14 @@ def _read_yaml(file: Path, content: bytes) -> Yaml:
 
 
 def _locate(lines: Mapping[tuple[str | int, ...], int], path: Sequence[str | int]) -> tuple[str, int]:
-    """The key path as far as the YAML goes along it, and the line of its end."""
+    """The part of the key path that exists in the YAML, and the line where it ends."""
     place: tuple[str | int, ...] = ()
     shown = ""
     for position, step in enumerate(path):
         is_there = (*place, step) in lines
         if is_there:
             place = (*place, step)
-        # A key that is missing is named; a step that is pydantic's own (the branch of a union) is passed over.
+        # A missing key is part of the path; a step that pydantic adds (the branch of a union) is skipped.
         if is_there or (position == len(path) - 1 and isinstance(step, str)):
             shown += f"[{step}]" if isinstance(step, int) else f".{step}"
     return shown.lstrip(".") or "the file", lines.get(place, 1)

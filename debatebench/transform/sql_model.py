@@ -40,7 +40,7 @@ __all__ = [
     "tokens_sha256",
 ]
 
-# sqlglot logs what it takes for a command; the refusal here says it better than a line on stderr.
+# sqlglot logs text that it parses as a command; the error raised here is clearer than a line on stderr.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 _VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
@@ -48,17 +48,17 @@ _VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
 MACROS = "macros"
 """The folder of macros, and the schema that they live in."""
 
-# Functions that make rows out of their arguments. Everything else in FROM could reach a file or hide a dependency.
+# Functions that make rows from their arguments. Any other function in FROM could read a file or hide a dependency.
 _ROW_FUNCTIONS = {"unnest", "generate_series", "range", "repeat", "json_each", "json_tree", "generate_subscripts"}
 
-# Nobody writes so many within each other, and the compiled parser bears some thousands.
+# Far more than a real query nests; the compiled parser crashes only at some thousands.
 _DEEPEST = 500
 _BRACKETS = {"L_PAREN": 1, "L_BRACKET": 1, "L_BRACE": 1, "R_PAREN": -1, "R_BRACKET": -1, "R_BRACE": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A dotted name that a query reads, and the line where it does so first."""
+    """A dotted name that a query reads, and the line where it first occurs."""
 
     name: str
     line: int
@@ -66,7 +66,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class MacroCall:
-    """A macro that a text calls, by its dotted name, with how many arguments, and the line where it does so first."""
+    """A macro that a text calls: its dotted name, the number of arguments, and the line of the first such call."""
 
     name: str
     line: int
@@ -75,7 +75,7 @@ class MacroCall:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What the engine knows about one SQL text."""
+    """What the transform engine needs of one SQL text."""
 
     sql: str
     """The text as it is written, without a closing semicolon."""
@@ -91,10 +91,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What parsing finds in a text: where its query ends, and what `Query` has of the same names.
+    """The result of parsing a text: where its query ends, and the fields that `Query` has under the same names.
 
-    Of a macro, `signature` is its name and its parameters, `start` is where its expression begins, and `places` are
-    those of its `Macro`.
+    For a macro, `signature` is its name and its parameters, `start` is where its expression begins, and `places` are
+    the `places` of its `Macro`.
     """
 
     length: int
@@ -107,7 +107,7 @@ class Parsed:
     places: tuple[tuple[int, int, str], ...] = ()
 
     def query(self, sql: str) -> Query:
-        """What was found, with the text in which it was found."""
+        """The result together with the text that was parsed."""
         return Query(
             sql[: self.length],
             text_sha256(sql),
@@ -141,7 +141,7 @@ class SqlModel:
 
     @property
     def schema(self) -> str:
-        """The schema that the model lives in; the first folder of its path."""
+        """The schema of the model, which is the first folder of its path."""
         return self.name.partition(".")[0]
 
     @property
@@ -169,7 +169,7 @@ class SingularTest:
 
 
 def split_version(name: str) -> tuple[str, int | None]:
-    """`panel_winners_v2` → (`panel_winners`, 2); a name without a version suffix comes back as it is, with None."""
+    """`panel_winners_v2` → (`panel_winners`, 2); a name without a version suffix is returned unchanged, with None."""
     match = _VERSIONED.fullmatch(name)
     return (match["base"], int(match["version"])) if match else (name, None)
 
@@ -183,9 +183,9 @@ def read_sql(file: Path) -> str:
 
 
 def parse_query(sql: str, file: Path) -> Query:
-    """Parse one file's text, which must be exactly one query, and find what it reads.
+    """Parse the text of one file, which must be exactly one query, and find what it reads.
 
-    A dotted name in FROM is a dependency, whatever CTEs are called; a bare one must be a CTE that is visible there.
+    A dotted name in FROM is a dependency even if a CTE has the same name; a bare name must be a CTE visible there.
     Raises `SqlModelError` with file and line.
     """
     sha256 = text_sha256(sql)
@@ -196,7 +196,7 @@ def parse_query(sql: str, file: Path) -> Query:
 
 
 def text_sha256(sql: str) -> str:
-    """The hash by which `PARSED` knows a text."""
+    """The hash of a text, which is its key in `PARSED`."""
     return hashlib.sha256(sql.encode("utf-8")).hexdigest()
 
 
@@ -225,7 +225,7 @@ def tokens_sha256(sql: str, tokens: Sequence[Token]) -> tuple[int, str]:
 
 
 def parse_statement(sql: str, file: Path, kind: str) -> tuple[exp.Expr, Sequence[Token]]:
-    """The syntax tree of the only statement, and all tokens. `kind` is what the file should hold, for messages."""
+    """The syntax tree of the only statement, and all tokens. `kind` is what the file should contain, for messages."""
     from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.errors import ParseError, TokenError
@@ -254,7 +254,7 @@ def parse_statement(sql: str, file: Path, kind: str) -> tuple[exp.Expr, Sequence
 
 
 def _check_depth(tokens: Iterable[Token]) -> None:
-    """Raise `RecursionError` for brackets within brackets that the parser, which is compiled, would crash on."""
+    """Raise `RecursionError` for brackets nested so deeply that the compiled parser would crash."""
     depth = 0
     for token in tokens:
         depth += _BRACKETS.get(token.token_type.name, 0)
@@ -263,7 +263,7 @@ def _check_depth(tokens: Iterable[Token]) -> None:
 
 
 def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
-    """Every dotted name once. Bare names that are no CTE, and functions that read from outside, are refused."""
+    """Every dotted name once. Bare names that are not a CTE, and functions that read from outside, are refused."""
     from sqlglot import exp
 
     found: dict[str, int] = {}
@@ -290,7 +290,7 @@ def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
 
 
 def _check_row_function(function: exp.Func, file: Path) -> None:
-    """Refuse table functions other than those that make rows out of their arguments."""
+    """Refuse table functions except those that make rows from their arguments."""
     from sqlglot import exp
 
     name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
@@ -303,7 +303,7 @@ def _check_row_function(function: exp.Func, file: Path) -> None:
 
 
 def _is_visible_cte(table: exp.Table) -> bool:
-    """Whether a bare name is a CTE there: before it in the same WITH, itself if recursive, or of a query around."""
+    """Whether a bare name is a CTE there: an earlier one of the same WITH, itself if recursive, or an outer query's."""
     from sqlglot import exp
 
     name = table.name.lower()
@@ -350,7 +350,7 @@ def is_macro_call(node: exp.Expr | None) -> bool:
 
 
 def called_macros(tree: exp.Expr, file: Path) -> Iterator[MacroCall]:
-    """Every macro that is called, once for each number of arguments. What a macro cannot take is refused."""
+    """Every macro that is called, once for each number of arguments. Arguments that a macro cannot take are refused."""
     from sqlglot import exp
 
     found: dict[tuple[str, int], int] = {}

@@ -1,6 +1,6 @@
-"""Work out each view of a warehouse once for many queries; a view alone is worked out again by each query.
+"""Compute each view of a warehouse once for many queries; otherwise each query computes it again.
 
-The rows are stored in a database of its own in memory, which DuckDB spills to disk; the warehouse stays as it is.
+The rows are stored in a separate in-memory database, which DuckDB spills to disk; the warehouse is not changed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ANOTHER_NAME = re.compile(r"select \* from [\w.]+;?", re.IGNORECASE)
 
 @contextmanager
 def stored_views(con: duckdb.DuckDBPyConnection, queries: Sequence[Collection[str]]) -> Iterator[StoredViews]:
-    """The views of the warehouse that is the current database of `con`, for queries that come in this order.
+    """The views of the warehouse that is the current database of `con`, for queries that run in this order.
 
-    Each of `queries` is the dotted names that one query reads; a name may be unknown. Where DuckDB was opened read-only
-    nothing can be stored, and every query works its views out as usual.
+    Each of `queries` is the dotted names that one query reads; a name may be unknown. If DuckDB was opened read-only,
+    nothing can be stored, and every query computes its views as usual.
     """
     import duckdb
 
@@ -48,7 +48,7 @@ def stored_views(con: duckdb.DuckDBPyConnection, queries: Sequence[Collection[st
 
 
 def _definitions(con: duckdb.DuckDBPyConnection, database: str) -> dict[str, str]:
-    """Dotted name → query of every view; from here on, what is in `_CATALOG` goes before what is in the warehouse."""
+    """Dotted name → query of every view; from here on, names in `_CATALOG` take precedence over the warehouse."""
     found = con.execute(
         "select schema_name || '.' || view_name, sql from duckdb_views() "
         "where database_name = current_database() and not internal"
@@ -60,15 +60,15 @@ def _definitions(con: duckdb.DuckDBPyConnection, database: str) -> dict[str, str
     path = [f"{_CATALOG}.{schema}" for schema in schemas]
     path += [f"{quoted_identifier(database)}.{schema}" for (schema,) in there]
     con.execute(f"set search_path = {quoted_text(','.join(path))}")
-    # DuckDB writes the statement out again, so it begins alike for every view: CREATE VIEW schema.name AS.
+    # DuckDB formats the statement itself, so that it begins the same way for every view: CREATE VIEW schema.name AS.
     return {name: sql.partition(" AS ")[2] for name, sql in found}
 
 
 class StoredViews:
     """Views, stored from the first query that reads them to the last. `con` sees the stored rows under their names.
 
-    A view is stored when it is read twice or more, counting the views that are stored themselves. Staging views and
-    other names of a view are not: they only rename, and DuckDB then reads no more columns than a query asks for.
+    A view is stored when it is read at least twice, by queries or by views that are stored. Staging views and aliases
+    of a view are not stored: they only rename, and DuckDB then reads only the columns that a query selects.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class StoredViews:
 
     @contextmanager
     def ready(self, names: Collection[str]) -> Iterator[None]:
-        """What one of the queries reads is stored in the block, and dropped after it unless a later one reads it."""
+        """Within the block, the views that this query reads are stored; after it, those not read again are dropped."""
         known = sorted(name for name in set(names) if name in self._definitions)
         for name in known:
             self._make(name)
@@ -110,7 +110,7 @@ class StoredViews:
             self._make(read)
         kind = "table" if name in self._stored else "view"
         if name not in self._made and (kind == "table" or self._reads[name]):
-            # A view that cannot be stored stays what it is in the warehouse, and the query that reads it says why.
+            # A view that cannot be stored stays a view, and the query that reads it reports the error.
             with suppress(duckdb.Error):
                 self.con.execute(f"create {kind} {_CATALOG}.{name} as {self._definitions[name]}")
         self._made[name] = kind

@@ -1,7 +1,7 @@
 """Create SQL models on several connections at once, each after those that it reads.
 
-Most of a build is one thread's work at a time: DuckDB binds a view, reads tables of a single row group, or waits for a
-Python function. Two models at once keep two processors busy.
+Most of a build uses one thread at a time: DuckDB binds a view, reads a table with a single row group, or waits for a
+Python function. Creating two models at once keeps two processors busy.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["create_all"]
 
 T = TypeVar("T")
 
-# More would mostly wait for each other: few models are ready at one time, and Python functions run one by one.
+# More would mostly wait for each other: few models are ready at the same time, and Python functions run one by one.
 _MOST_WORKERS = 4
-# What a model takes, in seconds, until that is known. It only says what had better begin first.
+# The assumed seconds for a model, until they are known. They only affect the order in which models begin.
 _TABLE_S, _VIEW_S = 0.05, 0.005
-# Two Python functions at once take turns, and one that computes in small steps waits so long at every step.
+# Two Python functions at once take turns, and one that computes in small steps waits this long at every step.
 _TURN_S = 0.0005
-# A transaction for each is not quicker, and a table had better not wait for many.
+# A transaction for each view is not faster, and a table should not have to wait for many views.
 _VIEWS_AT_ONCE = 4
 
 
@@ -46,10 +46,10 @@ def create_all(
 ) -> None:
     """Call `create` for every chosen one of `models` (all, in dependency order), and add what it returns to `done`.
 
-    Each call gets a connection to the database of `con` with a transaction open; what it reads, through whatever else,
-    is committed before. A table has a transaction of its own, views share one. `seconds` are those that models took
-    before, where that is known: the longest chain of models goes first. The first error is raised when the
-    others that were at work have ended; `done` holds what is committed then.
+    Each call gets a connection to the database of `con` with an open transaction; what it reads, directly or not, is
+    committed before. Each table has its own transaction; views share one. `seconds` are the seconds that models took
+    before, where they are known: the longest chain of models starts first. The first error is raised when the other
+    running calls have ended; `done` then contains what is committed.
     """
     queue = _Queue(models, chosen, seconds)
     workers = max(1, min(_MOST_WORKERS, _processors(), len(chosen)))
@@ -74,7 +74,7 @@ def create_all(
                     queue.finish(batch)
         except BaseException as error:
             if not isinstance(error, Exception):
-                # Told to stop: nobody waits for the end of a query.
+                # On an interrupt, do not wait for running queries to end.
                 for cursor in connections:
                     cursor.interrupt()
             for future in wait(working).done:
@@ -85,7 +85,7 @@ def create_all(
 
 @contextmanager
 def _connection(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A further connection to the same database, which need not be the one that DuckDB was opened with."""
+    """Another connection to the same database, which may differ from the one that DuckDB was opened with."""
     ((database,),) = con.execute("select current_database()").fetchall()
     with closing(con.cursor()) as cursor:
         cursor.execute(f'use "{database}"')
@@ -98,7 +98,7 @@ def _in_transaction(con: duckdb.DuckDBPyConnection, batch: Sequence[SqlModel], c
 
 
 class _Queue:
-    """Which models can be created next, and which of them should be."""
+    """Which models can be created next, and which of them goes first."""
 
     def __init__(self, models: Mapping[str, SqlModel], chosen: Collection[str], seconds: Mapping[str, float]) -> None:
         self.waits_for = _chosen_above(models, chosen)
@@ -106,8 +106,9 @@ class _Queue:
         self.length = _chain_lengths(self.waiting, self.waits_for, seconds)
 
     def take(self) -> list[SqlModel]:
-        """What an idle worker should create next, which is what the longest chain waits for; empty when nothing is
-        ready. Views come a few at once.
+        """What an idle worker creates next: the model at the start of the longest chain; empty when none is ready.
+
+        Views are returned a few at a time.
         """
         ready = [model for name, model in self.waiting.items() if not self.waits_for[name]]
         ready.sort(key=lambda model: self.length[model.name], reverse=True)
@@ -125,7 +126,7 @@ class _Queue:
 
 
 def _chosen_above(models: Mapping[str, SqlModel], chosen: Collection[str]) -> dict[str, set[str]]:
-    """Chosen model, in order → the chosen ones nearest above it, also above models that stay as they are."""
+    """Chosen model, in order → the nearest chosen models that it reads, directly or through models not chosen."""
     above: dict[str, set[str]] = {}
     for name, model in models.items():
         above[name] = set()
@@ -137,7 +138,7 @@ def _chosen_above(models: Mapping[str, SqlModel], chosen: Collection[str]) -> di
 def _chain_lengths(
     models: Mapping[str, SqlModel], waits_for: Mapping[str, set[str]], seconds: Mapping[str, float]
 ) -> dict[str, float]:
-    """Name → the seconds of the longest chain of models that begins with it."""
+    """Name → the seconds of the longest chain of models that begins with this one."""
     length = dict.fromkeys(models, 0.0)
     for name in reversed(tuple(models)):
         usual = _TABLE_S if models[name].materialized == "table" else _VIEW_S
@@ -148,5 +149,5 @@ def _chain_lengths(
 
 
 def _processors() -> int:
-    """Processors that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

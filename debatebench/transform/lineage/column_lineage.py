@@ -23,16 +23,16 @@ __all__ = ["Lineage", "LineageNode", "column_lineage"]
 
 
 def column_lineage(project: Project, name: str) -> LineageNode:
-    """Where `schema.model.column` comes from; for `schema.model` the SQL models and landed tables that it reads.
+    """Where `schema.model.column` comes from; for `schema.model`, the SQL models and landed tables that it reads.
 
-    The schema may be left out where the rest is clear. The unsuffixed name of a versioned model is its latest version.
-    Needs no warehouse. Raises `UsageError` for a name that is not there, with what is close to it.
+    The schema may be omitted if the rest is unambiguous. The unsuffixed name of a versioned model is its latest
+    version. Does not need a warehouse. Raises `UsageError` for an unknown name, with similar names.
     """
     return Lineage(project).node(name)
 
 
 class Lineage:
-    """The lineage of one project: what was traced once is kept."""
+    """The lineage of one project; each result is cached."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -54,7 +54,7 @@ class Lineage:
         return self.relation(relation) if column is None else self.column(relation, column)
 
     def columns(self, relation: str) -> tuple[str, ...]:
-        """The columns of a SQL model or landed table; those of the YAML where the query does not show them."""
+        """The columns of a SQL model or landed table; the YAML's columns if the query does not show them."""
         if relation in self.raw:
             return self.raw[relation]
         query = self._query(relation)
@@ -63,7 +63,7 @@ class Lineage:
         return query.columns
 
     def relation(self, name: str) -> LineageNode:
-        """What a SQL model reads, and what that reads."""
+        """The SQL models and landed tables that a SQL model reads, directly or not."""
         if name not in self._relations:
             model = self.models.get(name)
             self._relations[name] = LineageNode(
@@ -84,7 +84,7 @@ class Lineage:
         return self._columns[key]
 
     def _trace_above(self, relation: str) -> None:
-        """Trace what a SQL model reads first, from the bottom up, so that a long chain is no deep recursion."""
+        """First trace what a SQL model reads, from the bottom up, so that a long chain does not recurse deeply."""
         if relation in self.models and relation not in self._traced_above:
             above = upstream(self.models, [relation]) - {relation}
             self._traced_above |= above | {relation}
@@ -95,7 +95,7 @@ class Lineage:
                         self.column(name, column)
 
     def rows(self, relation: str) -> LineageNode:
-        """Which relations' rows make the rows of this one: those of its FROM and its joins."""
+        """The relations whose rows make the rows of this one: those in its FROM and its joins."""
         if relation not in self._rows:
             model = self.models.get(relation)
             query = self._query(relation) if model else None
@@ -126,7 +126,7 @@ class Lineage:
         written = trace.written(query.scope, column)
         if written is not None:
             return LineageNode(name, "column", relation, written.text, model.file, written.line, (node,), (node,))
-        # Only stars stand between the two.
+        # There are only stars between the two.
         line = next((each.line for each in model.query.references if each.name == node.relation), None)
         return LineageNode(name, "column", relation, node.name, model.file, line, (node,), (node,))
 
@@ -143,7 +143,7 @@ class Lineage:
     # --- names ---
 
     def _resolve(self, name: str) -> tuple[str, str | None]:
-        """(relation, column or None) that a name means."""
+        """The (relation, column or None) that a name refers to."""
         known = [*self.models, *self.raw]
         parts = name.split(".")
         if name in known:
@@ -164,7 +164,7 @@ class Lineage:
         return found[0]
 
     def _unknown(self, name: str, readings: Sequence[tuple[str, str]]) -> str:
-        """What to say of a name that means nothing."""
+        """The error for a name that is not known."""
         known = [*self.models, *self.raw]
         for relation, column in readings:
             if relation in known:

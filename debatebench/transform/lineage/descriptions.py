@@ -1,4 +1,4 @@
-"""The full text of a column: it is written where the column is made, and inherited down the lineage."""
+"""The full description of a column: it is written where the column is made, and inherited down the lineage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Descriptions"]
 
 
 class Descriptions:
-    """The texts of all columns of a project. A column is traced only where its own YAML leaves the text out."""
+    """The descriptions of all columns of a project. A column is traced only if its own YAML omits the description."""
 
     def __init__(self, project: Project) -> None:
         self.lineage = Lineage(project)
@@ -33,10 +33,10 @@ class Descriptions:
         }
 
     def text(self, relation: str, column: str) -> str:
-        """What a column of a SQL model or landed table means; empty where nothing says it.
+        """The description of a column of a SQL model or landed table; empty if there is none.
 
-        It is the column's own text; else that of the column that it hands on, also under another name, where all sides
-        of a union agree; else what the project says of every column of its name.
+        It is the column's own description; else that of the column that it passes on unchanged, perhaps renamed, if all
+        sides of a union agree; else the project's common description for columns of this name.
         """
         column = column.lower()
         own = self._own.get(f"{relation}.{column}")
@@ -58,13 +58,13 @@ class Descriptions:
 
 
 def _inherited(node: LineageNode, text_of: Callable[[LineageNode], str]) -> str:
-    """The nearest text on the way down from a node; none where the sides of a union lead to several."""
+    """The nearest description on the way down from a node; none if the sides of a union lead to several."""
     texts: set[str] = set()
     seen: set[int] = set()
     open_nodes = [node]
     while open_nodes:
         each = open_nodes.pop()
-        # A CTE may use a common name for something else.
+        # A CTE may use a common name with another meaning.
         text = "" if each.kind == "cte" else text_of(each)
         if text or not each.same_as:
             texts.add(text)

@@ -21,7 +21,7 @@ _MERMAID_ESCAPED = str.maketrans(
 
 
 def place(file: Path | None, line: int | None) -> str:
-    """Where something is written, short enough to read: `sql/marts/games.sql:23`."""
+    """A short form of a file and line: `sql/marts/games.sql:23`."""
     if file is None:
         return ""
     try:
@@ -33,15 +33,15 @@ def place(file: Path | None, line: int | None) -> str:
 
 
 def lineage_text(root: LineageNode, *, depth: int | None = None, width: int = 120) -> str:
-    """A tree: each line a column, the expression behind it, and where that is written.
+    """A tree: each line shows a column, the expression behind it, and where that is written.
 
-    What comes again is shown once. `depth` is how many SQL models deep the tree goes; `width` is in characters.
+    A repeated node is expanded once. `depth` is the number of levels of SQL models; `width` is in characters.
     """
     return "\n".join(_lines(root, "", "", depth, width, set())) + "\n"
 
 
 def _lines(node: LineageNode, first: str, rest: str, depth: int | None, width: int, shown: set[int]) -> Iterator[str]:
-    """The lines of a node and of everything above it. `first` and `rest` are what stands before its lines."""
+    """The lines of a node and of everything above it. `first` and `rest` are the prefixes of its lines."""
     if id(node) in shown and node.upstream:
         yield f"{first}{visible(node.name)}  (as above)"
         return
@@ -58,7 +58,7 @@ def _lines(node: LineageNode, first: str, rest: str, depth: int | None, width: i
 
 
 def _within(node: LineageNode, depth: int | None) -> list[tuple[LineageNode, int | None]]:
-    """What is above a node, with the depth that is left there; nothing beyond the depth."""
+    """The nodes directly above a node, each with the depth that is left there; none beyond the depth."""
     if depth is None:
         return [(each, None) for each in node.upstream]
     left = [(each, depth - (each.relation != node.relation)) for each in node.upstream]
@@ -67,7 +67,7 @@ def _within(node: LineageNode, depth: int | None) -> list[tuple[LineageNode, int
 
 def _description(node: LineageNode) -> str:
     text = visible(node.name)
-    # A column that is handed on under its own name says nothing new.
+    # A column that is passed on under its own name adds no information.
     if node.expression and node.expression.lower().rpartition(".")[2] != node.name.rpartition(".")[2]:
         text += f" = {visible(node.expression)}"
     if node.is_constant and node.expression:
@@ -76,7 +76,7 @@ def _description(node: LineageNode) -> str:
 
 
 def _wrapped(text: str, where: str, first: str, rest: str, width: int) -> Iterator[str]:
-    """`text` and then `where`, in lines of at most `width` characters where words allow it."""
+    """`text` followed by `where`, in lines of at most `width` characters unless a word is longer."""
     if len(first) + len(text) + len(where) + 2 <= width:
         yield f"{first}{text}  {where}".rstrip()
         return
@@ -94,13 +94,13 @@ def _wrapped(text: str, where: str, first: str, rest: str, width: int) -> Iterat
 
 
 def _numbered(root: LineageNode, depth: int | None) -> dict[int, tuple[LineageNode, list[LineageNode]]]:
-    """Every node within `depth` once, in the order of the tree, with what is above it within `depth`."""
+    """Every node within `depth` once, in the order of the tree, with the nodes above it within `depth`."""
     found: dict[int, tuple[LineageNode, list[LineageNode]]] = {}
     reached: dict[int, int] = {}
     open_nodes: list[tuple[LineageNode, int | None]] = [(root, depth)]
     while open_nodes:
         node, left = open_nodes.pop()
-        # A node is reached again when there is more depth left than the time before.
+        # A node is visited again if more depth is left than last time.
         if id(node) in found and (left is None or left <= reached[id(node)]):
             continue
         reached[id(node)] = -1 if left is None else left
@@ -111,9 +111,9 @@ def _numbered(root: LineageNode, depth: int | None) -> dict[int, tuple[LineageNo
 
 
 def lineage_json(root: LineageNode, *, depth: int | None = None) -> str:
-    """`{"name", "nodes"}`; each node once, with the ids of the nodes that it is made of in `upstream`.
+    """`{"name", "nodes"}`; each node once, with the ids of the nodes that it is computed from in `upstream`.
 
-    `is_cut` says that there is more above a node than `depth` shows.
+    `is_cut` is true for a node with more above it than `depth` shows.
     """
     nodes = _numbered(root, depth)
     ids = {key: number for number, key in enumerate(nodes)}
@@ -137,7 +137,7 @@ def lineage_json(root: LineageNode, *, depth: int | None = None) -> str:
 
 
 def lineage_mermaid(root: LineageNode, *, depth: int | None = None) -> str:
-    """A Mermaid flowchart, from the landed columns on the left to the column asked for on the right."""
+    """A Mermaid flowchart, from the landed columns on the left to the requested column on the right."""
     nodes = _numbered(root, depth)
     ids = {key: f"n{number}" for number, key in enumerate(nodes)}
     lines = ["flowchart LR"]

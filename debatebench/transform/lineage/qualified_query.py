@@ -38,12 +38,12 @@ _AFTER_THE_LIST = {
 
 
 class UntraceableError(Exception):
-    """sqlglot cannot say which columns the query makes of which."""
+    """sqlglot cannot determine from which columns the query computes its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An expression as the file has it, on one line without comments, and the line of the file where it begins."""
+    """An expression as it is in the file, on one line without comments, and the line of the file where it begins."""
 
     text: str
     line: int
@@ -51,23 +51,23 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class QualifiedQuery:
-    """The scopes of a query, the columns that it gives, and how the expressions behind columns were written."""
+    """The scopes of a query, the columns that it returns, and the expressions behind the columns as written."""
 
     scope: Scope
     columns: tuple[str, ...]
     written: Mapping[tuple[int, str], Written]
 
     def expression(self, select: exp.Expr, column: str) -> Written | None:
-        """How `column` of that SELECT is written; None where a star stands for it."""
+        """The expression of `column` in that SELECT as written; None if the column comes from a star."""
         return self.written.get((id(select), column))
 
 
 def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Mapping[str, Macro]) -> QualifiedQuery:
-    """Read a query of a SQL model; `columns_of` has the columns of every relation that it reads, by dotted name.
+    """Analyse the query of a SQL model; `columns_of` has the columns of every relation that it reads, by dotted name.
 
-    A call of one of `macros` is what the macro makes of its arguments, and is shown as it is written.
+    A call of one of `macros` is traced as its formula, and shown as it is written.
 
-    Raises `UntraceableError` for what sqlglot cannot take apart, such as COLUMNS(…).
+    Raises `UntraceableError` for SQL that sqlglot cannot analyse, such as COLUMNS(…).
     """
     from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
@@ -102,7 +102,7 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
 
 
 def _write_out(tree: exp.Expr, macros: Mapping[str, Macro]) -> None:
-    """Replace every call of a macro by its formula."""
+    """Replace every macro call by the macro's formula."""
     from sqlglot.dialects.duckdb import DuckDB
 
     dialect = DuckDB()
@@ -113,7 +113,7 @@ def _write_out(tree: exp.Expr, macros: Mapping[str, Macro]) -> None:
 
 
 def output_names(query: exp.Expr) -> list[str]:
-    """The columns of a query; those that a UNION BY NAME adds come after those of its left side."""
+    """The columns of a query; columns that a UNION BY NAME adds come after those of its left side."""
     from sqlglot import exp
 
     if isinstance(query, exp.SetOperation) and query.args.get("by_name"):
@@ -123,7 +123,7 @@ def output_names(query: exp.Expr) -> list[str]:
 
 
 def _written(sql: str, tokens: Sequence[Token], tree: exp.Expr) -> dict[tuple[int, str], Written]:
-    """(SELECT, column) → its expression, found by the place of the column's name in the text."""
+    """(SELECT, column) → its expression, found by the position of the column's name in the text."""
     from sqlglot import exp
 
     items = list(_select_items(tokens))
@@ -142,7 +142,7 @@ def _written(sql: str, tokens: Sequence[Token], tree: exp.Expr) -> dict[tuple[in
 
 
 def _select_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The tokens of every item of every SELECT list, nested ones too."""
+    """The tokens of every item of every SELECT list, including nested ones."""
     open_lists: list[tuple[int, int]] = []
     depth = 0
     for place, token in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""The way from a column down through the CTEs of one query, to the columns of what the query reads."""
+"""Trace a column down through the CTEs of one query, to the columns of the relations that the query reads."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Kind = Literal["column", "cte", "raw", "rows", "relation"]
 
 @dataclass(frozen=True, slots=True)
 class LineageNode:
-    """One step on the way from a column to what it is made of.
+    """One step on the way from a column to the columns that it is computed from.
 
-    `kind`: `column` of a SQL model, `cte` (a column of a CTE inside `relation`), `raw` (a landed column), `rows` (what
-    is counted or numbered: the rows of `relation`), `relation` (a whole SQL model or landed table). `name` is the
+    `kind`: `column` of a SQL model, `cte` (a column of a CTE inside `relation`), `raw` (a landed column), `rows` (the
+    rows of `relation`, which are counted or numbered), `relation` (a whole SQL model or landed table). `name` is the
     dotted name, for a CTE `cte.column`. `expression` is the SQL behind it as written at `file`:`line`; a landed column
-    has none. Without `upstream` it is landed, or a constant. `same_as` are the columns whose values it hands on
-    unchanged: one behind a rename, one for each side of a union; an expression has none. `problem` says why the way
-    down could not be found.
+    has none. A node without `upstream` is landed, or a constant. `same_as` are the columns whose values it passes on
+    unchanged: one for a rename, one for each side of a union; an expression has none. `problem` is the reason why the
+    way down could not be found.
     """
 
     name: str
@@ -44,12 +44,12 @@ class LineageNode:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is made of nothing but what the SQL itself says."""
+        """Whether it is computed only from literals in the SQL."""
         return not self.upstream and self.kind in ("column", "cte") and self.problem is None
 
     @property
     def is_in_raw(self) -> bool:
-        """Whether it was landed, so that nothing lies above it."""
+        """Whether it was landed, so that there is nothing above it."""
         return self.relation.startswith("raw.")
 
     def nodes(self) -> Iterator[LineageNode]:
@@ -65,20 +65,20 @@ class LineageNode:
 
 
 class Relations(Protocol):
-    """What a trace asks about the relations that its query reads."""
+    """What a trace needs to know about the relations that its query reads."""
 
     def columns(self, relation: str) -> tuple[str, ...]:
         """The columns of a SQL model or landed table."""
 
     def column(self, relation: str, column: str) -> LineageNode:
-        """Where one column of it comes from."""
+        """Where one column of a SQL model or landed table comes from."""
 
     def rows(self, relation: str) -> LineageNode:
-        """Where its rows come from."""
+        """Where the rows of a SQL model or landed table come from."""
 
 
 class Trace:
-    """The way down inside one SQL model, to the columns of what it reads."""
+    """The way down inside one SQL model, to the columns of the relations that it reads."""
 
     def __init__(self, relations: Relations, model: SqlModel, query: QualifiedQuery) -> None:
         self.relations, self.model, self.query = relations, model, query
@@ -100,7 +100,7 @@ class Trace:
         query = scope.expression
         if isinstance(query, exp.SetOperation):
             return self._united(scope, column)
-        # What stands in brackets has no name of its own.
+        # A query in brackets has no name of its own.
         inner = scope.sources.get("")
         if isinstance(query, exp.Subquery | exp.Lateral) and inner is not None and not isinstance(inner, exp.Table):
             return self.column(inner, column)
@@ -114,7 +114,7 @@ class Trace:
         return self._handed_on(scope, expression, column) or self._node(scope, column, expression, written)
 
     def written(self, scope: Scope, column: str) -> Written | None:
-        """Where the file names a column that is only handed on; stars on the way are followed."""
+        """Where the file names a column that is only passed on; stars on the way are followed."""
         from sqlglot import exp
 
         written = self.query.expression(scope.expression, column)
@@ -125,7 +125,7 @@ class Trace:
         return self.written(inner[0], column) if len(inner) == 1 else None
 
     def _handed_on(self, scope: Scope, expression: exp.Expr, column: str) -> LineageNode | None:
-        """The node below, where a column is only handed on under its own name: no step worth showing."""
+        """The node below, if a column is only passed on under its own name, which is not worth a step."""
         from sqlglot import exp
 
         if not isinstance(expression, exp.Column) or expression.name != column:
@@ -137,7 +137,7 @@ class Trace:
         return node.relation != self.model.name
 
     def _above(self, node: LineageNode) -> tuple[LineageNode, ...]:
-        """What a node of a query inside this one is made of."""
+        """What a node of a query inside this one is computed from."""
         return (node,) if self._is_outside(node) else node.upstream
 
     def _united(self, scope: Scope, column: str) -> LineageNode:
@@ -148,7 +148,7 @@ class Trace:
         names = [column, column]
         if not query.args.get("by_name") and column in columns[0]:
             names = [each[columns[0].index(column)] for each in columns]
-        # A recursive CTE reads itself, which adds nothing; BY NAME a side may lack the column.
+        # A recursive CTE reads itself, which adds nothing; with BY NAME, a side may lack the column.
         branches = [
             (side, self.column(side, name), self.written(side, name))
             for side, name, known in zip(sides, names, columns, strict=True)
@@ -173,7 +173,7 @@ class Trace:
         )
 
     def _united_from(self, side: Scope, branch: LineageNode) -> tuple[LineageNode, ...]:
-        """What one side of a union adds; where it only adds a label, its rows decide how often the label comes."""
+        """What one side of a union adds; if it only adds a label, its rows determine how often the label occurs."""
         return self.rows_of(side) if branch.is_constant else self._above(branch)
 
     def _node(
@@ -196,7 +196,7 @@ class Trace:
         )
 
     def _sources_of(self, scope: Scope, expression: exp.Expr) -> Iterator[LineageNode]:
-        """Everything that an expression in `scope` is made of."""
+        """Everything that an expression in `scope` is computed from."""
         from sqlglot import exp
 
         parts = list(expression.walk(bfs=False, prune=lambda each: isinstance(each, exp.Query)))
@@ -207,13 +207,13 @@ class Trace:
                 yield from self._nested(scope, node)
             elif isinstance(node, exp.Count) and (node.this is None or isinstance(node.this, exp.Star)):
                 yield from self.rows_of(scope)
-        # An aggregate or window function over nothing is over the rows: row_number() over ().
+        # An aggregate or window function without columns depends on the rows: row_number() over ().
         is_over_rows = any(isinstance(node, exp.AggFunc | exp.Window) for node in parts)
         if is_over_rows and not any(isinstance(node, exp.Column) for node in parts):
             yield from self.rows_of(scope)
 
     def _source_of(self, scope: Scope, column: exp.Column) -> Iterator[LineageNode]:
-        """The column that a name in an expression means; where sqlglot does not know, all rows of what is read."""
+        """The column that a name in an expression refers to; if sqlglot does not know it, all rows of what is read."""
         from sqlglot import exp
 
         source = _read_from(scope, column)
@@ -227,7 +227,7 @@ class Trace:
             yield self.column(source, column.name)
 
     def _same_as(self, scope: Scope, expression: exp.Expr) -> tuple[LineageNode, ...]:
-        """The columns that an expression only names; none where it computes anything, or their source is unclear."""
+        """The columns that an expression only names; none if it computes anything, or if their source is unclear."""
         named = _named_columns(expression)
         nodes = _once(node for column in named for node in self._source_of(scope, column))
         is_computed = any(_is_function(_read_from(scope, column)) for column in named)
@@ -247,7 +247,7 @@ class Trace:
                 yield from self._above(self.column(inner, name))
 
     def rows_of(self, scope: Scope) -> tuple[LineageNode, ...]:
-        """The relations whose rows a query's rows are made of."""
+        """The relations whose rows make the rows of a query."""
         return _once(self._rows_of(scope, set()))
 
     def _rows_of(self, scope: Scope, seen: set[int]) -> Iterator[LineageNode]:
@@ -266,7 +266,7 @@ class Trace:
 
 
 def _named_columns(expression: exp.Expr) -> Sequence[exp.Column]:
-    """A lone column, or those of one name that a join by USING merges; nothing for any other expression."""
+    """A single column, or the columns that a join with USING merges; none for any other expression."""
     from sqlglot import exp
 
     # For a column `x` of `a join b using (x)` sqlglot writes `coalesce(a.x, b.x)`.
@@ -276,7 +276,7 @@ def _named_columns(expression: exp.Expr) -> Sequence[exp.Column]:
 
 
 def _read_from(scope: Scope, column: exp.Column) -> Scope | exp.Table | None:
-    """The CTE, table or function whose column it is, in this query or one around it; None where sqlglot cannot say."""
+    """The CTE, table or function that has the column, in this query or an outer one; None if sqlglot cannot tell."""
     holder: Scope | None = scope
     while holder is not None and column.table not in holder.sources:
         holder = holder.parent
@@ -284,7 +284,7 @@ def _read_from(scope: Scope, column: exp.Column) -> Scope | exp.Table | None:
 
 
 def _is_function(source: Scope | exp.Table | None) -> bool:
-    """Whether it makes rows out of its arguments, as `unnest(…)` does."""
+    """Whether it is a function that makes rows from its arguments, such as `unnest(…)`."""
     from sqlglot import exp
 
     return isinstance(source, exp.Table) and not source.db
@@ -307,5 +307,5 @@ def _label(scope: Scope) -> str:
 
 
 def _once(nodes: Iterator[LineageNode]) -> tuple[LineageNode, ...]:
-    """The nodes without repetition, in order."""
+    """The nodes without duplicates, in order."""
     return tuple({id(node): node for node in nodes}.values())

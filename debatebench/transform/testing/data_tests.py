@@ -35,12 +35,12 @@ _SHOWN_ROWS = 5
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """What became of one test. `query` returns the failing rows; `rows` are the first of them.
+    """The result of one test. `query` returns the failing rows; `rows` are the first of them.
 
     `status`: `pass`, `fail`, `warn` (failed, but its severity is `warn`) or `error` (the test could not run).
     """
 
-    __test__ = False  # not a class of tests, whatever pytest makes of its name
+    __test__ = False  # not a class of tests, although its name looks like one to pytest
 
     name: str
     kind: str
@@ -55,7 +55,7 @@ class TestResult:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        """The name and, when the test did not pass, everything that helps to see why."""
+        """The name and, if the test did not pass, everything that helps to find out why."""
         lines = [f"{self.status.upper()} {self.name} ({shown_path(self.file)})"]
         if self.status != "pass":
             lines += [f"  {line}" for line in visible(self.message, keep_lines=True).splitlines()]
@@ -72,7 +72,7 @@ def _cell(value: Any) -> str:
 
 
 def unbuilt_models(con: duckdb.DuckDBPyConnection, project: Project, select: Sequence[str] | None = None) -> list[str]:
-    """The SQL models, of all or of those that `select` means, that are not in the warehouse."""
+    """The SQL models, of all or of those that `select` matches, that are not in the warehouse."""
     there = relations(con)
     chosen = project.models if select is None else select_models(project.models, select)
     return [name for name in chosen if name not in there]
@@ -81,12 +81,12 @@ def unbuilt_models(con: duckdb.DuckDBPyConnection, project: Project, select: Seq
 def run_data_tests(
     con: duckdb.DuckDBPyConnection, project: Project, select: Sequence[str] | None = None
 ) -> list[TestResult]:
-    """Run the tests of all SQL models, or of those that `select` means (see `graph.select_models`), and singular tests.
+    """Run the tests of all SQL models, or of those that `select` matches (`graph.select_models`), and singular tests.
 
     Besides the tests in the YAML, each SQL model is checked for its enforced contract and for its description: every
-    column described, none described that is not there, the types as written. So is each macro that they call, whose
-    arguments must be described. A singular test runs when everything is
-    selected, or when it reads something selected. Reads only; needs a built warehouse.
+    column is described, every described column exists, and the types are as written. Each macro that they call must
+    have all its arguments described. A singular test runs when everything is selected, or when it reads a selected SQL
+    model. Only reads; needs a built warehouse.
     """
     models = project.models
     chosen = list(models) if select is None else select_models(models, select)
@@ -130,7 +130,7 @@ def _macro_description(macro: Macro) -> TestResult:
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """A test that can run. `result` is that of a pass; `failure` is what differs from it, which may be nothing.
+    """A test that can run. `result` is the result of a pass; `failure` is what a failure changes, which may be nothing.
 
     `reads` are the dotted names of what it reads.
     """
@@ -141,7 +141,7 @@ class _Test:
 
 
 def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyConnection) -> TestResult:
-    """Run one test on the stored rows. What cannot run there runs on the warehouse itself, for its message."""
+    """Run one test on the stored rows. A test that fails to run there runs on the warehouse itself, for its message."""
     import duckdb
 
     started = time.perf_counter()
@@ -156,7 +156,7 @@ def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyCon
 
 
 def _structure_tests(model: SqlModel, descriptions: Descriptions) -> Iterator[_Test]:
-    """The description of one SQL model and, where it is enforced, its contract."""
+    """The tests of one SQL model's description and, if it is enforced, of its contract."""
     yield _structure_test(model, "description", lambda con, model: description_gaps(con, model, descriptions))
     if model.properties.config.contract.enforced:
         yield _structure_test(model, "contract", contract_breaches)
@@ -200,7 +200,7 @@ def _generic_tests(model: SqlModel) -> Iterator[_Test]:
 
 
 class _Scan:
-    """One scan for all tests of a SQL model that can do with it; each that may fail then runs alone."""
+    """One scan for all tests of a SQL model that can share it; each test that may fail then runs alone."""
 
     def __init__(self, relation: str, suspects: Sequence[str | None]) -> None:
         self._numbers = [number for number, aggregate in enumerate(suspects) if aggregate is not None]
@@ -208,7 +208,7 @@ class _Scan:
         self._passing: set[int] | None = None
 
     def passes(self, number: int, con: duckdb.DuckDBPyConnection) -> bool:
-        """Whether the scan has shown that this test passes; when one of them is broken, it shows that of none."""
+        """Whether the scan shows that this test passes; if one of the tests is broken, it shows nothing for any."""
         import duckdb
 
         if self._passing is None:
@@ -234,7 +234,7 @@ def _query_test(
     failed: Literal["fail", "warn"] = "fail",
     passes: Callable[[duckdb.DuckDBPyConnection], bool] | None = None,
 ) -> _Test:
-    """The number of failing rows by the query `count`, and the first of them; none where it `passes` without."""
+    """The number of failing rows by the query `count`, and the first of them; none if it `passes` without a query."""
 
     def failure(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
         if passes is not None and passes(con):

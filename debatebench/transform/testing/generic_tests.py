@@ -1,4 +1,4 @@
-"""Generic data tests: each is a query whose rows are failures. Names and arguments are dbt's where dbt has them."""
+"""Generic data tests: each is a query whose rows are failures. Names and arguments follow dbt where dbt has them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class GenericTest(BaseModel):
 
     @property
     def compared_with(self) -> tuple[str, ...]:
-        """The relations that the test reads besides its own."""
+        """The relations that the test reads besides the tested one."""
         return ()
 
     @property
@@ -57,15 +57,15 @@ class GenericTest(BaseModel):
         return None
 
     def suspects(self, column: str | None) -> str | None:
-        """An aggregate over all rows that is 0 only when none fails; None where one scan of the rows cannot tell.
+        """An aggregate over all rows that is 0 only if no row fails; None if one scan of the rows cannot tell.
 
-        So the tests of a SQL model share a scan.
+        With it, the tests of a SQL model share one scan.
         """
         bad_row = self.bad_row(column)
         return f"count(case when ({bad_row}) and {self.is_tested} then 1 end)" if bad_row else None
 
     def failing_rows(self, relation: str, column: str | None) -> str:
-        """A query over `relation` (SQL text that stands in FROM) that returns the rows that fail."""
+        """A query over `relation` (SQL text for FROM) that returns the failing rows."""
         return f"select * from {relation} where {self.bad_row(column)}"
 
     def count_failing_rows(self, relation: str, column: str | None) -> str:
@@ -76,13 +76,13 @@ class GenericTest(BaseModel):
 def _repeated(condition: str, columns: str) -> str:
     """An aggregate: how many rows repeat another's values of `columns`, among the rows where `condition` holds.
 
-    Values are compared by their hashes, a third cheaper than the values. Two that share a hash are a false alarm.
+    Compares hashes, which is a third cheaper than comparing values. Two values with the same hash are a false alarm.
     """
     return f"count(case when {condition} then 1 end) - count(distinct case when {condition} then hash({columns}) end)"
 
 
 class Unique(GenericTest):
-    """No value comes twice; nulls do not count."""
+    """No value occurs twice; nulls do not count."""
 
     kind = "unique"
     needs_column = True
@@ -168,7 +168,7 @@ class Relationships(GenericTest):
         )
 
     def count_failing_rows(self, relation: str, column: str | None) -> str:
-        # DuckDB takes three times as long to count what `not exists` leaves.
+        # DuckDB takes three times as long to count the rows of a `not exists`.
         pairs = [(quoted_identifier(here), quoted_identifier(there)) for here, there in self.pairs(column)]
         equal = " and ".join(f"parent.{there} = child.{here}" for here, there in pairs)
         known = " and ".join(f"child.{here} is not null" for here, _ in pairs)
@@ -187,7 +187,7 @@ class ExpressionIsTrue(GenericTest):
 
 
 class Range(GenericTest):
-    """Every value lies between `min` and `max`, ends included unless `inclusive` is false; nulls pass."""
+    """Every value is between `min` and `max`, ends included unless `inclusive` is false; nulls pass."""
 
     kind = "range"
     needs_column = True
@@ -213,7 +213,7 @@ class Range(GenericTest):
 
 
 class RowCount(GenericTest):
-    """The number of rows lies between `min` and `max`, or equals that of the SQL model `same_as`."""
+    """The number of rows is between `min` and `max`, or equals that of the SQL model `same_as`."""
 
     kind = "row_count"
     needs_column = False
@@ -243,7 +243,7 @@ class RowCount(GenericTest):
 
 
 class UniqueCombinationOfColumns(GenericTest):
-    """No combination of the columns' values comes twice; here null equals null."""
+    """No combination of the columns' values occurs twice; here null equals null."""
 
     kind = "unique_combination_of_columns"
     needs_column = False

@@ -1,6 +1,6 @@
 """Run unit tests: given rows → expected rows of one SQL model, given arguments → expected values of one macro.
 
-They run in a database of their own in memory.
+They run in a separate in-memory database.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ __all__ = ["run_unit_tests"]
 
 Row = tuple[Any, ...]
 
-# A macro has no argument of this name.
+# No macro has an argument of this name.
 _PLACE = "row of the test"
 
 
 def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> list[TestResult]:
-    """Run the unit tests of all SQL models, or of those that `select` means (see `graph.select_models`), and of the
+    """Run the unit tests of all SQL models, or of those that `select` matches (see `graph.select_models`), and of the
     macros that they call.
 
     Each input of the SQL model is a table with the given rows; its columns and types are those of the raw record or of
-    the `data_type`s in the YAML; columns left out of a row are null; an input left out is empty. Only the columns that
-    the expected rows name are compared, in any order of rows, doubles to nine digits.
+    the `data_type`s in the YAML; columns left out of a row are null; an input left out is empty. Only columns of the
+    expected rows are compared, in any order of rows, doubles to nine digits.
     """
     import duckdb
 
@@ -84,9 +84,9 @@ def _run(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, models: Mapping[
 def _result(
     con: duckdb.DuckDBPyConnection, name: str, model: str, file: Path, differences: Callable[[], tuple[int, str]]
 ) -> TestResult:
-    """Run one test in a transaction that is rolled back, so that the next one finds an empty database.
+    """Run one test in a transaction that is rolled back, so that the next one starts with an empty database.
 
-    `differences` counts what is not as expected, and says what.
+    `differences` returns the number of differences from what is expected, and their text.
     """
     import duckdb
 
@@ -117,7 +117,7 @@ def _result(
 
 
 def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro: Macro) -> tuple[int, str]:
-    """How many values are not the expected ones, and which."""
+    """The number of values that differ from the expected ones, and which they are."""
     types = {argument.name: argument.type for argument in macro.properties.arguments}
     untyped = [parameter for parameter in macro.parameters if parameter not in types]
     if untyped:
@@ -125,7 +125,7 @@ def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro:
     given, expected = unit.test.given, unit.test.expect
     rows = [{_PLACE: place} | row for place, row in enumerate(_complete(given, list(types), macro.name))]
     con.execute(f"create table given as {_typed_rows({_PLACE: 'bigint'} | types)}", [_to_json(rows)])
-    # One value for each row, in their order; or one for all rows, of a macro that aggregates.
+    # One value for each row, in row order; or one value for all rows, if the macro aggregates.
     is_by_row = len(expected) == len(given) > 1
     call = f"select {macro.name}({', '.join(map(quoted_identifier, macro.parameters))}) as value from given"
     query = f"{call} order by {quoted_identifier(_PLACE)}" if is_by_row else call
@@ -145,7 +145,7 @@ def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro:
 def _create_inputs(
     con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel, models: Mapping[str, SqlModel]
 ) -> None:
-    """Create every table that the SQL model reads, under the name by which it reads it."""
+    """Create every table that the SQL model reads, under the name that the SQL model uses."""
     given = {entry.input.lower(): entry.rows for entry in unit.test.given}
     for name in model.dependencies:
         types = _input_types(name, models)
@@ -172,7 +172,7 @@ def _input_types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]
 
 
 def _complete(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], where: str) -> list[dict[str, Any]]:
-    """The rows with every column, null where the YAML says nothing. A column that is not known is refused."""
+    """The rows with every column, null where the YAML omits it. An unknown column is refused."""
     known = {column.lower(): column for column in columns}
     complete = []
     for row in rows:
@@ -190,14 +190,14 @@ def _typed_rows(types: Mapping[str, str]) -> str:
 
 
 def _to_json(rows: Sequence[Mapping[str, Any]]) -> str:
-    """JSON text of rows from YAML, where dates are dates."""
+    """JSON text of rows from YAML, in which dates are date objects."""
     return json.dumps(rows, default=str)
 
 
 def _compare(
     con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel
 ) -> tuple[list[Row], list[Row], tuple[str, ...]]:
-    """(expected rows that did not come, rows that came unexpected, compared columns)."""
+    """(expected rows that are missing, rows that are not expected, compared columns)."""
     sql = model.query.sql
     types = actual_columns(con, f"(\n{sql}\n)")
     expected = unit.test.expect.rows
@@ -230,7 +230,7 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _diff(missing: Sequence[Row], surplus: Sequence[Row], columns: Sequence[str]) -> str:
-    """`-` rows were expected and did not come, `+` rows came and were not expected."""
+    """`-` rows are expected but missing, `+` rows are present but not expected."""
     rows = [("-", row) for row in missing] + [("+", row) for row in surplus]
     cells = [["", *columns], *([sign, *map(_cell, row)] for sign, row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

@@ -1,4 +1,4 @@
-"""Only a versioned SQL model's own files name a version: everything else follows the latest."""
+"""Check that only a versioned SQL model's own files name a version, and that everything else uses the latest."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["version_name_test"]
 
-# In a text that people read, a name stands in backquotes.
+# In prose, a name is in backquotes.
 _DOTTED = re.compile(r"(?<![\w.`])[a-z]\w*\.\w+_v[1-9]\d*\b", re.IGNORECASE)
 
 
 def version_name_test(project: Project, pages: Mapping[str, Path]) -> TestResult:
     """Whether SQL, data tests, unit tests and the queries of `pages` name a version of a SQL model.
 
-    The files of a versioned SQL model may name versions: `panel_winners_v1` is decided by `judge_verdicts_v1`.
+    The files of a versioned SQL model may name versions: `panel_winners_v1` reads `judge_verdicts_v1`.
     """
     started = time.perf_counter()
     found = sorted({*_in_project(project), *_in_pages(project, pages)})
@@ -64,7 +64,7 @@ def _in_project(project: Project) -> Iterator[tuple[Path, int, str]]:
 
 
 def _test_queries(model: SqlModel) -> Iterator[str]:
-    """What its data tests ask."""
+    """The queries of its data tests."""
     placed = [(column.name, test) for column in model.properties.columns for test in column.data_tests]
     for column, test in [*placed, *((None, test) for test in model.properties.data_tests)]:
         yield f"{test.failing_rows(model.name, column)} {test.where or ''}"
