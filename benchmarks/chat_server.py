@@ -2,8 +2,8 @@
 
     python benchmarks/chat_server.py --latency 0.1
 
-It prints its port on one line and serves until its standard input ends. `GET /` returns, as JSON, what has arrived since
-the last `GET /`. It answers judges (models whose name begins with `judge`) with scores for the dimensions `logic` and
+It prints its port on one line and serves until its standard input ends. `GET /` returns what has arrived since the last
+`GET /`, as JSON. It answers judges (models whose name begins with `judge`) with scores for the dimensions `logic` and
 `clarity`, and all other models with a speech of a few hundred words.
 """
 

@@ -1,4 +1,4 @@
-"""Do 95 % intervals of Krippendorff's alpha cover the truth? Compares the jackknife with percentiles of resampled topics.
+"""Do 95 % intervals of Krippendorff's alpha cover the truth? The jackknife against percentiles of resampled topics.
 
     python benchmarks/reliability.py [--repetitions 1500]
 
