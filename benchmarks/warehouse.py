@@ -3,9 +3,9 @@
     python benchmarks/warehouse.py --generator GENERATOR.py [--sizes 20000 100000] [--repeat 3] [--folder FOLDER]
     python benchmarks/warehouse.py --debates DEBATES.jsonl [--repeat 3] [--folder FOLDER]
 
-GENERATOR is called with `--n N --seed S --out FILE` and writes N debates; the file is reused by later runs. Measured for
-each size: an import into an empty workspace, a full build, a build when nothing has changed, landing a run of 120 debates
-that was played elsewhere, and a query. Times are medians, followed by the minimum and maximum; CPU is user and system
+GENERATOR is called with `--n N --seed S --out FILE` and writes N debates; later runs reuse the file. Measured per size:
+an import into an empty workspace, a full build, a build when nothing has changed, landing a run of 120 debates that was
+played elsewhere, and a query. Times are medians, followed by the minimum and maximum; CPU is user and system
 time, including child processes; memory is the peak of the largest process. The load shows whether other work shared the
 machine.
 """
