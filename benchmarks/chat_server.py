@@ -1,10 +1,10 @@
-"""A cheap chat-completions server for benchmarks: every answer takes the same time, and it counts what it saw.
+"""A cheap chat-completions server for benchmarks: every answer takes the same time, and it counts the requests.
 
     python benchmarks/chat_server.py --latency 0.1
 
-It prints its port on one line and serves until its standard input ends. `GET /` returns what it saw since the last
+It prints its port on one line and serves until its standard input ends. `GET /` returns what has arrived since the last
 `GET /`, as JSON. It answers judges (models whose name begins with `judge`) with scores for the dimensions `logic` and
-`clarity`, and everybody else with a speech of a few hundred words.
+`clarity`, and all other models with a speech of a few hundred words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIMENSIONS = ("logic", "clarity")
 
 
 class Seen:
-    """What arrived since the last look; times are monotonic seconds."""
+    """What has arrived since the last `GET /`; times are monotonic seconds."""
 
     def __init__(self) -> None:
         self.requests = self.in_flight = self.most_in_flight = self.connections = 0

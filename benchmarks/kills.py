@@ -1,12 +1,13 @@
-"""A run that is killed again and again: what is lost, what is bought twice, and whether it ends as if nothing had been.
+"""A run that is killed many times: what it loses, what it buys twice, and whether its results stay the same.
 
     python benchmarks/kills.py [--kills 100] [--slots 8] [--latency 0.02] [--seed 1]
 
-A local server answers the same question with the same words. The run is a process of its own; after a seeded number of
-requests and a seeded part of the latency it gets SIGKILL, until it has been killed so often, and is then left alone.
-Printed: answers that were in the journal and were asked again (must be 0), requests in flight at the kills, questions
-that were bought twice (at most those), and whether everything in `marts` and `ratings` equals that of a run that
-nobody disturbed, apart from times, attempts and what ambiguous attempts may have cost. The exit code is 1 when not.
+A local server gives the same answer to the same question. The run has its own process. It gets SIGKILL after a seeded
+number of requests and a seeded part of the latency. After `--kills` kills it plays to its end.
+Printed: answers that were in the journal but were requested again (must be 0), requests in flight at the kills, and
+questions that were bought twice (at most as many as were in flight). Also whether everything in `marts` and `ratings`
+equals that of an undisturbed run, apart from times, attempts and the possible cost of ambiguous attempts. The exit code
+is 1 when a check fails.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def journalled(root: Path) -> tuple[set[str], set[tuple[str, int]]]:
 
 
 def main() -> int:
-    """Kill, go on, compare."""
+    """Kill the run, resume it, and compare the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--slots", type=int, default=8)
@@ -54,7 +55,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     draw = random.Random(options.seed)
-    # A kill comes after 1 to 8 requests, so that this many debates are not over before the last one.
+    # A kill comes after 1 to 8 requests, so this many debates do not finish before the last kill.
     per_pair = max(1, options.kills // 8)
     arguments = ["--concurrency", str(options.slots), "--debates-per-pair", str(per_pair)]
     with tempfile.TemporaryDirectory() as folder:

@@ -1,11 +1,11 @@
-"""How quick ratings are, beside evalica in the same process.
+"""How fast ratings are, compared with evalica in the same process.
 
     python benchmarks/ratings.py [--games 1000000] [--repeat 7] [--database FILE --run-tag TAG]
 
-Elo: games read from a warehouse file, and rated, against evalica on the same games that lie in memory already, as
-arrays of codes. Without `--database` a warehouse of random games is made first. Bradley–Terry: 40 debaters, 24 topics,
-1,000 resamples of topics, with intervals and ranks; and evalica's one fit, which has none. Both sides take turns, so
-that a busy machine hits both. Figures are medians in seconds, with the least and the most behind them.
+Elo: reading games from a warehouse file and rating them, against evalica's rating of the same games, already in memory
+as arrays of codes. Without `--database` the script first makes a warehouse of random games. Bradley–Terry: 40 debaters,
+24 topics, 1,000 resamples of topics, with intervals and ranks, against evalica's single fit, which has neither. The two
+sides alternate, so a busy machine affects both. Figures are medians in seconds, followed by the minimum and maximum.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TOPICS = 24
 
 
 def random_warehouse(path: Path, games: int) -> None:
-    """A file with the two tables from which games are read."""
+    """Make a file with the two tables that games are read from."""
     with duckdb.connect(str(path)) as con:
         con.execute("create schema marts")
         con.execute("create schema staging")
@@ -70,7 +70,7 @@ def random_warehouse(path: Path, games: int) -> None:
 
 
 def alternating(repeat: int, **steps: Callable[[], object]) -> None:
-    """Time the steps in turns, and print a line for each."""
+    """Time the steps alternately, and print a line for each."""
     seconds: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(repeat):
         for name, step in steps.items():
@@ -83,7 +83,7 @@ def alternating(repeat: int, **steps: Callable[[], object]) -> None:
 
 
 def time_elo(database: Path, run_tag: str, repeat: int) -> None:
-    """Read and rate, beside evalica's rating alone."""
+    """Time reading and rating, against evalica's rating alone."""
     import evalica
 
     con = duckdb.connect(str(database), read_only=True)
@@ -105,7 +105,7 @@ def time_elo(database: Path, run_tag: str, repeat: int) -> None:
 
 
 def time_bradley_terry(repeat: int) -> None:
-    """Standings with 1,000 resamples, beside evalica's fit."""
+    """Time standings with 1,000 resamples, against evalica's fit."""
     import evalica
 
     rng = np.random.default_rng(0)

@@ -5,10 +5,10 @@
 Every ordered pair of debaters meets once on each topic. Strengths are drawn for each tournament, with a standard
 deviation of 0.6 in log-strength (104 points). Three worlds: topics do not matter; on each topic each debater is
 stronger or weaker by a draw with a standard deviation of 0.3; the same with 0.6. A tie is worth half a win, so that
-expected points follow the odds. What the intervals ought to cover is what the ratings would be with infinitely many
-topics: in the first world the strengths themselves, in the others the strengths that give the same expected points
-over all topics (topics that matter draw everybody towards the middle). Printed per world, pooled over debaters: how
-often the 95 % intervals cover that, with the standard error of that share between repetitions; how wide they are; and
+expected points follow the odds. The intervals should cover the ratings that infinitely many topics would give: in the
+first world the strengths themselves, in the others the strengths that give the same expected points over all topics
+(topics that matter pull all strengths towards the mean). Printed per world, pooled over debaters: how often the 95 %
+intervals cover that value, with the standard error of that share between repetitions; how wide they are; and
 Spearman's correlation of ratings with strengths, for Bradley–Terry and for Elo (K 32, games in random order).
 """
 
@@ -46,7 +46,7 @@ class Recovery:
 def recovery(
     *, debaters: int, topics: int, topic_sd: float, repetitions: int, resamples: int = 1000, seed: int = 1
 ) -> Recovery:
-    """Simulate so many tournaments of one world and rate each."""
+    """Simulate `repetitions` tournaments of one world and rate each."""
     rng = np.random.default_rng(seed)
     rows = []
     for _ in range(repetitions):
@@ -84,7 +84,7 @@ def rated_strengths(strengths: Floats, topic_sd: float) -> Floats:
     """The Bradley–Terry strengths of the expected points over all topics, summing to zero."""
     if topic_sd == 0.0:
         return strengths - strengths.mean()
-    # A debater's form against another's differs by a normal draw; Gauss and Hermite integrate over it.
+    # The difference of two debaters' form on a topic is normal; Gauss–Hermite quadrature integrates over it.
     nodes, weights = np.polynomial.hermite_e.hermegauss(61)
     first, second = np.triu_indices(len(strengths), 1)
     gap = (strengths[first] - strengths[second])[:, None] + np.sqrt(2.0) * topic_sd * nodes

@@ -1,9 +1,9 @@
-"""Do 95 % intervals of Krippendorff's alpha cover the truth? The jackknife beside percentiles of resampled topics.
+"""Do 95 % intervals of Krippendorff's alpha cover the truth? The jackknife against percentiles of resampled topics.
 
     python benchmarks/reliability.py [--repetitions 1500]
 
-Tournaments are simulated: three judges, topics that differ in level and, in every second block, in how far judges agree
-on them. The truth is alpha over 20,000 topics. Takes about a minute.
+The tournaments are simulated: three judges, and topics that differ in level and, in every second block, in how much
+judges agree on them. The true value is alpha over 20,000 topics. The script takes about a minute.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def alpha(sums: Any) -> Any:
 
 
 def covers(rng: np.random.Generator, sums: Any, truth: float) -> tuple[bool, bool]:
-    """Whether the jackknife's interval and the bootstrap's hold the truth."""
+    """Whether the jackknife's interval and the bootstrap's contain the true value."""
     topics, total = len(sums), sums.sum(0)
     value = alpha(total)
     error = np.sqrt((topics - 1) / topics * ((alpha(total - sums) - value) ** 2).sum())

@@ -1,14 +1,14 @@
-"""How near a run comes to the least time it can take, and what it costs in CPU and memory.
+"""How close a run comes to the minimum time it can take, and how much CPU and memory it uses.
 
     python benchmarks/runner.py [--runs 50x32 1000x64] [--latency 0.1] [--repeat 3]
 
-Each run is a process of its own (`debatebench run --no-build`: playing, journal, validation, landing) against a local
-server in another process that answers after `--latency` seconds. `50x32` is 50 debates of 6 turns and 3 judges with 32
-requests in flight. The bound is calls / slots, rounded up, times the latency: no schedule can be quicker. Span is from
-the first request to the last answer, as the server saw them. Memory is the most that the process held while it played,
-before it landed. CPU is user and system time of the whole process, per 1,000 calls. Figures are medians, with the
-least and the most behind them. The last line is the journal alone: durable events per second with 64 waiting. A shared
-machine shows in the load.
+Each run has its own process (`debatebench run --no-build`: playing, journal, validation, landing). A local server in
+another process answers after `--latency` seconds. `50x32` is 50 debates of 6 turns and 3 judges with 32 requests in
+flight. The bound is calls / slots, rounded up, times the latency: no schedule can be faster. Span is the time from the
+first request to the last answer, measured by the server. Memory is the process's peak while it plays, before it lands.
+CPU is the user and system time of the whole process, per 1,000 calls. Figures are medians, followed by the minimum and
+maximum. The last line measures the journal alone: durable events per second with 64 waiting. The load shows whether
+other work shared the machine.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Played:
-    """One finished run: seconds as the server and the clock saw them, CPU seconds, peak memory in MB."""
+    """One finished run: seconds measured by the server and by the clock, CPU seconds, peak memory in MB."""
 
     span_s: float
     wall_s: float
@@ -70,7 +70,7 @@ class Played:
 
 @contextmanager
 def served(latency_s: float) -> Iterator[str]:
-    """The address of a server in a process of its own."""
+    """The address of a server in its own process."""
     program = [sys.executable, Path(__file__).with_name("chat_server.py"), "--latency", str(latency_s)]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -79,7 +79,7 @@ def served(latency_s: float) -> Iterator[str]:
 
 
 def write_workspace(root: Path, size: Size, url: str) -> Path:
-    """A workspace whose plan has exactly so many debates: topics × ordered pairs of debaters."""
+    """Write a workspace whose plan has exactly the given number of debates: topics × ordered pairs of debaters."""
     debaters = next(n for n in (5, 4, 3, 2) if size.debates % (n * (n - 1)) == 0)
     topics = size.debates // (debaters * (debaters - 1))
     config = {
@@ -94,7 +94,7 @@ def write_workspace(root: Path, size: Size, url: str) -> Path:
     }
     (root / "configs").mkdir(parents=True)
     for name, content in files.items():
-        # JSON is YAML.
+        # Every JSON document is also YAML.
         (root / "configs" / name).write_text(json.dumps(content))
     return root
 
@@ -105,7 +105,7 @@ def _member(name: str, url: str) -> dict[str, object]:
 
 
 def played(root: Path, size: Size, url: str) -> Played:
-    """Play a run to its end, and look on; stop with what it said if it fails."""
+    """Play a run to its end and measure it; if it fails, stop with its output."""
     arguments = ["--root", str(root), "run", "--run-tag", "bench", "--concurrency", str(size.slots), "--no-build"]
     with tempfile.TemporaryFile("w+") as said:
         started = time.perf_counter()
@@ -133,7 +133,7 @@ def played(root: Path, size: Size, url: str) -> Played:
 
 
 def _watch_playing(process: subprocess.Popen[bytes], warehouse: Path) -> tuple[float, float]:
-    """CPU seconds and peak memory until the process begins to land, which is when DuckDB is loaded (Linux only)."""
+    """CPU seconds and peak memory until the process begins to land, that is, until it loads DuckDB (Linux only)."""
     cpu_s, peak_mb = 0.0, 0.0
     folder = Path(f"/proc/{process.pid}")
     while _is_running(process.pid):
@@ -156,7 +156,7 @@ def _is_running(pid: int) -> bool:
 
 
 def events_per_second(folder: Path) -> float:
-    """Durable events per second of the journal alone, when so many wait at a time."""
+    """Durable events per second of the journal alone, with a fixed number waiting at a time."""
 
     async def write(journal: Journal, count: int) -> None:
         for number in range(count):
@@ -172,7 +172,7 @@ def events_per_second(folder: Path) -> float:
 
 
 def spread(values: Sequence[float], form: str) -> str:
-    """The median, and the least and the most."""
+    """The median, followed by the minimum and maximum."""
     return f"{statistics.median(values):{form}} ({min(values):{form}}-{max(values):{form}})"
 
 

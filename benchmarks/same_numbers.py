@@ -6,24 +6,24 @@
     python benchmarks/same_numbers.py build /tmp/numbers /tmp/numbers/after
     python benchmarks/same_numbers.py compare /tmp/numbers/before /tmp/numbers/after [--renamed FILE.yml]
 
-`prepare` plays and imports once what `varied_runs.py` lists, and makes FOLDER/workspace. `build` copies the journals
-and imports of that workspace, builds a warehouse from them with the code of a checkout, and writes every relation of
-`marts`, `ratings`, `staging` and `intermediate` to OUT/all as Parquet, with the summaries and ratings of every run.
-OUT/one-run is the same for a warehouse that holds a single run. It names relations without rows and columns without
-values: nothing is shown about them. `compare` matches the rows of `marts` and `ratings` column by column, and the
-summaries and ratings cell by cell. Floats may differ by 1e-9 of their size (below 1: by 1e-9), and it prints how many
-do. Everything else must be equal. The exit code is 1 when anything differs; a type that only became wider is printed,
-but is not a difference.
+`prepare` plays and imports, once, the runs and imports in `varied_runs.py`, and makes FOLDER/workspace. `build` copies
+the journals and imports of that workspace, builds a warehouse from them with the code of a checkout, and writes every
+relation of `marts`, `ratings`, `staging` and `intermediate` to OUT/all as Parquet, with the summaries and ratings of
+every run. OUT/one-run is the same for a warehouse that holds a single run. `build` lists relations without rows and
+columns without values: the comparison proves nothing about them. `compare` matches the rows of `marts` and `ratings`
+column by column, and the summaries and ratings cell by cell. Floats may differ by 1e-9 of their size (below 1: by
+1e-9), and it prints how many do. Everything else must be equal. The exit code is 1 when anything differs; a type that
+only became wider is printed, but is not a difference.
 
-FILE says what is meant to differ. A relation or column that it names and that is not there is an error.
+FILE lists the intended differences. It is an error if FILE names a relation or column that does not exist.
 
     relations: {marts.old_name: marts.new_name}
     columns: {marts.new_name: {old_column: new_column}}
     removed: [marts.old_relation, marts.new_name.old_column]
     added: [marts.new_relation, marts.new_name.new_column]
 
-Nothing in the compared schemas depends on when or by which version a warehouse was built: the version of the harness
-and all times are those that a journal keeps.
+Nothing in the compared schemas depends on when a warehouse was built or by which version: the harness version and all
+times come from the journals.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ GENERATOR_SEED = 7
 
 # --- Commands of a checkout ---
 
-# What `python -m debatebench` does, for several command lines.
+# Does what `python -m debatebench` does, for several command lines.
 RUN_LINES = """
 import json, runpy, sys
 lines, codes = map(json.loads, sys.argv[1:])
@@ -76,7 +76,7 @@ for line in lines:
 def commands(checkout: Path, root: Path, *lines: Sequence[str | Path], codes: Sequence[int] = (0,)) -> None:
     """Run command lines of debatebench with the code of a checkout, one after the other in one process.
 
-    Stops with what it said when a command ends with another code than `codes`.
+    If a command ends with an exit code that is not in `codes`, stop with its output.
     """
     words = [["debatebench", "--root", str(root), *map(str, line)] for line in lines]
     done = subprocess.run(
@@ -92,7 +92,7 @@ def commands(checkout: Path, root: Path, *lines: Sequence[str | Path], codes: Se
 
 
 def check_checkout(checkout: Path) -> Path:
-    """The folder of a checkout, if Python takes `debatebench` from it."""
+    """The folder of a checkout, if Python imports `debatebench` from it."""
     checkout = checkout.resolve()
     code = "import debatebench; print(debatebench.__file__)"
     done = subprocess.run(
@@ -111,7 +111,7 @@ def check_checkout(checkout: Path) -> Path:
 
 
 def generated(options: argparse.Namespace, folder: Path) -> Iterator[tuple[str, str, Path]]:
-    """Format, run tag and path of the debates that a generator writes, if one is given."""
+    """Format, run tag and path of the debates that the generator writes, if there is one."""
     if options.generator:
         debates = folder / "generated.jsonl"
         words = ["--n", str(options.size), "--seed", str(GENERATOR_SEED), "--out", str(debates)]
@@ -171,7 +171,7 @@ def quoted(name: str) -> str:
 
 
 def in_order(con: duckdb.DuckDBPyConnection, relations: Iterable[str]) -> list[str]:
-    """The relations, each behind those that its view reads."""
+    """The relations, each after those that its view reads."""
     views = con.execute("select schema_name || '.' || view_name, sql from duckdb_views() where not internal").fetchall()
     read = {name: set(re.findall(r"\b(?:\w+)\.(?:\w+)\b", sql)) for name, sql in views}
     known = set(relations)
@@ -181,7 +181,7 @@ def in_order(con: duckdb.DuckDBPyConnection, relations: Iterable[str]) -> list[s
 def write_relations(database: Path, out: Path) -> dict[str, dict[str, str]]:
     """Every relation as a Parquet file. Parquet has no 128-bit integers, so they are written as decimals.
 
-    A view becomes a table once it is written: what reads it would work it out again.
+    A view becomes a table once it is written; otherwise every view that reads it would compute it again.
     """
     with duckdb.connect(str(database)) as con:
         columns = relation_columns(con)
@@ -206,7 +206,7 @@ def write_relations(database: Path, out: Path) -> dict[str, dict[str, str]]:
 
 
 def coverage(out: Path) -> Iterator[str]:
-    """A line for each compared relation without rows and each column without a value: nothing is proven of them."""
+    """A line for each compared relation without rows and each column without values: nothing is proven about them."""
     with duckdb.connect() as con:
         for relation, types in compared_types(out).items():
             counts = ", ".join(["count(*)", *(f'count("{name}")' for name in types)])
@@ -220,7 +220,7 @@ def coverage(out: Path) -> Iterator[str]:
 
 
 def build_part(checkout: Path, journals: list[Path], imports: list[Path], out: Path) -> None:
-    """Build a warehouse from these journals and imports, and write what came of it to a folder."""
+    """Build a warehouse from these journals and imports, and write its relations, summaries and ratings to a folder."""
     out.mkdir()
     with tempfile.TemporaryDirectory(prefix="same-numbers-") as folder:
         root = Path(folder)
@@ -247,7 +247,7 @@ def build_part(checkout: Path, journals: list[Path], imports: list[Path], out: P
 
 
 def build(options: argparse.Namespace) -> int:
-    """Build the workspace's journals and imports with the code of a checkout, and write what came of it to OUT."""
+    """Build the workspace's journals and imports with the code of a checkout, and write the results to OUT."""
     checkout = check_checkout(options.checkout)
     prepared = options.folder.resolve() / "workspace" / "warehouse"
     if not prepared.is_dir():
@@ -269,7 +269,7 @@ def build(options: argparse.Namespace) -> int:
 
 
 def is_near(one: Any, other: Any) -> bool:
-    """Whether two values are equal; floats within the tolerance, also inside of lists and structs."""
+    """Whether two values are equal; floats within the tolerance, also inside lists and structs."""
     if isinstance(one, float) and isinstance(other, float):
         if math.isnan(one) or math.isnan(other):
             return math.isnan(one) and math.isnan(other)
@@ -287,7 +287,7 @@ def is_equal(one: Any, other: Any) -> bool:
 
 
 def without_floats(value: Any) -> Hashable:
-    """What must be equal to the last bit: the value with a mark in place of every finite float."""
+    """The part that must be equal to the last bit: the value with a mark in place of every finite float."""
     if isinstance(value, float):
         return "float" if math.isfinite(value) else f"float {value}"
     if isinstance(value, dict):
@@ -301,7 +301,7 @@ Row = tuple[Any, ...]
 
 
 def take_near(before: list[Row], after: list[Row]) -> tuple[list[Row], list[Row], int]:
-    """Rows of both sides without those that find an equal one within the tolerance, and how many cells are near."""
+    """Rows of both sides that have no match within the tolerance, and how many cells are near."""
     waiting: dict[Hashable, list[Row]] = defaultdict(list)
     for row in after:
         waiting[without_floats(row)].append(row)
@@ -344,7 +344,7 @@ def is_widened(old: str, new: str) -> bool:
 
 @dataclass(frozen=True)
 class Renamed:
-    """What is meant to differ: new names by old ones, columns under the new name of their relation."""
+    """The intended differences: new names by old ones, with columns under the new name of their relation."""
 
     relations: dict[str, str] = field(default_factory=dict)
     columns: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -375,7 +375,7 @@ class Renamed:
         return result
 
     def stale(self, old: dict[str, dict[str, str]], new: dict[str, dict[str, str]]) -> list[str]:
-        """What the file names and is not as the file says."""
+        """The entries of the file that are not true of the outputs."""
         named = self.named(old)
         wrong = [name for name in self.relations if name not in old]
         wrong += [name for name in self.relations.values() if name not in new]
@@ -389,7 +389,7 @@ class Renamed:
 
 
 def is_in(name: str, relations: dict[str, dict[str, str]]) -> bool:
-    """Whether `schema.relation` or `schema.relation.column` is there."""
+    """Whether `schema.relation` or `schema.relation.column` exists."""
     schema, relation, *column = name.split(".")
     columns = relations.get(f"{schema}.{relation}")
     return columns is not None and all(each in columns for each in column)
@@ -397,7 +397,7 @@ def is_in(name: str, relations: dict[str, dict[str, str]]) -> bool:
 
 @dataclass
 class Report:
-    """What was found so far; differences and remarks are printed as they come."""
+    """What the comparison has found so far; differences and remarks are printed as they are found."""
 
     differences: int = 0
     widened: int = 0
@@ -416,7 +416,7 @@ def shown(value: Any) -> str:
 
 
 def key_columns(con: duckdb.DuckDBPyConnection, types: dict[str, str]) -> list[str]:
-    """A few columns without floats, the first ones if possible, with as many distinct values as all columns have."""
+    """A few columns without floats, the first ones if possible, that have as many distinct values as all columns do."""
 
     def distinct(columns: Sequence[str]) -> list[tuple[int, int]]:
         count = f"""select count(distinct ({", ".join(f'"{name}"' for name in columns)}, 0)) from"""
@@ -437,7 +437,7 @@ def key_columns(con: duckdb.DuckDBPyConnection, types: dict[str, str]) -> list[s
 def explain(
     relation: str, columns: Sequence[str], key: Sequence[str], before: list[Row], after: list[Row], report: Report
 ) -> None:
-    """A line for every column that differs, and for rows that are on one side only."""
+    """A line for each column that differs, and for the rows that only one side has."""
     places = [columns.index(name) for name in key]
 
     def key_of(row: Row) -> str:
@@ -469,7 +469,7 @@ def counted(rows: Sequence[str]) -> str:
 
 
 def compare_types(relation: str, old: dict[str, str], new: dict[str, str], report: Report) -> None:
-    """A line for each column of another type."""
+    """A line for each column whose type differs."""
     for column, sql_type in old.items():
         if sql_type != new[column] and is_widened(sql_type, new[column]):
             report.widened += 1
@@ -485,7 +485,7 @@ def compare_rows(
     old = ", ".join(f'"{before}" as "{after}"' for after, before in columns.items())
     new = ", ".join(f'"{after}"' for after in columns)
     sides = [f"select {names} from '{path}'" for names, path in zip((old, new), files, strict=True)]
-    # Both sides get the type that holds the values of both, so that an integer is not compared with a text.
+    # Cast both sides to a type that holds the values of both, so that an integer is not compared with a text.
     common = {name: sql_type for name, sql_type, *_ in con.execute(f"describe {' union all '.join(sides)}").fetchall()}
     casts = ", ".join(f'"{name}"::{sql_type} as "{name}"' for name, sql_type in common.items())
     for name, side in zip(("before", "after"), sides, strict=True):
@@ -503,7 +503,7 @@ def compare_rows(
 
 
 def compare_relations(folders: tuple[Path, Path], renamed: Renamed, report: Report) -> int:
-    """Compare all relations; returns how many there are on both sides."""
+    """Compare all relations; returns how many are on both sides."""
     old, new = map(compared_types, folders)
     for name in renamed.stale(old, new):
         report.differs(name, "the file of renames names it, but it is not as the file says")
@@ -548,7 +548,7 @@ def read_cells(path: Path) -> dict[str, Any]:
 
 
 def number_of(cell: str) -> Any:
-    """A cell with a decimal point as a float, any other as it stands."""
+    """A cell with a decimal point as a float, any other cell unchanged."""
     return float(cell) if re.fullmatch(r"-?\d+\.\d*(e-?\d+)?|-?\d+e-?\d+", cell) else cell
 
 
@@ -563,7 +563,7 @@ def leaves(value: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def compare_files(folders: tuple[Path, Path], report: Report) -> int:
-    """Compare the summaries and ratings of every run; returns how many files there are."""
+    """Compare the summaries and ratings of every run; returns the number of files."""
     names = [
         {path.relative_to(folder) for kind in ("summaries", "ratings") for path in (folder / kind).rglob("*.*")}
         for folder in folders

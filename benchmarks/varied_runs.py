@@ -1,7 +1,8 @@
-"""Runs and imports that between them fill every column of every mart: what `same_numbers.py` builds from.
+"""Runs and imports that together fill every column of every mart, as input for `same_numbers.py`.
 
-Simulated runs with the options that change what lands, runs against a local server that misbehaves, and imports of all
-formats. They use only what `debatebench run` and `debatebench import` offer, so that any version can play them.
+There are simulated runs with the options that change what lands, runs against a local server that misbehaves, and
+imports of all formats. They use only the options of `debatebench run` and `debatebench import`, so that any version can
+play them.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def judge_text(model: str, digest: bytes, prompt: str, ask: int) -> str:
 
 
 def usage_of(model: str, digest: bytes) -> dict[str, Any] | None:
-    """Tokens and cost; some report nothing, some tokens only, some what thinking took."""
+    """Tokens and cost; some replies report nothing, some only tokens, and some reasoning tokens too."""
     if "unmetered" in model:
         return None
     usage: dict[str, Any] = {"prompt_tokens": 100 + digest[0], "completion_tokens": 40 + digest[1]}
@@ -71,7 +72,7 @@ def usage_of(model: str, digest: bytes) -> dict[str, Any] | None:
 
 
 def answer_to(question: dict[str, Any], ask: int) -> tuple[int, dict[str, Any]] | None:
-    """Status and body of the reply to the `ask`th time of a question; None where the connection is cut."""
+    """Status and body of the `ask`th reply to a question; None where the connection is cut."""
     model, digest = question["model"], digest_of(question)
     trouble = digest[31]
     if ask == 1 and trouble < 10:
@@ -100,7 +101,7 @@ def answer_to(question: dict[str, Any], ask: int) -> tuple[int, dict[str, Any]] 
 
 @contextmanager
 def provider() -> Iterator[str]:
-    """The base URL of a chat-completions server that misbehaves in the same way to the same questions."""
+    """The base URL of a chat-completions server that misbehaves in the same way for the same questions."""
     asks: Counter[bytes] = Counter()
 
     class Handler(BaseHTTPRequestHandler):
@@ -132,7 +133,7 @@ def provider() -> Iterator[str]:
 
 
 def hosted(url: str, model: str, **more: Any) -> dict[str, Any]:
-    """An entry of models.yaml or judges.yaml that asks the local server."""
+    """An entry of models.yaml or judges.yaml that uses the local server."""
     member = {"id": model.rpartition("/")[2], "provider": "http", "endpoint": url, "model": model}
     return {**member, "api_key_env": KEY_VARIABLE, **more}
 
@@ -142,7 +143,7 @@ def hosted(url: str, model: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Run:
-    """One `debatebench run`: options, changed files, and how it may end. The same tag again goes on with a run."""
+    """One `debatebench run`: options, changed files, and how it may end. A repeated tag resumes the run."""
 
     tag: str
     options: tuple[str, ...]
@@ -154,12 +155,12 @@ class Run:
 
 
 def priced(members: Iterable[dict[str, Any]], **parameters: Any) -> list[dict[str, Any]]:
-    """The same members with further parameters."""
+    """The same members with additional parameters."""
     return [{**member, "parameters": {**member["parameters"], **parameters}} for member in members]
 
 
 def other_scales() -> dict[str, Any]:
-    """Another benchmark version: four dimensions, one of them on a fine scale, panels of five, other rounds."""
+    """A different benchmark version: four dimensions, one on a fine scale, panels of five, and different rounds."""
     scales = {
         "persuasiveness": {"min": 0, "max": 100},
         "reasoning": {"min": 1, "max": 5},
@@ -191,7 +192,7 @@ def runs(url: str, packaged: Path) -> Iterator[Run]:
 
     shared = topic("t001", "t004", "t007", "t010", "t014", "t017")
     yield Run(FIRST, shared)
-    # The same benchmark version: compared debate by debate with the first, and pooled with it.
+    # The same benchmark version as the first run: compared with it debate by debate, and pooled with it.
     yield Run("second", (*shared, "--seed", "7"), models=priced(models[:1], skill=0.2) + models[1:])
     yield Run("rejudged", (*shared, "--swap-order", "--judge-prompt", "default"), judges=priced(judges, order_bias=0.8))
     yield Run("v2-first", topic("t001", "t004", "t020"), config=other_scales())
@@ -249,12 +250,12 @@ def troubled(url: str, topics: list[dict[str, Any]]) -> Iterator[Run]:
     yield Run(
         "banned", ("--skip-on-empty", "--empty-debates", "2"), version, speakers, hearers, topics[3:7], codes=(0, 5)
     )
-    # Too few judges to replace anybody.
+    # Too few judges to replace one.
     yield Run("short-panels", ("--seed", "2"), version, speakers[:4], hearers[3:6], topics[:4], codes=(0, 5))
 
 
 def merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """A configuration with changes; the dimensions and rounds of the changes stand alone."""
+    """A configuration with changes merged in; dimensions and rounds in the changes replace the old ones."""
     result = dict(base)
     for key, value in changes.items():
         is_deep = isinstance(value, dict) and key != "dimensions"
@@ -268,7 +269,7 @@ def written(root: Path, run: Run) -> list[str | Path]:
     own = root / "variants" / run.tag
     own.mkdir(parents=True, exist_ok=True)
     config = merged(yaml.safe_load((packaged / "config.yaml").read_text()), run.config)
-    # JSON is YAML without the anchors that the harness refuses.
+    # JSON is valid YAML, without the anchors that the harness refuses.
     (own / "config.yaml").write_text(json.dumps(config))
     line: list[str | Path] = ["run", "--run-tag", run.tag, "--no-build", "--config-path", own / "config.yaml"]
     for name, members in (("models", run.models), ("judges", run.judges)):
@@ -285,7 +286,7 @@ def written(root: Path, run: Run) -> list[str | Path]:
 
 
 def odd_debates(golden: Path, out: Path) -> Path:
-    """Some of the golden debates with what is rare: debaters against themselves, small panels, gaps, null winners."""
+    """Some of the golden debates with rare cases: debaters against themselves, small panels, gaps, null winners."""
     debates = [json.loads(line) for line in golden.read_text().splitlines()[:60]]
     for n, debate in enumerate(debates):
         transcript, judges = debate["transcript"], debate["judges"]
@@ -305,7 +306,7 @@ def odd_debates(golden: Path, out: Path) -> Path:
 
 
 def sources(data: Path, folder: Path) -> Iterator[tuple[str, str, Path]]:
-    """Format, run tag and path of everything that is imported; `folder` takes what is made for it."""
+    """Format, run tag and path of everything that is imported; files made for an import are written to `folder`."""
     golden = data / "debatebench-v0" / "golden" / "debates.jsonl"
     yield "debatebench", "golden", golden
     yield "debatebench", "golden-again", golden

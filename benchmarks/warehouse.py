@@ -1,13 +1,13 @@
-"""How quick the warehouse is: whole commands, each a process of its own, on many debates of the original's format.
+"""How fast the warehouse is: whole commands, each in its own process, on many debates in the original's format.
 
     python benchmarks/warehouse.py --generator GENERATOR.py [--sizes 20000 100000] [--repeat 3] [--folder FOLDER]
     python benchmarks/warehouse.py --debates DEBATES.jsonl [--repeat 3] [--folder FOLDER]
 
-GENERATOR is called with `--n N --seed S --out FILE` and writes N debates; what it wrote is used again. Measured per
-size:
-an import into an empty workspace, a full build, a build when nothing has changed, landing a run of 120 debates that
-was played elsewhere, and a query. Times are medians, with the least and the most behind them; CPU is user and system
-time with that of child processes; memory is the peak of the largest process. A shared machine shows in the load.
+GENERATOR is called with `--n N --seed S --out FILE` and writes N debates; later runs reuse the file. Measured per size:
+an import into an empty workspace, a full build, a build when nothing has changed, landing a run of 120 debates that was
+played elsewhere, and a query. Times are medians, followed by the minimum and maximum; CPU is user and system
+time, including child processes; memory is the peak of the largest process. The load shows whether other work shared the
+machine.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Process:
 
 
 def measured(*arguments: str | Path) -> Process:
-    """Run a command of debatebench to its end; stop with what it said if it fails."""
+    """Run a command of debatebench to its end; if it fails, stop with its output."""
     with tempfile.TemporaryFile("w+") as said:
         started = time.perf_counter()
         process = subprocess.Popen([*COMMAND, *map(str, arguments)], stdout=said, stderr=said)
@@ -103,7 +103,7 @@ def row(size: int, name: str, processes: list[Process]) -> str:
 
 
 def generated(generator: Path, size: int, folder: Path) -> Path:
-    """A file of `size` debates; one that is there already is used again."""
+    """A file of `size` debates; an existing file is reused."""
     path = folder / f"debates-{size}.jsonl"
     if not path.exists():
         part = path.with_suffix(".part")

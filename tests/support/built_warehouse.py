@@ -1,4 +1,4 @@
-"""Warehouses that cost a test less: one that is built before anything has landed, and one whose views are tables."""
+"""Warehouses that save tests time: one built before anything has landed, and one whose views are stored as tables."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ NOON = datetime(2026, 1, 1, 12)
 
 
 def begin_built(root: Path) -> Path:
-    """Give a workspace the warehouse that `debatebench build` makes where nothing has landed.
+    """Give a workspace the warehouse that `debatebench build` makes when nothing has landed.
 
-    For tests that are about anything but a first build, which spends seconds on parsing and creating every SQL model.
+    For tests that are not about a first build: a first build spends seconds parsing and creating every SQL model.
     """
     database = Workspace(root).database
     database.parent.mkdir(parents=True, exist_ok=True)
@@ -38,9 +38,9 @@ def empty_and_built() -> bytes:
 
 
 def store_views(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
-    """Replace those of `names` that are views by tables with the same rows, in this order.
+    """Replace each view in `names` with a table of the same rows, in the order of `names`.
 
-    A query of a view works out everything below it again: many queries cost a fraction of it afterwards.
+    A query of a view computes everything below it again. Once the views are tables, many queries cost a fraction.
     """
     found = con.execute("select schema_name || '.' || view_name from duckdb_views() where not internal").fetchall()
     for name in names:
@@ -52,7 +52,7 @@ def store_views(con: duckdb.DuckDBPyConnection, names: Iterable[str]) -> None:
 
 
 def stored(database: Path) -> Path:
-    """`store_views` in a warehouse file, for the packaged SQL models."""
+    """Run `store_views` on a warehouse file, for the packaged SQL models."""
     with duckdb.connect(str(database)) as con:
         store_views(con, load_project(Workspace(Path("nowhere")).files("sql", "**/*")).models)
     return database

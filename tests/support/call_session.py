@@ -29,7 +29,7 @@ QUICK = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
 
 
 class Session:
-    """One session of asking: a journal, a provider over real HTTP, and what happened."""
+    """One session of calls: a journal, a provider over real HTTP, and what happened."""
 
     def __init__(self, tmp_path: Path, server: FakeProvider) -> None:
         self.path = tmp_path / "run.jsonl"
@@ -46,7 +46,7 @@ class Session:
         )
 
     def run(self, play: Callable[[DurableCalls], Awaitable[Any]], **options: Any) -> Any:
-        """Open the journal and the provider, play, close both."""
+        """Open the journal and the provider, run `play`, and close both."""
 
         async def wait(seconds: float) -> None:
             self.waits.append(seconds)
@@ -81,7 +81,7 @@ class Session:
 
     @property
     def statuses(self) -> list[str]:
-        """What became of every attempt, in order."""
+        """The status of every attempt, in order."""
         return [
             row["status"]
             for event in read_journal(self.path)

@@ -1,4 +1,4 @@
-"""The command line as a user has it: a process of its own; and, for what costs too much there, in this process."""
+"""The command line as a user runs it, in its own process; or in this process, for tests that would cost too much."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Done:
 
     @property
     def error_line(self) -> str:
-        """The one line that an error is."""
+        """The single line that the error printed."""
         lines = [line for line in self.err.splitlines() if line.startswith("Error: ")]
         assert len(lines) == 1, self.err
         assert "Traceback" not in self.err
@@ -33,7 +33,7 @@ class Done:
 
 
 def debatebench(root: Path, *arguments: str, environ: dict[str, str] | None = None, stdin: str | None = None) -> Done:
-    """Run `debatebench --root ROOT ARGUMENTS` and return what came of it. Nothing may leak to stderr on leaving."""
+    """Run `debatebench --root ROOT ARGUMENTS` and return how it ended. Nothing may leak to stderr on exit."""
     done = subprocess.run(
         [sys.executable, "-m", "debatebench", "--root", str(root), *arguments],
         capture_output=True,
@@ -46,10 +46,10 @@ def debatebench(root: Path, *arguments: str, environ: dict[str, str] | None = No
 
 
 def debatebench_here(root: Path, *arguments: str) -> Done:
-    """The same command line in this process, which parses the packaged SQL models once and not at every command.
+    """The same command line in this process, which parses the packaged SQL models once instead of at every command.
 
-    For what a command decides and says. How it starts, what it loads and how it leaves needs a process of its own; so
-    does a run, which sets up its process for playing.
+    For tests of what a command decides and prints. Tests of how it starts, what it loads and how it exits need a
+    separate process. So does a run, which sets up its process for playing.
     """
     if arguments[0] == "run":
         return debatebench(root, *arguments)

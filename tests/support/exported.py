@@ -1,4 +1,4 @@
-"""A workspace whose runs show everything that exports must get right, built from records and fixtures."""
+"""A workspace whose runs contain every case that exports must handle, built from records and fixtures."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""A real local server that speaks OpenAI's chat-completions format, and misbehaves as told.
+"""A real local server that speaks OpenAI's chat-completions format and fails as the test's script says.
 
     with FakeProvider([answer("Hello."), status(429, headers={"retry-after": "7"})]) as server:
         ... ask server.url ...
         assert len(server.requests) == 2
 
-The script is a list of behaviours, one per request in order of arrival (the last one stays), or a callable that gets
-the `Received` request and returns a behaviour. A plain string stands for `answer(string)`. Behaviours are made by the
-functions below; one of your own is any callable that takes a `Wire` and writes what it likes, or hangs up.
+The script is a list of behaviours, one per request in order of arrival (the last one repeats), or a callable that takes
+the `Received` request and returns a behaviour. A plain string stands for `answer(string)`. The functions below make
+behaviours. A custom behaviour is any callable that takes a `Wire` and writes to it, or hangs up.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Wire:
     _hangs_up: list[bool] = field(default_factory=list)
 
     def send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """A whole reply, in one piece."""
+        """Send a whole reply in one piece."""
         self.socket.sendall(head(status, {"content-length": str(len(body)), **headers}) + body)
 
     def hang_up(self) -> None:
@@ -87,7 +87,7 @@ class FakeProvider:
         self._server = _Server(self, port)
         self._scheme = "https" if tls else "http"
         if tls:
-            # The handshake is left to the thread of each connection.
+            # Each connection's thread does its own handshake.
             listening = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
             self._server.socket = listening
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
@@ -128,7 +128,7 @@ class FakeProvider:
             return self.connections
 
     def respond(self, path: str, headers: Mapping[str, str], body: bytes, connection: int, sock: socket.socket) -> bool:
-        """Record a request and do what the script says; false when the connection is to be closed."""
+        """Record a request and do what the script says; false when the connection should be closed."""
         with self._lock:
             received = Received(path, headers, body, connection, len(self.requests), time.monotonic())
             self.requests.append(received)
@@ -157,7 +157,7 @@ def head(status: int, headers: Mapping[str, str]) -> bytes:
 
 
 def completion_body(text: Any = "Hello.", **changes: Any) -> dict[str, Any]:
-    """A chat completion object as OpenRouter returns it. `choice`, `message`, `usage` update what is inside."""
+    """A chat completion object as OpenRouter returns it. `choice`, `message` and `usage` update the parts inside."""
     message = {"role": "assistant", "content": text, **changes.pop("message", {})}
     choice = {"index": 0, "message": message, "finish_reason": "stop", **changes.pop("choice", {})}
     usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.00123}
@@ -229,7 +229,7 @@ def cut(text: str = "Hello.", *, framing: str = "content-length", keep: int = 60
 
 
 def silence(*, sends_head: bool = False) -> Behaviour:
-    """Say nothing, or nothing after the head, until the server is closed."""
+    """Send nothing, or nothing after the head, until the server is closed."""
 
     def behave(wire: Wire) -> None:
         if sends_head:
@@ -241,7 +241,7 @@ def silence(*, sends_head: bool = False) -> Behaviour:
 
 
 def drip(interval_s: float = 0.02, text: str = "Hello.") -> Behaviour:
-    """One byte at a time."""
+    """Send a reply one byte at a time."""
 
     def behave(wire: Wire) -> None:
         data = json.dumps(completion_body(text)).encode()
@@ -272,7 +272,7 @@ def gzip_bomb(size: int) -> Behaviour:
 
 
 def gzipped(text: str = "Hello.", *, keep: int | None = None) -> Behaviour:
-    """A compressed completion, of which only `keep` bytes are sent when that is given."""
+    """A compressed completion; if `keep` is given, only that many bytes are sent."""
     data = gzip.compress(json.dumps(completion_body(text)).encode())[:keep]
     return body(data, headers={**JSON_TYPE, "content-encoding": "gzip"})
 
@@ -282,7 +282,7 @@ def html(code: int = 200) -> Behaviour:
 
 
 def delayed(seconds: float, behaviour: Behaviour | str = "Hello.") -> Behaviour:
-    """The behaviour, after a while."""
+    """The same behaviour after a delay."""
     then = answer(behaviour) if isinstance(behaviour, str) else behaviour
 
     def behave(wire: Wire) -> None:
@@ -323,7 +323,7 @@ class _Server(ThreadingHTTPServer):
                     continue
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients may go whenever they like; what else goes wrong is the script's fault."""
+        """Ignore clients that disconnect; any other error is a fault in the script."""
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
             self.provider.errors.append(error)
@@ -342,7 +342,7 @@ class _Connection(BaseHTTPRequestHandler):
         length = int(self.headers.get("content-length", 0))
         content = self.rfile.read(length)
         if len(content) < length:
-            # Whoever asked died in the middle of the request.
+            # The client died in the middle of the request.
             self.close_connection = True
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -350,7 +350,7 @@ class _Connection(BaseHTTPRequestHandler):
         self.close_connection = not stays or self.close_connection
 
     def do_GET(self) -> None:
-        """The list of models, where the test has given one."""
+        """Serve the list of models, if the test has given one."""
         provider = self.server.provider
         provider.catalogue_reads += 1
         if provider.catalogue is None or not self.path.endswith("/models"):

@@ -25,14 +25,14 @@ RecordT = TypeVar("RecordT", bound=Record)
 
 
 def units(format_name: str, path: Path) -> list[Imported]:
-    """Every unit of a source that holds no bad record."""
+    """Every unit of a source without bad records."""
     found = list(IMPORTERS[format_name].read(path, "t"))
     assert [unit for unit in found if isinstance(unit, BadRecord)] == []
     return [unit for unit in found if isinstance(unit, Imported)]
 
 
 def rows(format_name: str, path: Path, kind: type[RecordT]) -> list[RecordT]:
-    """Every record of one kind in a source that holds no bad record."""
+    """Every record of one kind in a source without bad records."""
     found = (record for unit in units(format_name, path) for record in records_of(unit))
     return [record for record in found if isinstance(record, kind)]
 
@@ -43,7 +43,7 @@ def records_of(unit: Imported) -> list[Record]:
 
 
 def as_records(rows: Iterable[Row]) -> Iterator[Record]:
-    """Rows as the records that they are."""
+    """Rows converted to records."""
     for row in rows:
         lines = row.json.split(b"\n")
         assert len(lines) == row.lines
@@ -63,7 +63,7 @@ def bad_records(format_name: str, path: Path) -> list[BadRecord]:
 
 @contextmanager
 def landed(workspace: Workspace, run_tag: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB file with one kept import landed in it, opened anew."""
+    """A DuckDB file in which one kept import has landed, reopened."""
     database = workspace.root / "landed.duckdb"
     with duckdb.connect(str(database)) as con:
         create_raw_tables(con)
@@ -73,13 +73,13 @@ def landed(workspace: Workspace, run_tag: str) -> Iterator[duckdb.DuckDBPyConnec
 
 
 def counts(con: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Rows per landed table that has any."""
+    """The number of rows of each landed table that is not empty."""
     tables = con.execute("select table_name from duckdb_tables() where schema_name = 'raw'").fetchall()
     found = {name: only(con, f"select count(*) from raw.{name}") for (name,) in tables}
     return {name: count for name, count in sorted(found.items()) if count}
 
 
 def only(con: duckdb.DuckDBPyConnection, sql: str, *parameters: Any) -> Any:
-    """The one value of a query."""
+    """The single value that a query returns."""
     ((value,),) = con.execute(sql, list(parameters)).fetchall()
     return value

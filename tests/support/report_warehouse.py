@@ -32,7 +32,7 @@ from debatebench.transform.project import load_project
 
 NOON = datetime(2026, 1, 1, 12)
 DIMENSIONS = ("logic", "clarity")
-# What a model may write to take over a page, a chart or a terminal.
+# Text that a model might write to attack a page, a chart or a terminal.
 HOSTILE = (
     "</script><script>document.title='pwned'</script>"
     "<img src=x onerror=\"document.title='pwned'\"> <b>bold</b> <a href=\"javascript:document.title='pwned'\">x</a>"
@@ -52,7 +52,7 @@ def tournament(
     allows_judge_overlap: bool = False,
     created_at: datetime = NOON,
 ) -> Iterator[Record]:
-    """Every ordered pair debates `repetitions` times; earlier debaters win more; one more debater plays once only."""
+    """Every ordered pair debates `repetitions` times; earlier debaters win more; an extra debater plays only once."""
     yield Run(
         run_tag=tag,
         source="run",
@@ -172,7 +172,7 @@ def annotated(tag: str) -> Iterator[Record]:
 
 
 def make_warehouse(path: Path, *runs: tuple[str, Iterator[Record]], select: list[str] | None = None) -> Path:
-    """Land the runs and build the real SQL models, or those that `select` says, as a publication would."""
+    """Land the runs and build the real SQL models, or those in `select`, as a publication does."""
     if select is None:
         path.write_bytes(empty_and_built())
     con = duckdb.connect(str(path))

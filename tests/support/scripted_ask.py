@@ -1,4 +1,4 @@
-"""Debaters and judges whose answers are written down beforehand, and a small plan for them to play."""
+"""Debaters and judges with scripted answers, and a small plan for them to play."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ START = datetime(2026, 1, 1, 12, 0, 0)
 
 
 def told(text: str, **known: Any) -> Completion:
-    """A completion of which tokens and cost are known."""
+    """A completion with known tokens and cost."""
     figures = {"finish_reason": "stop", "prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     return Completion(text=text, **{**figures, "cost": Decimal("0.001"), **known})
 
 
 class ScriptedAsk:
-    """An `Ask` that answers each step from a script, and remembers in which order what was asked.
+    """An `Ask` that answers each step from a script and records the order of the steps.
 
-    The script gives, for a step, a text, a `Completion`, a `FailureKind` (the call ends without an answer) or an
-    exception. `yields` lets other tasks run first, that many times, so that answers can overtake each other.
+    For each step the script returns a text, a `Completion`, a `FailureKind` (the call ends without an answer) or an
+    exception. `yields` says how many times other tasks run first, so that answers can overtake each other.
     """
 
     def __init__(self, script: Callable[[Step], Any], yields: Callable[[Step], int] = lambda step: 0) -> None:
@@ -63,7 +63,7 @@ class ScriptedAsk:
 
 
 def plain_prompts(*winner_styles: str) -> PromptSet:
-    """Templates that say `name=value` for every placeholder, then the transcript, and nothing else."""
+    """Templates that contain `name=value` for every placeholder, then the transcript, and nothing else."""
     debater = "\n".join(f"{name}={{{{ {name} }}}}" for name in DEBATER_PLACEHOLDERS if name != "transcript")
     judge = "\n".join(f"{name}={{{{ {name} }}}}" for name in JUDGE_PLACEHOLDERS if name != "transcript")
     return PromptSet(
@@ -80,7 +80,7 @@ def plain_prompts(*winner_styles: str) -> PromptSet:
 
 
 def tiny_config(**changes: Any) -> Config:
-    """Four turns, two dimensions with scales of their own."""
+    """A configuration with four turns and two dimensions, each with its own scale."""
     settings: dict[str, Any] = {
         "rounds": (
             Round(role="pro", stage="opening"),

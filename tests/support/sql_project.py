@@ -34,7 +34,7 @@ STAGING = {
 
 
 def write_project(folder: Path, files: Mapping[str, str]) -> Project:
-    """Write `files` (relative path → text, dedented) over what is in `folder`, and load all of it."""
+    """Write `files` (relative path → text, dedented) to `folder`, and load everything in it."""
     for path, text in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -43,12 +43,12 @@ def write_project(folder: Path, files: Mapping[str, str]) -> Project:
 
 
 def read_project(folder: Path) -> Project:
-    """The project of what lies in `folder` now."""
+    """The project that `folder` contains now."""
     return load_project({f.relative_to(folder).as_posix(): f for f in folder.rglob("*") if f.is_file()})
 
 
 def raw_database(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
-    """A warehouse with `raw.debates`, three debates of one run in it, and no model built."""
+    """A warehouse that contains `raw.debates` with three debates of one run, and no built SQL model."""
     con = duckdb.connect(path)
     con.execute("create schema raw")
     columns = ", ".join(f"{name} {sql_type}" for name, sql_type in column_types(TABLES["debates"]).items())

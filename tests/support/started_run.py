@@ -1,4 +1,4 @@
-"""A run as a process of its own, in tests."""
+"""A run in its own process, in tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def start(root: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 def wait_until_asked(server: FakeProvider, process: subprocess.Popen[str], count: int) -> bool:
-    """Wait until the server got `count` requests; False when the run ended before."""
+    """Wait until the server has received `count` requests; False if the run ends first."""
     while len(server.requests) < count:
         if process.poll() is not None:
             return False

@@ -1,4 +1,4 @@
-"""A tournament over real HTTP: a workspace whose debaters and judges are answered by the tests' own server."""
+"""A tournament over real HTTP: the tests' own server answers for the debaters and judges of a workspace."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOPICS = [
 
 
 def write_workspace(root: Path, server: FakeProvider, *, judges: int = 4) -> Path:
-    """A workspace with three debaters, so 12 debates of 2 turns and 2 verdicts: 48 calls when nothing goes wrong."""
+    """A workspace with three debaters: 12 debates of 2 turns and 2 verdicts, so 48 calls when nothing fails."""
     configs = root / "configs"
     configs.mkdir(parents=True)
     (configs / "config.yaml").write_text(CONFIG)
@@ -53,7 +53,7 @@ def _members(key: str, name: str, count: int, url: str) -> str:
 
 
 def play(root: Path, *arguments: str, tag: str = "tiny") -> Done:
-    """Run the tournament in a process of its own."""
+    """Run the tournament in its own process."""
     return debatebench(root, "run", "--run-tag", tag, *arguments, environ={"TINY_KEY": KEY})
 
 
@@ -62,7 +62,7 @@ def _digest(received: Received) -> bytes:
 
 
 def is_judge(received: Received) -> bool:
-    """Whether a judge was asked."""
+    """Whether the request is for a judge."""
     return str(received.json["model"]).startswith("judge")
 
 
@@ -77,7 +77,7 @@ def verdict_text(received: Received) -> str:
 
 
 def good_answers(received: Received) -> Behaviour:
-    """Every question answered well, the same for the same question; tokens and cost depend on it too."""
+    """A valid answer to every question. The same question always gets the same answer, tokens and cost."""
     digest = _digest(received)
     text = verdict_text(received) if is_judge(received) else f"Speech {digest.hex()[:12]}. <END_OF_TURN>"
     usage = {"prompt_tokens": 100 + digest[0], "completion_tokens": 10 + digest[1], "cost": (1 + digest[2]) / 1e5}
@@ -85,7 +85,7 @@ def good_answers(received: Received) -> Behaviour:
 
 
 def sometimes(trouble: Behaviour, share: float, otherwise: Callable[[Received], Behaviour] = good_answers):
-    """A script in which a seeded share of the requests meets `trouble`, by arrival and not by question."""
+    """A script in which a seeded share of the requests gets `trouble`, chosen by order of arrival, not by question."""
 
     def script(received: Received) -> Behaviour:
         draw = hashlib.sha256(f"{received.number}".encode()).digest()[0] / 256

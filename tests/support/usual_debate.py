@@ -1,4 +1,4 @@
-"""A usual debate of the original harness, and what tests make of it."""
+"""A typical debate of the original harness, and variants of it for tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ del USUAL["operator"]
 USUAL["transcript"]["debate_id"] = "d-usual"
 USUAL["transcript"]["turns"][1]["created_at"] = "2026-01-02T10:00:02Z"
 
-# Texts, numbers and containers where two readers of JSON could differ.
+# Texts, numbers and containers that two JSON readers could read differently.
 VALUES = st.one_of(
     st.none(),
     st.booleans(),
@@ -48,7 +48,7 @@ RESPONSES = st.fixed_dictionaries(
 
 
 def changed(*steps: Any, to: Any) -> dict[str, Any]:
-    """The usual debate with another value at a key path."""
+    """The usual debate with a different value at one key path."""
     record = deepcopy(USUAL)
     inner: Any = record
     for step in steps[:-1]:
@@ -58,12 +58,12 @@ def changed(*steps: Any, to: Any) -> dict[str, Any]:
 
 
 def line_of(record: Any) -> bytes:
-    """The record as a line without its end."""
+    """The record as one line without the line end."""
     return json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every key path in a JSON value, but not the whole."""
+    """Every key path in a JSON value, except that of the whole value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
         yield (*path, key)

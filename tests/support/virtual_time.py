@@ -1,4 +1,4 @@
-"""An event loop whose time passes at once: when everybody waits, it is as late as the first of them waits for."""
+"""An event loop with virtual time: when every task waits, the clock jumps to the earliest time that one waits for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class _SkippingSelector(selectors.DefaultSelector):
-    """Adds to `now` what the loop would have waited."""
+    """Adds to `now` the time that the loop would have waited."""
 
     now = 0.0
 
@@ -33,7 +33,7 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def in_virtual_time(main: Callable[[], Awaitable[T]]) -> T:
-    """Run `main()` to its end; `now()` is the time in it, from 0."""
+    """Run `main()` to its end; inside it `now()` is the virtual time, which starts at 0."""
 
     async def run() -> T:
         return await main()

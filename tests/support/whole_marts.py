@@ -12,14 +12,14 @@ from built_warehouse import stored
 
 # What may differ between two runs with the same answers: times, and attempts that gave none.
 MAY_DIFFER = re.compile(r"created_at|.*_ms|.*unused.*|count_unpriced(_calls)?|possible_cost_usd")
-# What a debater was worth counts what its failed attempts cost, and is unknown when one of them may have been billed.
+# A debater's value includes the cost of its failed attempts, and is unknown when one of them may have been billed.
 MAY_DIFFER_WHOLLY = {"marts.debater_value"}
 
 Marts = dict[str, list[tuple[object, ...]]]
 
 
 def marts(root: Path) -> Marts:
-    """Everything that people query, apart from times and attempts."""
+    """Every row of `marts` and `ratings`, apart from times and attempts."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         copy = stored(Path(shutil.copy(root / "warehouse" / "debatebench.duckdb", folder)))
