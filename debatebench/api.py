@@ -36,7 +36,7 @@ _ASKING_FOR = 'params={{"{name}": …}}'
 
 @dataclass(frozen=True, slots=True)
 class ColumnInfo:
-    """A column of a SQL model. `type` is DuckDB's name of it; `description` is empty where there is none."""
+    """A column of a SQL model. `type` is DuckDB's name of the type; `description` is empty if there is none."""
 
     name: str
     type: str
@@ -45,12 +45,12 @@ class ColumnInfo:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A SQL model as it stands in the warehouse.
+    """A SQL model as it is in the warehouse.
 
-    `materialized` is `table` or `view`; `rows` is what the last build counted, `None` for a view. `version` is `None`
-    for a SQL model without versions; the unsuffixed name of one with versions is a view, and `alias_of` says on which.
+    `materialized` is `table` or `view`; `rows` is the count of the last build, `None` for a view. `version` is `None`
+    for a SQL model without versions; if there are versions, the unsuffixed name is a view on the one in `alias_of`.
     A version with `is_prerelease` can be queried before it may become the latest. `built_at` is naive UTC.
-    Descriptions are those of the YAML beside the SQL; a column without one has that of the column that it comes from.
+    Descriptions come from the SQL model's YAML; a column without one has that of the column that it comes from.
     """
 
     name: str
@@ -70,7 +70,7 @@ class RunInfo:
     """A run or import: a row of `marts.runs`, where every column is described.
 
     `source` is `run` or `import`; `created_at` is naive UTC; `count_planned` is `None` for an import, `total_cost_usd`
-    where no cost is known. `is_simulated` says that its ratings tell nothing about real models.
+    is `None` if no cost is known. `is_simulated` means that the ratings say nothing about real models.
     """
 
     run_tag: str
@@ -100,10 +100,10 @@ class RunInfo:
 
 
 def open(database: str | os.PathLike[str] = "warehouse/debatebench.duckdb", *, memory_limit: str = "2GB") -> Warehouse:
-    """Open a warehouse for reading. `database` is its file, or the workspace folder that has it.
+    """Open a warehouse for reading. `database` is its file, or its workspace folder.
 
-    `memory_limit` is what DuckDB may use, in its notation. Raises `UsageError` when there is no warehouse, `BusyError`
-    when a program has it open for writing, `DamagedDataError` when the file cannot be read.
+    `memory_limit` is the memory that DuckDB may use, in its notation. Raises `UsageError` if there is no warehouse,
+    `BusyError` if a program has it open for writing, `DamagedDataError` if the file cannot be read.
     """
     path = Path(database)
     return Warehouse(Workspace(path).database if path.is_dir() else path, memory_limit=memory_limit)
@@ -112,13 +112,13 @@ def open(database: str | os.PathLike[str] = "warehouse/debatebench.duckdb", *, m
 class Warehouse:
     """A warehouse that is open for reading: `with db.open(…) as wh: wh.sql("…").fetchall()`.
 
-    What holds for every query, also through `connection`: it reads this file and nothing else, on disk or on the net;
-    it can change nothing, neither the warehouse nor a setting; Python variables are no tables; memory for joins, groups
-    and sorts is bounded. `query` also bounds time and rows; what you fetch from a relation, and any single value, are
-    not bounded.
+    For every query, also through `connection`: it can read only this file, and nothing else on disk or on the network;
+    it cannot change the warehouse or a setting; Python variables are not visible as tables; memory for joins, groups
+    and sorts is limited. `query` also limits time and rows; the rows that you fetch from a relation, and the size of a
+    single value, are not limited.
 
-    What is read is the warehouse as it was when it was opened. Runs that are published later show after closing it and
-    opening it again. One `Warehouse` is for one thread at a time.
+    Queries see the warehouse as it was when it was opened. To see runs that were published later, close it and open it
+    again. Use a `Warehouse` in only one thread at a time.
     """
 
     _all_open: ClassVar[weakref.WeakSet[Warehouse]] = weakref.WeakSet()
@@ -128,11 +128,11 @@ class Warehouse:
         """The file."""
         self._file = _identity(database)
         for other in list(Warehouse._all_open):
-            # DuckDB gives everybody in a process the file that the first one opened.
+            # All DuckDB connections of a process share the file that the first one opened.
             if other._file != self._file and other.database.resolve() == database.resolve():
                 raise BusyError(f"{database} was published anew while an older one is open in this process: close it.")
         self._con: duckdb.DuckDBPyConnection | None = open_for_query(database, memory_limit=memory_limit)
-        # Also at the end of the process: DuckDB complains on stderr about what is left open.
+        # Also at the end of the process, because DuckDB warns on stderr about open connections.
         self._closer = weakref.finalize(self, _close, self._con)
         Warehouse._all_open.add(self)
 
@@ -154,31 +154,31 @@ class Warehouse:
             return "not built"
 
     def close(self) -> None:
-        """Close the file. Relations that `sql` gave cannot be read any more. Closing twice is no error."""
+        """Close the file. Relations from `sql` can no longer be read. Closing twice is not an error."""
         self._con = None
         Warehouse._all_open.discard(self)
         self._closer()
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB connection, read-only and locked. Raises `UsageError` when the warehouse is closed."""
+        """The DuckDB connection, read-only and locked. Raises `UsageError` if the warehouse is closed."""
         if self._con is None:
             raise UsageError(f"The warehouse {self.database} is closed: open it again.")
         return self._con
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the file on disk is another one than was opened: something was published since, or it is gone."""
+        """Whether the file on disk is no longer the one that was opened: a publication replaced it, or it is gone."""
         return _identity(self.database) != self._file
 
     def sql(self, sql: str, params: Mapping[str, Any] | None = None) -> duckdb.DuckDBPyRelation:
         """One SELECT as a DuckDB relation: `.fetchall()`, `.df()`, `.pl()`, `.arrow()`, `.filter(…)`, `.show()`.
 
-        `params` are the values of `$name` in `sql`. The query runs when the relation is read, each time anew;
-        `.materialize()` keeps its rows. pandas, polars and pyarrow are needed only for what they give. Raises
-        `UsageError` for anything but one SELECT and for parameters that do not fit, `DebatebenchError` for names that
-        are not there; what goes wrong while rows are read is raised by DuckDB. Ctrl-C does not stop that, as DuckDB 2.0
-        does not look; see `query`.
+        `params` are the values of `$name` in `sql`. The query runs again each time the relation is read;
+        `.materialize()` keeps its rows. pandas, polars and pyarrow are needed only for their own results. Raises
+        `UsageError` for anything but one SELECT and for parameters that do not fit, `DebatebenchError` for unknown
+        names; errors while rows are read are DuckDB's own. Ctrl-C does not stop such a read, because DuckDB 2.0 does
+        not check for it; see `query`.
         """
         con = self.connection
         with sql_errors():
@@ -193,17 +193,16 @@ class Warehouse:
         limit: int | None = 1000,
         timeout_s: float | None = 60.0,
     ) -> QueryResult:
-        """The rows of one SELECT, at most `limit`, as `debatebench query` has them; Ctrl-C and `timeout_s` stop it.
+        """The rows of one SELECT, at most `limit`, as in `debatebench query`; Ctrl-C and `timeout_s` stop it.
 
-        Raises `UsageError` as `sql` does, and `DebatebenchError` for whatever else goes wrong.
+        Raises `UsageError` as `sql` does, and `DebatebenchError` for every other error.
         """
         return run_query(self.connection, sql, params, limit=limit, timeout_s=timeout_s, asking_for=_ASKING_FOR)
 
     def elo(self, run_tag: str, *, initial: float | None = None, k: float | None = None) -> dict[str, float]:
-        """Debater → Elo rating after a run's last game, under other settings than the run's own where they are given.
+        """Debater → Elo rating after a run's last game; `initial` and `k` replace the run's own settings.
 
-        What the warehouse holds under the run's own settings is `ratings.elo`. Raises `UsageError` when no run has the
-        tag.
+        The ratings under the run's own settings are in `ratings.elo`. Raises `UsageError` if no run has the tag.
         """
         from debatebench.query.rated_games import read_games
         from debatebench.stats.elo import elo_ratings
@@ -222,7 +221,7 @@ class Warehouse:
 
     @cached_property
     def runs(self) -> Mapping[str, RunInfo]:
-        """Run tag → run or import, in the order in which they were made."""
+        """Run tag → run or import, in the order in which they were created."""
         columns = ", ".join(field.name for field in fields(RunInfo))
         with sql_errors():
             rows = self.connection.execute(f"select {columns} from marts.runs order by created_at, run_tag").fetchall()
@@ -232,7 +231,7 @@ class Warehouse:
     def models(self) -> Mapping[str, ModelInfo]:
         """Dotted name → SQL model, for all that the last build made, sorted by name. Each is described on first access.
 
-        Raises `SqlModelError` when the workspace's own SQL models cannot be read.
+        Raises `SqlModelError` if the workspace's own SQL models cannot be read.
         """
         from debatebench.transform.lineage.descriptions import Descriptions
 
@@ -246,8 +245,8 @@ class Warehouse:
     def lineage(self, name: str) -> LineageNode:
         """Where `schema.model.column` comes from, through every SQL model down to the landed columns.
 
-        For `schema.model`, the SQL models and landed tables that it reads. It is worked out from the SQL files, those
-        of the workspace over the packaged ones. Raises `UsageError` for a name that is not there.
+        For `schema.model`, the SQL models and landed tables that it reads. It is derived from the SQL files; those of
+        the workspace replace the packaged ones. Raises `UsageError` for an unknown name.
         """
         from debatebench.transform.lineage.column_lineage import column_lineage
 
@@ -262,7 +261,7 @@ class Warehouse:
 
     @cached_property
     def _project(self) -> Project:
-        """The SQL models of the workspace that the file lies in, else the packaged ones."""
+        """The SQL models of the workspace that contains the file, else the packaged ones."""
         from debatebench.transform.parse_cache import recall_parsed
         from debatebench.transform.project import load_project
 
@@ -275,7 +274,7 @@ class Warehouse:
 
 
 class _Models(Mapping[str, ModelInfo]):
-    """SQL models by name. Each is described on first access, because columns that inherit a text have to be traced."""
+    """SQL models by name. Each is described on first access, because inherited descriptions need the lineage."""
 
     def __init__(self, names: Sequence[str], describe: Callable[[str], ModelInfo]) -> None:
         self._names = dict.fromkeys(names)
@@ -320,7 +319,7 @@ def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None, d
 
 
 def _identity(database: Path) -> tuple[int, int, int] | None:
-    """Changes when another file is put in the place of this one. `None` when there is none."""
+    """A value that changes if another file replaces this one. `None` if the file does not exist."""
     try:
         status = database.stat()
     except OSError:
@@ -331,6 +330,6 @@ def _identity(database: Path) -> tuple[int, int, int] | None:
 def _close(con: duckdb.DuckDBPyConnection) -> None:
     import duckdb
 
-    # Somebody's query may go on in another thread; then there is nothing to be done.
+    # A query may still be running in another thread; then the connection cannot be closed.
     with suppress(duckdb.Error):
         con.close()

@@ -32,13 +32,13 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code; a user's mistake is one line, never a traceback."""
-    # Matrices are small here, and more threads would only wait for each other.
+    """Run the command line and exit with its code; a user's mistake is one line, never a traceback."""
+    # The matrices are small, so more threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from debatebench.cli.app import run_app
 
         run_app()
     except KeyboardInterrupt:
-        # Before the command line is set up to tell it.
+        # Interrupted before the command line is set up to report it.
         sys.exit(130)

@@ -70,10 +70,10 @@ def _global_options(
 def make_app(arguments: Sequence[str]) -> typer.Typer:
     """The application for a command line.
 
-    Commands that `arguments` does not name are there by name and first line only, which is all that the overview shows:
-    working out the options of every command takes longer than everything else that `--help` does.
+    Commands that `arguments` does not name have only their name and first line, which is all that the overview shows:
+    computing the options of every command takes longer than everything else in `--help`.
     """
-    # Without rich's markup and tracebacks `--help` starts twice as fast, and an error stays one line.
+    # Without rich's markup and tracebacks, `--help` starts twice as fast and an error stays on one line.
     app = typer.Typer(
         name="debatebench",
         help="LLM debate tournaments, judged by panels of LLMs, in a DuckDB warehouse of versioned SQL models.",
@@ -100,10 +100,10 @@ def _by_name_only(command: Callable[..., None]) -> Callable[[], Any]:
 
 
 def run_app(arguments: Sequence[str] | None = None) -> None:
-    """Run a command line (default: that of this process) and leave with its exit code.
+    """Run a command line (default: that of this process) and exit with its code.
 
-    Our errors, and whatever the disk or DuckDB refuses, become one line on stderr. SIGINT and SIGTERM end any command
-    with 130.
+    Our errors, and those of the disk and of DuckDB, become one line on stderr. SIGINT and SIGTERM end any command with
+    exit code 130.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     _mend_streams()
@@ -123,12 +123,12 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
 
 
 def _explained(error: Exception, *, is_interrupted: bool) -> tuple[str, int] | None:
-    """What to say about an error, and the exit code; None for a mistake of ours, which needs its traceback."""
+    """The message for an error, and the exit code; None for a bug of ours, which needs its traceback."""
     duckdb = sys.modules.get("duckdb")
     if isinstance(error, DebatebenchError):
         return f"Error: {error}", error.exit_code
     if is_interrupted:
-        # What a signal breaks off in the middle of somebody else's code comes out as any exception.
+        # A signal that interrupts a library can surface as any exception.
         return "Interrupted.", InterruptedRunError.exit_code
     if isinstance(error, OSError):
         name = error.filename2 or error.filename
@@ -139,13 +139,13 @@ def _explained(error: Exception, *, is_interrupted: bool) -> tuple[str, int] | N
 
 
 def _raise_on_signals() -> list[int]:
-    """Have SIGINT and SIGTERM raise `KeyboardInterrupt`, so that what is open gets closed; the list holds what came."""
+    """Make SIGINT and SIGTERM raise `KeyboardInterrupt`, so that open files are closed; return the list of signals."""
     came: list[int] = []
 
     def interrupt(number: int, _: object) -> None:
         came.append(number)
         if "duckdb" in sys.modules and not hasattr(sys.modules["duckdb"], "connect"):
-            # An exception in the middle of its import aborts the process with a page of text.
+            # An exception in the middle of this import aborts the process with a page of text.
             os._exit(InterruptedRunError.exit_code)
         raise KeyboardInterrupt
 
@@ -156,9 +156,9 @@ def _raise_on_signals() -> list[int]:
 
 
 def _mend_streams() -> None:
-    """Have a way to write what the encoding lacks, and a place to write to where a stream is closed.
+    """Make stdout and stderr accept characters that their encoding lacks, and reopen closed streams on the null device.
 
-    Otherwise the next file that is opened, maybe a journal, gets the number that libraries print to.
+    Otherwise the next file that is opened, perhaps a journal, gets the descriptor that libraries print to.
     """
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115

@@ -44,13 +44,13 @@ def now() -> datetime:
 
 
 def note(text: str) -> None:
-    """Tell the reader something that is not the result, on stderr; when nobody reads it, work goes on all the same."""
+    """Print a line that is not part of the result on stderr; if stderr is closed, work continues."""
     with suppress(OSError):
         print(text, file=sys.stderr, flush=True)
 
 
 def print_caption(text: str, output: Format) -> None:
-    """Print what the next table shows; in Markdown a table begins after an empty line."""
+    """Print a caption for the next table; in Markdown an empty line follows it."""
     typer.echo(f"\n{text}\n" if output is Format.MARKDOWN else f"\n{text}")
 
 

@@ -1,4 +1,4 @@
-"""Commands that set two runs, or two benchmark versions, side by side: compare, gate."""
+"""Commands that compare two runs or two benchmark versions: compare, gate."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _summary(comparison: Comparison, result: GateResult) -> str:
 
 
 def _print_comparison(comparison: Comparison, show_all: bool, output: Format) -> None:
-    """The tables that a person reads, one under the other."""
+    """Print the tables for people, one below the other."""
     typer.echo(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.")
     typer.echo(comparison.verdict["explanation"])
     typer.echo(f"Winners of both: {', '.join(comparison.sql_models.values())}.")
@@ -217,7 +217,7 @@ def _print_measure(comparison: Comparison, measure: str, output: Format) -> None
 
 
 def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) -> None:
-    """All scores by dimension, or those that changed for certain."""
+    """Print all scores by dimension, or only those whose change is significant."""
     rows = [row for row in comparison.debaters if row["measure"] == "dimension_score"]
     changed = [row for row in rows if row["ci_low"] is not None and (row["ci_low"] > 0 or row["ci_high"] < 0)]
     shown = rows if show_all else changed
@@ -258,7 +258,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _print_checks(result: GateResult, output: Format) -> None:
-    """One table for each measure."""
+    """Print one table for each measure."""
     names = ("outcome", "model_id", *_CHANGES, "allowed", "detectable")
     for measure in dict.fromkeys(check.measure for check in result.checks):
         own = [check for check in result.checks if check.measure == measure]
@@ -272,7 +272,7 @@ def _picked(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _rounded(measure: str, value: Any) -> Any:
-    """No more digits than mean something."""
+    """The value rounded to its meaningful digits."""
     return round(value, _DECIMALS.get(measure, 3)) if isinstance(value, float) else value
 
 
@@ -281,5 +281,5 @@ def _place(rank: float | None) -> str:
 
 
 def _print_rows(rows: Rows, output: Format) -> None:
-    """Rows that all have the same columns."""
+    """Print rows that all have the same columns."""
     print_rows(list(rows[0]) if rows else [], [list(row.values()) for row in rows], output)

@@ -19,7 +19,7 @@ _MOST_NAMES = 5
 
 
 class ExportFormat(StrEnum):
-    """What an export is made of."""
+    """The format of an export."""
 
     PARQUET = "parquet"
     JSONL = "jsonl"
@@ -56,7 +56,7 @@ def export(
 
 
 def _told(part: LeftOut) -> str:
-    """One line; the manifest has all names."""
+    """One line about what was left out; the manifest has all names."""
     names = ", ".join(part.names[:_MOST_NAMES]) + (", …" if len(part.names) > _MOST_NAMES else "")
     of = f" of run '{part.run_tag}'" if part.run_tag else ""
     return f"{part.count:,} {part.what}{of}{f' ({names})' if names else ''}: {part.why}."

@@ -1,4 +1,4 @@
-"""How far a run is: a live table on a terminal, plain lines elsewhere, and a file for scripts."""
+"""The progress of a run: a live table on a terminal, plain lines elsewhere, and a file for scripts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def describe(progress: Progress) -> str:
 
 
 def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str, str]]:
-    """What the live table shows: names and values."""
+    """The rows of the live table: names and values."""
     spent = progress.ledger.total
     cost = f"${spent.known:,.4f}"
     if spent.unknown:
@@ -88,7 +88,7 @@ def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str,
 
 
 def _duration(seconds: float) -> str:
-    """A time for people: the two largest units."""
+    """A duration for people, in its two largest units."""
     minutes, secs = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -97,7 +97,7 @@ def _duration(seconds: float) -> str:
 
 
 class _Lines:
-    """Prints a line whenever another tenth of the run is done."""
+    """Prints a line after every tenth of the run."""
 
     def __init__(self, run_tag: str) -> None:
         self._run_tag = run_tag
@@ -112,15 +112,15 @@ class _Lines:
 
 @contextmanager
 def _kept(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
-    """A thread writes the counters to a file once a second; the last state stays there.
+    """Write the counters to a file once a second, in a thread; the last state stays there.
 
-    The run does not depend on it: where the file cannot be written, there is none.
+    The run does not depend on the file: if it cannot be written, the run continues without it.
     """
     left, pace = threading.Event(), Pace()
 
     def write(state: str, reason: str | None = None) -> None:
         if not progress.debates_planned:
-            # Not begun: another process may be playing this run, and the file is its.
+            # The run has not begun: another process may be playing it, and then the file belongs to that process.
             return
         calls_per_s = pace.see(time.monotonic(), progress.calls_answered)
         with suppress(OSError):
@@ -151,7 +151,7 @@ def _kept(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
 
 @contextmanager
 def _live(run_tag: str, progress: Progress) -> Iterator[None]:
-    """A table that a thread redraws four times a second from the counters."""
+    """Show a table of the counters, which a thread redraws four times a second."""
     from rich.console import Console
     from rich.live import Live
 
@@ -170,7 +170,7 @@ def _live(run_tag: str, progress: Progress) -> Iterator[None]:
         return table
 
     def stop(progress: Progress) -> None:
-        # Whoever leaves at once gets the terminal back as it was.
+        # If the process exits at once, the terminal is restored first.
         live.stop()
         _say_how_to_leave(progress)
 

@@ -24,7 +24,7 @@ ParamOption = Annotated[list[str] | None, typer.Option("--param", help="name=val
 TimeoutOption = Annotated[float, typer.Option("--timeout", min=0.1, help="Stop a query after so many seconds.")]
 
 _PRINTED_ROWS = 1000
-# Twice what DuckDB may use, for the rows as Python has them; and the stacks of its threads.
+# Twice the memory that DuckDB may use, for the rows in Python, plus the stacks of its threads.
 _MEMORY = 4 * 2**30
 _MEMORY_PER_CPU = 32 * 2**20
 _SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet", ".txt": "table"}
@@ -138,7 +138,7 @@ def _refuse_to_overwrite(workspace: Workspace, path: Path) -> None:
 
 @contextmanager
 def _guarded() -> Iterator[None]:
-    """Bound the memory of this process while other people's SQL runs, and end it even if a query does not stop."""
+    """Limit the memory of this process while untrusted SQL runs, and end the process even if a query does not stop."""
     _bound_memory()
     try:
         yield
@@ -148,7 +148,7 @@ def _guarded() -> Iterator[None]:
 
 
 def _bound_memory() -> None:
-    """Bound what Python makes of the rows; DuckDB bounds what it uses itself. Not every system can."""
+    """Limit the memory for rows in Python; DuckDB limits its own. Not every system supports this."""
     import resource
 
     wanted = _MEMORY + _MEMORY_PER_CPU * (os.cpu_count() or 1)
@@ -160,7 +160,7 @@ def _bound_memory() -> None:
 
 
 def _leave_at_once(code: int) -> None:
-    """End the process without waiting for the thread of a query that goes on."""
+    """End the process without waiting for the thread of a query that is still running."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

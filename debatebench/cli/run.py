@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-# Objects that are made and not gone yet.
+# The number of live new objects after which the garbage collector runs.
 _COLLECTED_AFTER = 20_000
 
 
@@ -212,7 +212,7 @@ def _ids(given: list[str] | None) -> tuple[str, ...] | None:
 
 
 def _only(plan: Plan, part: PlanPart) -> Plan:
-    """What a part adds, as a plan."""
+    """A plan of only what `part` adds."""
     added = plan.with_part(part)
     return added.model_copy(update={"debates": part.debates})
 
@@ -220,7 +220,7 @@ def _only(plan: Plan, part: PlanPart) -> Plan:
 def _print_plan(workspace: Workspace, plan: Plan, part: PlanPart | None, output: Format) -> None:
     """Print what a run would do and cost, and write the plan to `warehouse/plans/`.
 
-    Of a run that gets new debaters, only what is added is printed; the file holds the whole plan.
+    For a run that gets new debaters, only the added part is printed; the file holds the whole plan.
     """
     import json
 
@@ -251,7 +251,7 @@ def _play(
     output: Format,
     log_failed_judges: bool,
 ) -> None:
-    """Play, land whatever came of it, then say how it ended."""
+    """Play the run, land its result, then print how it ended."""
     from debatebench.cli.progress_display import watching
     from debatebench.cli.run_report import note_costs, note_missing, print_report
     from debatebench.play.progress import Progress
@@ -259,8 +259,8 @@ def _play(
 
     progress = Progress()
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
-    # What is there by now stays to the end, so the garbage collector need not look at it again and again; and what
-    # comes with a call goes with it, nearly always without the collector.
+    # All objects so far live to the end, so the garbage collector need not scan them again and again; and the objects
+    # of a call are freed with it, nearly always without the collector.
     gc.freeze()
     gc.set_threshold(_COLLECTED_AFTER)
     try:
@@ -291,7 +291,7 @@ def _play(
 
 
 def _try_to_land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
-    """Land what a broken-off run left; why it broke off matters more than why it could not be landed."""
+    """Land what an interrupted run left; the reason for its end matters more than an error of landing."""
     try:
         _land(workspace, run_tag, no_build)
     except DebatebenchError as problem:
@@ -310,7 +310,7 @@ def _warn(text: str) -> None:
 
 
 def _log_failed_judges(workspace: Workspace, journal: Path) -> None:
-    """Write every unusable answer of the run's judges, so far, to a file of its own."""
+    """Write every unusable answer of the run's judges so far to a separate file."""
     from debatebench.landing.failed_judges import write_failed_judges
 
     path = workspace.warehouse / "failed_judges" / f"{journal.stem}.jsonl"

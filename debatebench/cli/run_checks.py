@@ -36,7 +36,7 @@ group by all
 
 
 def probe_models(inputs: Inputs, output: Format) -> None:
-    """Ask every hosted debater and judge one tiny request. Raises `DebatebenchError` when one does not answer."""
+    """Send every hosted debater and judge one tiny request. Raises `DebatebenchError` if one does not answer."""
     import uvloop
 
     from debatebench.play.probe import hosted, probe_members
@@ -54,7 +54,7 @@ def probe_models(inputs: Inputs, output: Format) -> None:
 
 
 def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, output: Format) -> None:
-    """Have every judge judge a tiny fixed debate. Raises `DebatebenchError` when one returns no verdict."""
+    """Have every judge judge a tiny fixed debate. Raises `DebatebenchError` if one does not return a verdict."""
     import uvloop
 
     from debatebench.config.prompts import load_prompts
@@ -77,14 +77,14 @@ def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, 
 
 
 def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
-    """Say how long a plan takes, from the timings that the warehouse holds."""
+    """Print an estimate of how long a plan takes, from the timings in the warehouse."""
     from debatebench.plan.time_estimate import estimate_time
 
     note(estimate_time(plan, stored_latencies(workspace.database), concurrency).summary())
 
 
 def list_prompts(workspace: Workspace, output: Format) -> None:
-    """Print the kept prompts that a run can choose."""
+    """Print the prompts of the library that a run can use."""
     from debatebench.config.prompts import prompt_library
 
     rows = [[p.role, p.style, p.opening, ", ".join(map(str, p.paths))] for p in prompt_library(workspace)]
@@ -92,7 +92,7 @@ def list_prompts(workspace: Workspace, output: Format) -> None:
 
 
 def stored_latencies(database: Path) -> Latencies:
-    """Medians by provider and model; none where there is no warehouse yet."""
+    """Median latencies by provider and model; none if there is no warehouse yet."""
     from debatebench.plan.time_estimate import Latencies
     from debatebench.query.safe_query import run_query
 
@@ -107,7 +107,7 @@ def stored_latencies(database: Path) -> Latencies:
 
 
 def _note_cost(costs: Sequence[Decimal | None]) -> None:
-    """Say what the requests cost; nothing of them is kept elsewhere."""
+    """Print what the requests cost; they are not recorded anywhere else."""
     known = sum((cost for cost in costs if cost is not None), Decimal(0))
     unknown = sum(cost is None for cost in costs)
     rest = f", and {unknown} at a cost that nobody told" if unknown else ""

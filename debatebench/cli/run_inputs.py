@@ -1,4 +1,4 @@
-"""From the options of `debatebench run` to a plan: files, presets, selections, and what the run began with."""
+"""From the options of `debatebench run` to a plan: files, presets, selections, and the plan of a run that has begun."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SELECTIONS = ("selected_topics", "selected_debaters", "selected_judges", "debat
 
 @dataclass(frozen=True, slots=True)
 class InputPaths:
-    """Where the configuration is; None for the workspace's own file, or the packaged one."""
+    """Paths of the configuration files; None means the workspace's own file, else the packaged one."""
 
     config: Path | None = None
     topics: Path | None = None
@@ -41,18 +41,18 @@ class InputPaths:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the configuration offers to a run."""
+    """The parts of the configuration that a run can use."""
 
     config: Config
     topics: tuple[TopicConfig, ...]
     debaters: tuple[MemberConfig, ...]
     judges: tuple[MemberConfig, ...]
     from_catalogue: tuple[str, ...] = ()
-    """Ids of debaters and judges that were picked from a provider's catalogue, and stand in no file."""
+    """Ids of debaters and judges that were picked from a provider's catalogue and are not in any file."""
 
 
 def load_inputs(workspace: Workspace, paths: InputPaths, *, is_quick_test: bool = False) -> Inputs:
-    """Read the configuration. A quick test takes debaters and judges from its own file where the workspace has one."""
+    """Read the configuration. A quick test reads debaters and judges from its own file if the workspace has one."""
     config = load_config(paths.config or workspace.config_file("config.yaml"))
     topics = load_topics(paths.topics or workspace.config_file("topics.json"))
     quick = workspace.configs / _QUICK_TEST_FILE
@@ -102,7 +102,7 @@ def planned(
 
 
 def _as_begun(begun: Plan, inputs: Inputs, options: PlanOptions) -> tuple[Inputs, PlanOptions]:
-    """Inputs and options with what the run began with and no file tells."""
+    """Inputs and options, completed with settings of the begun run that are not in any file."""
     known = begun.options
     if all(getattr(options, name) is None for name in _SELECTIONS) and options.preset is None:
         options = options.model_copy(update={name: getattr(known, name) for name in _SELECTIONS})
@@ -122,7 +122,7 @@ def _as_begun(begun: Plan, inputs: Inputs, options: PlanOptions) -> tuple[Inputs
 def _missing_from(
     files: Sequence[MemberConfig], begun: Sequence[MemberConfig], picked: set[str]
 ) -> tuple[MemberConfig, ...]:
-    """Those of the begun plan that were picked from a catalogue and that no file has got since."""
+    """Members of the begun plan that were picked from a catalogue and have not been added to a file since."""
     known = {member.id for member in files}
     return tuple(member for member in begun if member.id in picked and member.id not in known)
 
@@ -136,7 +136,7 @@ def _quick_test(inputs: Inputs, options: PlanOptions) -> PlanOptions:
 
 
 def _refuse_simulated(inputs: Inputs, options: PlanOptions) -> None:
-    """A run for the record has nobody in it who makes things up."""
+    """Raise `UsageError` if a run for the record has simulated debaters or judges."""
     asked = inputs.debaters if options.judges_from_selection else (*inputs.debaters, *inputs.judges)
     simulated = [member.id for member in asked if is_simulated(member.provider)]
     if simulated:

@@ -46,9 +46,9 @@ def refuse_contradictions(given: Mapping[str, bool]) -> None:
 
 
 def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanOptions) -> tuple[Inputs, PlanOptions]:
-    """What a person at the terminal selects for a new run; unchanged where nobody is to be asked.
+    """The inputs and options that a person at the terminal selects for a new run; unchanged without questions.
 
-    Nobody is asked in a script, for a run that has begun, for a preset, or when an option selects already.
+    There are no questions in a script, for a run that has begun, for a preset, or if an option selects already.
     """
     from debatebench.cli.run_wizard import at_terminal, is_at_terminal, select
     from debatebench.journal.reading import has_begun

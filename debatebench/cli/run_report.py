@@ -1,4 +1,4 @@
-"""How a session of a run ended, printed: what is there, what is missing and why, and what it cost against the plan."""
+"""The report on a session of a run: what is complete, what is missing and why, and the cost compared with the plan."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def print_report(report: RunReport, output: Format) -> None:
 
 
 def _possible(spent: Spending) -> Any:
-    """What the unknown attempts cost at most; unknown as soon as nothing bounds one of them."""
+    """The most that the attempts of unknown cost can have cost; unknown if one of them has no upper bound."""
     return None if spent.unbounded else spent.possible
 
 
 def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
-    """Say what the whole run has cost so far, and how that compares with what was expected of it."""
+    """Print what the whole run has cost so far, and how that compares with the estimate."""
     spent = progress.ledger.total
     note(f"Cost so far: {spent.summary()}")
     if expected is None or expected.cost_usd is None:
@@ -60,7 +60,7 @@ def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
 
 
 def note_costs_so_far(journal: Path) -> None:
-    """Say what a run that has begun has cost, for comparing it with the plan; nothing where none has."""
+    """Print what a run has cost so far, to compare with the plan; nothing if it has not begun."""
     from debatebench.journal.reading import has_begun, read_journal
     from debatebench.play.resume import Resume
 
@@ -74,7 +74,7 @@ def note_costs_so_far(journal: Path) -> None:
 
 
 def note_missing(progress: Progress) -> None:
-    """Say which debates are missing and why; only the first of many."""
+    """Print which debates are missing and why; if there are many, only the first ones."""
     for debate_id, reason in progress.missing[:_MOST_REASONS]:
         note(f"missing {debate_id}: {reason}")
     if len(progress.missing) > _MOST_REASONS:

@@ -1,7 +1,7 @@
 """Asking a person at a terminal which topics, debaters, judges and prompts a run is to have.
 
-What is asked and shown goes through two functions, so that a session can be played without a terminal. Names and
-prices of a provider's catalogue are other people's text: nothing of it reaches the terminal but as visible characters.
+Questions and output go through two functions, so that tests can run a session without a terminal. Names and prices
+from a provider's catalogue are untrusted text: the terminal receives them only as visible characters.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Row = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """How to ask a line and show one. `ask` raises `EOFError` when nobody answers any more."""
+    """Functions to ask for a line and to show one. `ask` raises `EOFError` at the end of the input."""
 
     ask: Callable[[str], str]
     show: Callable[[str], None]
@@ -42,7 +42,7 @@ class Terminal:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was selected: the inputs, with what came from catalogues, and the options that say what of them plays."""
+    """The selection: the inputs, including models from catalogues, and the options that select from them."""
 
     inputs: Inputs
     options: Mapping[str, Any]
@@ -109,10 +109,10 @@ def pick(
     empty: str = "all",
     more: Callable[[], Sequence[Row]] | None = None,
 ) -> list[int] | None:
-    """Have rows picked by number; their indices in order, or None for Enter on the whole list.
+    """Ask for rows by number; returns their indices in order, or None for Enter on the whole list.
 
-    Enter on a filtered list picks what is shown, and with `empty="none"` nothing at all. `more` gives further rows for
-    the answer `+`. What is not understood is said, and asked again.
+    Enter on a filtered list picks the rows shown, and with `empty="none"` no rows. `more` supplies further rows for the
+    answer `+`. An invalid answer is explained, and the question is asked again.
     """
     rows, shown = list(rows), list(range(len(rows)))
     while True:
@@ -189,7 +189,7 @@ def _member_row(member: MemberConfig) -> Row:
 
 
 def _price(pricing: Pricing | None) -> str:
-    """USD per million tokens."""
+    """Prices in USD per million tokens."""
     if pricing is None:
         return ""
     return f"${_million(pricing.prompt)} in, ${_million(pricing.completion)} out per million tokens"
@@ -247,7 +247,7 @@ def _can_be_an_id(text: str) -> bool:
 
 
 def _as_member(listed: ListedModel, source: MemberConfig, taken: set[str]) -> MemberConfig:
-    """A listed model as a debater or judge, under an id that nobody has."""
+    """A listed model as a debater or judge, under an unused id."""
     id_ = listed.id.replace("/", "-")
     if id_ in taken:
         id_ = f"{id_}-{source.provider}"
@@ -263,7 +263,7 @@ def _catalogue_ids(inputs: Inputs) -> tuple[str, ...]:
 
 
 def _pick_prompt(role: str, library: Sequence[LibraryPrompt], terminal: Terminal) -> str | None:
-    """The style of a kept prompt; None for what the configuration says. Not asked where there is nothing to choose."""
+    """The style of a library prompt; None for the configured one. Without a choice there is no question."""
     kept = [prompt for prompt in library if prompt.role == role]
     if len(kept) < 2:
         return None

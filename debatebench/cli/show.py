@@ -123,7 +123,7 @@ def _what_is_settled(
 
 
 def _with_ranges(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """The same with each pair of ends as one column of text."""
+    """The same table with each pair of interval ends as one column of text."""
     ranges = {"rank_low": ("rank_high", "ranks", "{}"), "ci_low": ("ci_high", "interval", "{:.0f}")}
     seconds = {high for high, _, _ in ranges.values()}
     shown = []
@@ -136,7 +136,7 @@ def _with_ranges(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple
 
 
 def _rounded(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """The rows as people read them: no more digits than mean something."""
+    """The rows for people, rounded to their meaningful digits."""
     return [
         [value if value is None or name not in _DECIMALS else round(value, _DECIMALS[name]) for name, value in pairs]
         for pairs in (zip(columns, row, strict=True) for row in rows)

@@ -11,7 +11,7 @@ from debatebench.query.relations import Relation
 
 __all__ = ["Completions"]
 
-# Those of a SELECT. DuckDB knows many more, which would only stand in the way.
+# The keywords of a SELECT. DuckDB has many more, which would only clutter the list.
 # fmt: off
 _KEYWORDS = (
     "all", "and", "any", "anti", "as", "asc", "asof", "between", "by", "case", "cast", "cross", "desc",
@@ -23,29 +23,28 @@ _KEYWORDS = (
     "with",
 )
 # fmt: on
-# A table in FROM or JOIN, and the other name that it gets there.
+# A table in FROM or JOIN, and its alias.
 _NAMED = re.compile(r"\b([a-z_]\w*\.[a-z_]\w*)(?:\s+(?:as\s+)?([a-z_]\w*))?", re.IGNORECASE)
 _WANTS_TABLE = re.compile(r"\b(from|join|describe|summarize|table)\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Completions:
-    """What there is to complete from: dotted name → relation, and the dotted names of macros."""
+    """The sources of completions: dotted name → relation, and the dotted names of macros."""
 
     relations: Mapping[str, Relation]
     macros: Iterable[str] = ()
 
     @cached_property
     def schemas(self) -> tuple[str, ...]:
-        """The schemas that hold anything."""
+        """The schemas that are not empty."""
         return tuple(sorted({name.partition(".")[0] for name in self.relations}))
 
     def candidates(self, word: str, before: str) -> list[str]:
         """What `word`, which may be empty, can become after the text `before` of the same statement, sorted.
 
-        After FROM and JOIN that is tables. Elsewhere it is columns (of the tables that the statement names, else of
-        all), other names given to tables, schemas, macros and keywords; keywords end in a space and are in the case of
-        `word`.
+        After FROM and JOIN these are tables. Elsewhere they are columns (of the tables that the statement names, else
+        of all), aliases of tables, schemas, macros and keywords; keywords end in a space and have the case of `word`.
         """
         if "." in word:
             return self._after_dot(word, before)
@@ -66,20 +65,20 @@ class Completions:
         return _starting(word, self.relations)
 
     def _tables(self, word: str) -> list[str]:
-        """Schemas first, then their tables; a table's own name is enough where only one begins like that."""
+        """Schemas first, then their tables; a table's name without its schema is enough if only one matches."""
         found = _starting(word, [f"{schema}." for schema in self.schemas])
         own = [name for name in self.relations if word and name.partition(".")[2].startswith(word.lower())]
         return found or (own if len(own) == 1 else [])
 
     def _after_dot(self, word: str, before: str) -> list[str]:
-        """`schema.` → its tables and macros; `schema.table.` and another name of a table → its columns."""
+        """`schema.` → its tables and macros; `schema.table.` or an alias of a table → its columns."""
         prefix = word.rpartition(".")[0].lower()
         relation = self._used(before).get(prefix, prefix)
         names = [f"{prefix}.{column}" for column in self._columns(relation)]
         return _starting(word, [*self.tables(f"{prefix}."), *names, *(f"{name}(" for name in self.macros)])
 
     def _used(self, text: str) -> dict[str, str]:
-        """What the statement may call a table so far → its dotted name."""
+        """Each name that the statement can use for a table so far → the table's dotted name."""
         used: dict[str, str] = {}
         for match in _NAMED.finditer(text):
             name, alias = match[1].lower(), (match[2] or "").lower()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["diff_models", "docs", "lineage", "run_tests"]
 
 _MOST_NAMED = 3
-# Tests of a large warehouse group all its rows at once; what is more than this goes to disk.
+# Tests of a large warehouse group all its rows at once; memory beyond this limit is spilled to disk.
 _MEMORY_LIMIT = "2GB"
 
 
@@ -42,12 +42,12 @@ def _project(context: typer.Context) -> Project:
 
 
 def _built_project(context: typer.Context) -> Project:
-    """The same for a command that reads the warehouse: what the build has parsed is not parsed again."""
+    """The project for a command that reads the warehouse: SQL that the build has parsed is not parsed again."""
     from debatebench.query.safe_query import open_for_reading
     from debatebench.transform.parse_cache import recall_parsed
 
     database = workspace_of(context).database
-    # What is wrong with the warehouse is said where it is needed.
+    # A problem with the warehouse is reported where the warehouse is needed.
     with suppress(DebatebenchError), open_for_reading(database) as con:
         recall_parsed(con)
     return _project(context)
@@ -112,7 +112,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _print_results(results: Sequence[TestResult], output: Format) -> None:
-    """Failures in full and counts for people, every test for programs."""
+    """Print failures in full and counts for people, every test for programs."""
     if output in (Format.JSON, Format.CSV):
         columns = ["name", "kind", "model", "status", "failures", "message", "file", "seconds", "query", "rows"]
         print_rows(columns, [_result_row(result) for result in results], output)
@@ -232,7 +232,7 @@ def _cell_rows(diff: ModelDiff) -> list[tuple[Any, ...]]:
 
 
 def _print_diff(diff: ModelDiff, output: Format) -> None:
-    """The tables that a person reads, one under the other."""
+    """Print the tables for people, one below the other."""
     by = f"rows matched by {', '.join(diff.key)}" if diff.key else "no key is tested, so whole rows are matched"
     typer.echo(f"{diff.name}: version {diff.before} → version {diff.after}; {by}\n")
     for version, only in ((diff.before, diff.columns_only_before), (diff.after, diff.columns_only_after)):

@@ -14,12 +14,12 @@ from debatebench.shared.errors import DebatebenchError
 __all__ = ["history_file", "interact", "run_lines"]
 
 _HISTORY_LINES = 10_000
-# The usual ones without the dot, which is part of `schema.table`.
+# The usual delimiters without the dot, which is part of `schema.table`.
 _DELIMITERS = " \t\n`~!@#$%^&*()-=+[{]}\\|;:'\",<>/?"
 
 
 def run_lines(session: SqlSession, lines: Iterable[str]) -> None:
-    """Run what comes through a pipe. The first thing that fails ends it, with its `DebatebenchError`."""
+    """Run the lines from a pipe. The first failure ends the session with its `DebatebenchError`."""
     try:
         for line in lines:
             session.feed(line.rstrip("\r\n"))
@@ -29,7 +29,7 @@ def run_lines(session: SqlSession, lines: Iterable[str]) -> None:
 
 
 def interact(session: SqlSession, history: Path) -> None:
-    """Read lines from the terminal until the user leaves. What fails is one line, and the session goes on."""
+    """Read lines from the terminal until the user leaves. An error is printed on one line, then the session goes on."""
     print(f"{session.database}, for reading only. .help helps, .quit leaves.")
     with _line_editing(session, history) as remember:
         while True:
@@ -51,7 +51,7 @@ def interact(session: SqlSession, history: Path) -> None:
 
 
 def _took(session: SqlSession, text: str) -> bool:
-    """Feed what was typed or pasted; False when the user wants to leave."""
+    """Feed typed or pasted text to the session; False if the user wants to leave."""
     try:
         for line in text.split("\n"):
             session.feed(line)
@@ -67,9 +67,9 @@ def _took(session: SqlSession, text: str) -> bool:
 
 
 def history_file(environ: Mapping[str, str]) -> Path:
-    """Where the lines of earlier sessions are: in `XDG_STATE_HOME`, by default `~/.local/state`."""
+    """The file with the lines of earlier sessions, in `XDG_STATE_HOME`, by default `~/.local/state`."""
     state = environ.get("XDG_STATE_HOME", "")
-    # A relative path is to be ignored, says the XDG base directory specification.
+    # The XDG base directory specification says to ignore a relative path.
     base = Path(state) if os.path.isabs(state) else Path.home() / ".local" / "state"
     return base / "debatebench" / "sql_history"
 
@@ -126,7 +126,7 @@ def _completer(session: SqlSession) -> Callable[[str, int], str | None]:
 
 
 def _private_file(path: Path) -> bool:
-    """Make the file where there is none, for its owner's eyes only. False when that is not possible."""
+    """Create the file if it is missing, readable only by its owner. False if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))

@@ -53,17 +53,17 @@ class Settings:
 
 
 class SqlSession:
-    """Takes lines, runs the statements that they complete, prints the results on stdout. Knows nothing of terminals."""
+    """Takes lines, runs the statements that they complete, prints the results on stdout. Independent of terminals."""
 
     def __init__(
         self, database: Path, settings: Settings, note: Callable[[str], None], *, is_for_people: bool = False
     ) -> None:
-        """Open the warehouse. `note` tells the user what is no result; people are also told how long it took."""
+        """Open the warehouse. `note` prints messages that are not results; for people, also how long a query took."""
         self.database = database
         self.settings = settings
         self.is_for_people = is_for_people
         self.has_stuck_query = False
-        """Whether a query goes on that could not be stopped; such a process cannot end in the usual way."""
+        """Whether a query that could not be stopped is still running; then the process cannot end normally."""
         self._note = note
         self._warehouse = Warehouse(database)
         self._lines: list[str] = []
@@ -86,7 +86,7 @@ class SqlSession:
         return bool(self._lines)
 
     def feed(self, line: str) -> None:
-        """Take one line. Raises `DebatebenchError` when a statement or command fails; what was typed is gone then."""
+        """Take one line. Raises `DebatebenchError` if a statement or command fails; the typed text is then dropped."""
         if not self._lines and not line.strip():
             return
         if not self._lines and (line.startswith(".") or line.strip() in ("quit", "exit")):
@@ -99,7 +99,7 @@ class SqlSession:
             self._run(text)
 
     def finish(self) -> None:
-        """Run what is left when no more lines come; its semicolon may be missing."""
+        """Run the remaining text at the end of the input; its semicolon may be missing."""
         text = "\n".join(self._lines)
         self.drop()
         if _has_statement(text):
@@ -134,7 +134,7 @@ class SqlSession:
         return self._warehouse
 
     def _known(self) -> Completions:
-        """What the warehouse holds, as it was published last."""
+        """The contents of the warehouse as it was published last."""
         warehouse = self._current()
         if self._completions is None:
             with sql_errors():
@@ -200,7 +200,7 @@ class SqlSession:
             raise UsageError(f"Name one table or view, as in .schema marts.leaderboard{known}")
         relation = relations[fitting[0]]
         described: dict[str, str] = {}
-        # Without descriptions the columns are still worth a look.
+        # The columns are useful without descriptions, too.
         with suppress(SqlModelError):
             model = self._warehouse.models.get(relation.name)
             described = {column.name: column.description for column in model.columns} if model else {}
@@ -260,7 +260,7 @@ def _has_statement(text: str) -> bool:
 
 
 def _last_token(text: str) -> int | None:
-    """Where the last token of the text begins that is no comment."""
+    """The offset of the last token in the text that is not a comment."""
     import duckdb
 
     with sql_errors():

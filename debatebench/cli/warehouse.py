@@ -23,7 +23,7 @@ RunTagArgument = Annotated[str, typer.Option("--run-tag", help="The name of the 
 
 
 def report_update(update: Update) -> None:
-    """Say what an update of the warehouse did."""
+    """Print what an update of the warehouse did."""
     for landed in update.landed:
         if landed.rows is None:
             note(f"{landed.run_tag}: landed before, unchanged")

@@ -1,4 +1,4 @@
-"""The journal of a run: one append-only file, the truth that everything else is rebuilt from.
+"""The journal of a run: one append-only file, from which everything else can be rebuilt.
 
 lines.py    one line: sequence number, chained CRC, JSON
 reading.py  the events of a sound journal, every line of a damaged one

@@ -1,7 +1,7 @@
-"""One line of a journal: `seq crc32 json\\n`, each chained to the line before.
+"""One line of a journal: `seq crc32 json\\n`, chained to the line before.
 
-The CRC covers the sequence number and the JSON and starts from the CRC of the line before, so that a line that is
-changed, lost, repeated or moved is noticed. JSON is ASCII, so hostile text cannot break a line.
+The CRC covers the sequence number and the JSON and starts from the CRC of the line before, so that a changed, lost,
+repeated or moved line is detected. JSON is ASCII, so hostile text cannot break a line.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from debatebench.shared.json_bytes import from_json, is_json, to_json
 __all__ = ["JOURNAL_FORMAT", "Event", "Tail", "data_of", "encode_line", "start_of", "text_in", "text_of_next"]
 
 JOURNAL_FORMAT = 1
-"""What a header says of the events after it; a change that an older version would misread gets the next number."""
+"""The format that a header states for its journal; a change that an older version would misread gets a new number."""
 
 # Eight digits and a blank.
 _LENGTH_OF_CRC = 9
 
 
 class Event(msgspec.Struct, frozen=True):
-    """A journalled event: its sequence number, its place in the file, and its text, which is a JSON object."""
+    """A journalled event: its sequence number, its place in the file, and its text, a JSON object."""
 
     seq: int
     offset: int
@@ -34,17 +34,17 @@ class Event(msgspec.Struct, frozen=True):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the text says, read at each look; `data["type"]`, which stands first, names the kind."""
+        """The parsed text, parsed again on each access; the first key, `data["type"]`, names the kind."""
         return data_of(self.text)
 
     def is_of(self, kind: str) -> bool:
-        """Whether the event is of this kind; the text is not read for that."""
+        """Whether the event is of this kind; the text is not parsed for that."""
         return self.text.startswith(start_of(kind))
 
 
 @dataclass(slots=True)
 class Tail:
-    """How far a journal is sound: the bytes, the events and the CRC of the last sound line."""
+    """How far a journal is sound: the number of bytes and events, and the CRC of the last sound line."""
 
     offset: int = 0
     seq: int = 0
@@ -60,7 +60,7 @@ def encode_line(seq: int, crc_before: int, data: dict[str, Any]) -> tuple[bytes,
 
 
 def text_of_next(line: bytes, tail: Tail) -> bytes | None:
-    """The JSON object of a sound line that follows `tail`, or None; `tail` moves past it."""
+    """The JSON object of a sound line that follows `tail`, else None; `tail` moves past a sound line."""
     number = b"%d " % (tail.seq + 1)
     text = line[len(number) + _LENGTH_OF_CRC : -1]
     crc = zlib.crc32(text, zlib.crc32(number, tail.crc))
@@ -78,7 +78,7 @@ def text_in(line: bytes) -> bytes:
 
 @cache
 def start_of(kind: str) -> bytes:
-    """How the text of an event of this kind begins."""
+    """The first bytes of the text of an event of this kind."""
     return b'{"type":"%b"' % kind.encode("ascii")
 
 

@@ -1,4 +1,4 @@
-"""Reading journals: the events of one that may be going on, a few events of it, or every line of a damaged one."""
+"""Reading journals: all events, also while the run goes on; a few kinds of events; or every line of a damaged one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READ_AT_ONCE = 1 << 20
 
 
 def has_begun(path: Path) -> bool:
-    """Whether the first event of a journal is whole; before it, nothing was asked and there is nothing to land."""
+    """Whether the first event of a journal is complete; before it, no request is sent and there is nothing to land."""
     try:
         with open(path, "rb") as file:
             return file.readline().endswith(b"\n")
@@ -56,7 +56,7 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
             if text is not None:
                 _check_format(path, text)
                 yield Event(tail.seq, offset, len(line), text)
-            # A line without an end is the last one, whatever a run that goes on has written behind it meanwhile.
+            # A line without an end is the last one, even if a running session has written more after it meanwhile.
             elif line.endswith(b"\n") and file.read(1):
                 raise DamagedDataError(
                     f"{path}: line {tail.seq + 1} at byte {offset} is damaged, the lines before it are sound. "
@@ -67,7 +67,7 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
 
 
 def _check_format(path: Path, text: bytes) -> None:
-    """Refuse what another version wrote in another way, before it is misread."""
+    """Refuse a journal in another version's format before it is misread."""
     if text.startswith(start_of("header")) and (found := data_of(text).get("format")) != JOURNAL_FORMAT:
         raise DamagedDataError(
             f"{path} is a journal of format {found}, and this version of debatebench knows format "
@@ -76,7 +76,7 @@ def _check_format(path: Path, text: bytes) -> None:
 
 
 def events_at(path: Path, places: Iterable[tuple[int, int]]) -> Iterator[Event]:
-    """Yield the events at these places (`seq` and `offset`), which a reading of the journal has found sound before."""
+    """Yield the events at these places (`seq` and `offset`), which an earlier reading of the journal found sound."""
     try:
         with open(path, "rb") as file:
             for seq, offset in places:
@@ -88,9 +88,9 @@ def events_at(path: Path, places: Iterable[tuple[int, int]]) -> Iterator[Event]:
 
 
 def events_of(path: Path, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Yield the data of whole events of a few rare kinds, in order, at the speed of the disk.
+    """Yield the data of complete events of a few rare kinds, in order, at the speed of the disk.
 
-    The other lines are not read as JSON, and no checksum is looked at: whoever acts on a journal opens it.
+    The other lines are not parsed as JSON, and checksums are not verified: code that acts on a journal opens it.
     """
     starts = tuple(map(start_of, kinds))
     try:
@@ -106,7 +106,7 @@ def events_of(path: Path, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a journal, sound or not: its number from 1, its place, and its data when it is what was written."""
+    """A line of a journal, sound or not: its number from 1, its place, and its data if the line is sound."""
 
     number: int
     offset: int
@@ -115,9 +115,9 @@ class Line:
 
 
 def all_lines(path: Path) -> Iterator[Line]:
-    """Yield every line, also behind damage: one is sound when it follows what the line before it says of itself.
+    """Yield every line, also after damage: a line is sound if it follows the number and CRC of the line before.
 
-    So a line whose JSON was changed damages itself alone, and a line that is gone only the next one.
+    So a line with changed JSON damages only itself, and a lost line damages only the next one.
     """
     try:
         with open(path, "rb") as file:
@@ -137,7 +137,7 @@ def all_lines(path: Path) -> Iterator[Line]:
 
 
 def _restart_behind(line: bytes, tail: Tail) -> Tail:
-    """Where reading can go on behind a damaged line: at the number and CRC that it carries, if it carries any."""
+    """Where reading can continue after a damaged line: at the number and CRC that it carries, if any."""
     number, _, rest = line.partition(b" ")
     crc_text = rest.partition(b" ")[0]
     with suppress(ValueError):
@@ -146,7 +146,7 @@ def _restart_behind(line: bytes, tail: Tail) -> Tail:
 
 
 def is_played_now(path: Path) -> bool:
-    """Whether a process holds the journal at this moment."""
+    """Whether a process holds the journal open at this moment."""
     try:
         with open(path, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Ask a built warehouse: safe SELECTs, one debate, two runs, two versions of a SQL model.
+"""Queries on a built warehouse: safe SELECTs, one debate, two runs, two versions of a SQL model.
 
 attached.py       a warehouse attached to a database in memory, where a reader may make tables
 comparison.py     two runs or benchmark versions side by side, from `marts.*_comparison`

@@ -1,4 +1,4 @@
-"""A warehouse attached read-only to a database in memory, where a reader may make tables of its own."""
+"""A warehouse attached read-only to a database in memory, in which a reader can create tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["attached"]
 def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a database in memory with the warehouse attached as `warehouse`.
 
-    What does not fit into memory is spilled to a temporary folder. A publication meanwhile changes nothing here: the
+    Data that does not fit into memory is spilled to a temporary folder. A publication meanwhile has no effect here: the
     old file stays open. `config` holds settings of DuckDB. Raises what `safe_query.open_for_query` raises.
     """
     import duckdb
@@ -29,11 +29,11 @@ def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnectio
     with tempfile.TemporaryDirectory(prefix="debatebench-") as spill:
         settings = {"temp_directory": spill, "autoinstall_known_extensions": False, **config}
         with closing(duckdb.connect(config=settings)) as con:
-            # A checkpoint only compresses tables that are soon dropped, again and again.
+            # Checkpoints would only compress tables that are soon dropped, again and again.
             con.execute("set checkpoint_threshold = '1TB'")
             try:
                 con.execute(f"attach {quoted_text(str(database.resolve()))} as warehouse (read_only)")
             except duckdb.Error:
-                with open_for_reading(database):  # says in one sentence why it cannot be read
+                with open_for_reading(database):  # raises one sentence if it cannot be read
                     raise
             yield con

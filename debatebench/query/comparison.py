@@ -1,7 +1,7 @@
-"""Two runs, or two benchmark versions, side by side: what `marts.*_comparison` says of the pair, in one piece.
+"""Two runs, or two benchmark versions, side by side: everything that `marts.*_comparison` says about the pair.
 
-Every number comes from those SQL models, so that anybody can ask for the same ones. Nothing is computed here but the
-choice of the two subjects.
+Every number comes from those SQL models, so that any query can return the same ones. This module only selects the two
+subjects.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ from marts.debate_comparison
 where {_THIS_PAIR} and is_flipped
 order by topic_id, pro_model_id, con_model_id, repetition, baseline_run_tag, candidate_run_tag
 """
-# One build derives the numbers of all runs: this is what it takes the unsuffixed names for.
+# One build derives the numbers of all runs: these are the versions that its unsuffixed names stand for.
 _SQL_MODELS = """
 select schema_name || '.' || view_name as name, regexp_extract(sql, '(\\w+\\.\\w+_v[0-9]+);?$', 1) as version
 from duckdb_views()
@@ -101,12 +101,12 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A pair of subjects: rows of the SQL models about it, as they are, without the columns that name the pair.
+    """A pair of subjects: the SQL models' rows about it, unchanged, without the columns that name the pair.
 
-    `verdict` is the row of `marts.comparability_verdicts`, `items` are those of `marts.run_comparability`, `debaters`,
-    `judges` and `panels` of the models of these names, `flipped` of `marts.debate_comparison`, whose counts are
-    `debates`. `sql_models` says by which version of the rules for winners all numbers were derived. `unfinished` are
-    runs with debates that are planned and not complete.
+    `verdict` is the row of `marts.comparability_verdicts`, `items` are the rows of `marts.run_comparability`,
+    `debaters`, `judges` and `panels` those of the models of these names, `flipped` those of `marts.debate_comparison`,
+    whose counts are `debates`. `sql_models` names the versions of the rules for winners behind all numbers.
+    `unfinished` are runs with planned debates that are not complete.
     """
 
     baseline: Subject
@@ -125,7 +125,7 @@ class Comparison:
 def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     """The run or benchmark version that `name` means; `run:NAME` and `version:NAME` say which.
 
-    Raises `UsageError` when there is none, or a run and a version of that name.
+    Raises `UsageError` if neither exists, or if both a run and a version have that name.
     """
     check_marts(con)
     if not _rows(con, _IS_BUILT):
@@ -144,7 +144,7 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
 
 
 def compare(con: duckdb.DuckDBPyConnection, baseline: Subject, candidate: Subject) -> Comparison:
-    """Everything that the warehouse says about the pair. Raises `UsageError` when they have a run in common."""
+    """Everything that the warehouse says about the pair. Raises `UsageError` if they share a run."""
     if shared := sorted(set(baseline.run_tags) & set(candidate.run_tags)):
         raise UsageError(f"Run '{shared[0]}' is on both sides: compare two runs, or two versions, that share none.")
     pair = {

@@ -1,4 +1,4 @@
-"""What DuckDB raises, in one sentence of ours: without its drawing, its stack and its advice to install things."""
+"""DuckDB's errors in one sentence: without the drawing, the stack and the advice to install extensions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOO_LARGE = "The query needs more memory than it may use: ask for fewer rows at
 
 @contextmanager
 def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
-    """Turn what DuckDB raises inside the block into one sentence of ours."""
+    """Turn DuckDB's errors inside the block into our own, each with one sentence."""
     import duckdb
 
     try:
@@ -34,7 +34,7 @@ def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
     except UnicodeEncodeError as error:
         raise UsageError("The query, or a value for it, holds bytes that are no text.") from error
     except MemoryError as error:
-        # The frames of the traceback hold the rows.
+        # The frames of the traceback keep the rows in memory.
         error.__traceback__ = None
         raise DebatebenchError(_TOO_LARGE) from None
     except duckdb.Error as error:
@@ -59,7 +59,7 @@ def opening_error(database: Path, error: Exception) -> DebatebenchError:
 
 
 def _sql_error(error: Exception) -> DebatebenchError:
-    """Why DuckDB refused, or could not go on."""
+    """Why DuckDB refused the query or could not finish it, as an error with one sentence."""
     import duckdb
 
     text = str(error)
@@ -79,7 +79,7 @@ def _sql_error(error: Exception) -> DebatebenchError:
 
 
 def _first_lines(text: str) -> str:
-    """The message proper and the hints at close matches, on one line."""
+    """The message itself and the hints at similar names, on one line."""
     lines = [line.strip() for line in text.splitlines()]
     until = next((n for n, line in enumerate(lines) if not line or _LINE.match(line)), len(lines))
     kept = [_IN_FUNCTION.sub("", _KIND.sub("", lines[0]))] if lines else []
@@ -93,6 +93,6 @@ def _first_lines(text: str) -> str:
 
 
 def _place(text: str) -> str:
-    """Where in the query it is, when DuckDB says so."""
+    """The place of the error in the query, if DuckDB states it."""
     found = next((match for line in text.splitlines() if (match := _LINE.match(line.strip()))), None)
     return f" (line {found[1]}: {visible(found[2].strip()[:100])})" if found else "."

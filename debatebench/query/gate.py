@@ -1,10 +1,10 @@
 """Is the candidate worse than the baseline? Limits on a comparison, for a pipeline that must stop on a regression.
 
-A check fails when the change is beyond its limit **and** its interval excludes no change: the limit says how large a
-drop matters, the interval whether there is one. The interval need not lie beyond the limit as a whole, for then a true
-drop of exactly the limit would pass 39 times of 40. All checks of a gate together get one error rate: intervals are
-widened as Bonferroni's inequality says, so that a gate over any number of debaters fails in at most 2.5 % of the cases
-in which nothing has changed.
+A check fails if the change exceeds its limit **and** its interval excludes zero: the limit says how large a drop
+matters, and the interval says whether there is a drop. The whole interval need not lie beyond the limit, because then
+a true drop of exactly the limit would pass 39 times out of 40. All checks of a gate share one error rate: intervals are
+widened by Bonferroni's inequality, so that a gate over any number of debaters fails in at most 2.5 % of the cases in
+which nothing has changed.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Outcome = Literal["passed", "failed", "unsettled", "missing"]
 
 _LEVEL = 0.95
 _POWER = 0.8
-# Measures of which more is worse.
+# Measures for which a higher value is worse.
 _COSTS = {"cost_usd"}
 _SPOILS = {"cost_usd": {"everything", "costs"}}
 
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """How much worse a candidate may be; `None` is not looked at.
+    """How much worse a candidate may be; a measure whose limit is `None` is not checked.
 
-    Drops are in the unit of the measure: points of the rating, shares of debates won or of judges that agree, points of
-    the scale. `cost_increase` is a share of the baseline's cost: 0.2 for a fifth more.
+    Drops are in the unit of the measure: rating points, shares of debates won or of judges that agree, points of the
+    scale. `cost_increase` is a share of the baseline's cost: 0.2 allows 20 % more.
     """
 
     rating_drop: float | None = 25.0
@@ -44,7 +44,7 @@ class GateLimits:
     agreement_drop: float | None = None
 
     def of_debaters(self) -> dict[str, float]:
-        """Measure → limit of what is looked at for each debater."""
+        """Measure → limit, for the measures that are checked for each debater."""
         limits = {
             "rating": self.rating_drop,
             "win_rate": self.win_rate_drop,
@@ -60,9 +60,9 @@ class Check:
 
     `model_id` is `None` for the panels' agreement. `ci_low` and `ci_high` are the ends of the widened interval of
     `difference` (candidate - baseline), `allowed` is the limit as a difference, in the same unit and with its sign, and
-    `detectable` the smallest true change for the worse that such a check finds four times out of five. `outcome`:
-    `failed`; `unsettled` when the change is beyond the limit and its interval includes 0, or there is none; `missing`
-    when the candidate has no such debater; else `passed`.
+    `detectable` is the smallest true change for the worse that such a check finds four times out of five. `outcome` is
+    `failed`; `unsettled` if the change exceeds the limit and its interval includes 0 or is missing; `missing` if the
+    candidate does not have the debater; else `passed`.
     """
 
     measure: str
@@ -78,7 +78,7 @@ class Check:
 
     @property
     def is_too_small(self) -> bool:
-        """Whether a change just beyond the limit could well go unnoticed."""
+        """Whether a change just beyond the limit would often not be detected."""
         if self.outcome == "missing" or self.allowed is None:
             return False
         return self.detectable is None or self.detectable > abs(self.allowed)
@@ -86,7 +86,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What a gate found. `failures` and `warnings` are sentences; it passed when there is no failure."""
+    """The result of a gate. `failures` and `warnings` are sentences; the gate passes if there are no failures."""
 
     checks: tuple[Check, ...]
     failures: tuple[str, ...]
@@ -94,7 +94,7 @@ class GateResult:
 
     @property
     def is_passed(self) -> bool:
-        """Whether the candidate may go on."""
+        """Whether the candidate passes the gate."""
         return not self.failures
 
 
@@ -106,11 +106,11 @@ def check_gate(
     allow_missing: bool = False,
     require_comparable: bool = False,
 ) -> GateResult:
-    """Hold a comparison against `limits`; with `debaters`, only theirs are looked at.
+    """Check a comparison against `limits`; with `debaters`, only those debaters are checked.
 
-    A debater that the candidate lacks is a failure, or a warning with `allow_missing`; one that the baseline lacks has
-    nothing to be compared with. What is not like for like is a warning, or a failure with `require_comparable`.
-    Raises `UsageError` when there is nothing to look at: no limit, an unknown debater, or no rated debate in common.
+    A debater that the candidate lacks is a failure, or a warning with `allow_missing`; one that the baseline lacks is
+    not checked. A comparison that is not like for like is a warning, or a failure with `require_comparable`.
+    Raises `UsageError` if there is nothing to check: no limit, an unknown debater, or no rated debate in common.
     """
     checks = tuple(_checks(comparison, limits, debaters))
     failures = [_told(check) for check in checks if check.outcome == "failed"]
@@ -130,7 +130,7 @@ def check_gate(
 
 def _checks(comparison: Comparison, limits: GateLimits, debaters: Collection[str]) -> Iterator[Check]:
     rows = [(row, limit) for row, limit in _limited_rows(comparison, limits, debaters)]
-    # One level for all checks together.
+    # All checks together share one level.
     count = sum(row["difference"] is not None for row, _ in rows)
     for row, limit in rows:
         yield _check(row, limit, 1 - (1 - _LEVEL) / max(count, 1))
@@ -139,7 +139,7 @@ def _checks(comparison: Comparison, limits: GateLimits, debaters: Collection[str
 def _limited_rows(
     comparison: Comparison, limits: GateLimits, debaters: Collection[str]
 ) -> Iterator[tuple[Mapping[str, Any], float]]:
-    """What is looked at, each with its limit. A debater of the candidate only has no row."""
+    """The rows to check, each with its limit. A debater that only the candidate has gets no row."""
     by_measure = limits.of_debaters()
     if not by_measure and limits.agreement_drop is None:
         raise UsageError("There is nothing to gate: give at least one limit, such as --max-drop 25.")
@@ -188,7 +188,7 @@ def _check(row: Mapping[str, Any], limit: float, level: float) -> Check:
 
 
 def _widened(row: Mapping[str, Any], level: float) -> tuple[float | None, float | None, float | None]:
-    """The 95 % interval at another level, each end in proportion, and what such an interval would find."""
+    """The 95 % interval scaled to another level, each end in proportion, and the smallest change that it detects."""
     from debatebench.stats.distributions import normal_quantile, t_quantile
 
     if row["ci_low"] is None or row["ci_high"] is None:
@@ -232,7 +232,7 @@ def _shown(measure: str, value: float) -> str:
 
 
 def _incomparable(comparison: Comparison, measures: Collection[str]) -> str | None:
-    """What makes the pair other than like for like, as far as it touches what is looked at."""
+    """Why the pair is not like for like, as far as it affects the checked measures."""
     spoiled = {affected for measure in measures for affected in _SPOILS.get(measure, {"everything"})}
     spoiling = [
         f"{item['item']} {'differ' if item['state'] == 'different' else 'unknown'}"
@@ -243,7 +243,7 @@ def _incomparable(comparison: Comparison, measures: Collection[str]) -> str | No
 
 
 def _power_warnings(checks: Collection[Check]) -> Iterator[str]:
-    """What each measure's checks would not see, however good their outcome."""
+    """For each measure, the changes that its checks would miss even if they pass."""
     for measure in dict.fromkeys(check.measure for check in checks):
         own = [check for check in checks if check.measure == measure and check.outcome != "missing"]
         small = [check for check in own if check.is_too_small]

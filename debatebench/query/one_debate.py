@@ -1,4 +1,4 @@
-"""One debate, whole: looked up in the warehouse and written out for a person or a program."""
+"""One whole debate: looked up in the warehouse and printed for a person or a program."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _MOST_NAMED = 5
 
 
 def check_marts(con: duckdb.DuckDBPyConnection) -> None:
-    """Raise `UsageError` when the SQL models were never built."""
+    """Raise `UsageError` if the SQL models were never built."""
     if not con.execute("select 1 from duckdb_schemas() where schema_name = 'marts'").fetchall():
         raise UsageError("The SQL models are not built yet: `debatebench build` builds them.")
 
@@ -54,7 +54,7 @@ def check_marts(con: duckdb.DuckDBPyConnection) -> None:
 def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str, Any]:
     """The debate whose id is, or uniquely begins with, `debate_id`: its row of `marts.debates`, `turns` and `verdicts`.
 
-    Raises `UsageError` when there is none or more than one.
+    Raises `UsageError` if there is none or more than one.
     """
     from debatebench.query.safe_query import open_for_query, run_query
 

@@ -1,7 +1,7 @@
-"""A query's result as a Parquet file, with the types that the query has.
+"""A query's result as a Parquet file, with the types of the query.
 
-The connection of a query can write no file. So its rows go, as Arrow batches, into a second connection that is in
-memory, sees nothing but them, and writes the file.
+The connection of a query cannot write files. So its rows go, as Arrow batches, to a second connection, which is in
+memory, can access only these rows, and writes the file.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["as_in_file", "write_parquet"]
 
-# Parquet has no such type, or one of less precision; as text their values stay what they are.
+# Parquet lacks these types or has less precise ones; as text, their values stay exact.
 _AS_TEXT = {"bit", "bignum", "enum", "interval", "time with time zone", "union"}
-# Parquet would make floating-point numbers of them. A value of more than 38 digits is an error.
+# Parquet would turn these into floating-point numbers. A value with more than 38 digits is an error.
 _AS_DECIMAL = {"hugeint", "uhugeint"}
 
 
@@ -40,11 +40,12 @@ def write_parquet(
     limit: int | None = None,
     timeout_s: float | None = 60.0,
 ) -> int:
-    """Write the rows of one SELECT (at most `limit`) to `path`, whole or not at all, and return how many they are.
+    """Write the rows of one SELECT (at most `limit`) to `path`, whole or not at all, and return their number.
 
-    The rules and errors are those of `run_query`; the result has to fit into the memory that the query may use. Types
+    The rules and errors are those of `run_query`; the result must fit into the memory that the query may use. Types
     are kept (decimals, times, lists, structs, JSON, UUID), except that HUGEINT becomes DECIMAL(38,0), and BIT, BIGNUM,
-    ENUM, INTERVAL, TIME WITH TIME ZONE and UNION become text. `DebatebenchError` also when the file cannot be written.
+    ENUM, INTERVAL, TIME WITH TIME ZONE and UNION become text. Also raises `DebatebenchError` if the file cannot be
+    written.
     """
     if isinstance(database, Path):
         with open_for_reading(database) as con:
@@ -54,7 +55,7 @@ def write_parquet(
         raise UsageError(f"{path} is a folder: name a file.")
     with sql_errors(timeout_s):
         statement, values = one_select(database, sql, params or {})
-        # DuckDB 2.0 can hang when writing is interrupted, or when what it writes fails: so that all comes first.
+        # DuckDB 2.0 can hang if writing is interrupted or its source fails, so the query finishes first.
         rows, in_file = within(timeout_s, lambda _: _run(database, statement, values, limit), database)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +69,7 @@ def write_parquet(
 def _run(
     con: duckdb.DuckDBPyConnection, statement: duckdb.Statement, values: dict[str, Any] | None, limit: int | None
 ) -> tuple[duckdb.DuckDBPyRelation, list[str]]:
-    """Run the statement once and keep its rows, as Arrow can carry them; and the types that they have in the file."""
+    """Run the statement once; return its rows in types that Arrow can carry, and their types in the file."""
     relation = con.sql(statement, params=values)
     names, types = unique_names(relation.columns), [str(type_) for type_ in relation.types]
     carried = [_type_name(type_, is_in_file=False) for type_ in relation.types]
@@ -82,7 +83,7 @@ def _run(
 
 
 def _write(rows: duckdb.DuckDBPyRelation, in_file: list[str], path: Path) -> int:
-    """Write the rows to the file, and return their number. Raises `OSError` when that is not possible."""
+    """Write the rows to the file, and return their number. Raises `OSError` if that fails."""
     import duckdb
 
     columns = _columns(rows.columns, [str(type_) for type_ in rows.types], in_file)
@@ -100,7 +101,7 @@ def _write(rows: duckdb.DuckDBPyRelation, in_file: list[str], path: Path) -> int
 
 
 def _columns(names: list[str], types: list[str], wanted: list[str]) -> str:
-    """A select list that casts the columns to the types that are wanted."""
+    """A select list that casts the columns to the wanted types."""
     items = []
     for number, (name, have, want) in enumerate(zip(names, types, wanted, strict=True), 1):
         items.append(f"{_cast(f'#{number}', have, want)} as {quoted_identifier(name)}")
@@ -108,7 +109,7 @@ def _columns(names: list[str], types: list[str], wanted: list[str]) -> str:
 
 
 def as_in_file(column: str, type_: DuckDBPyType) -> str:
-    """SQL for a column (as SQL) of this type as a Parquet file holds it; see `write_parquet`."""
+    """SQL that converts a column (given as SQL) of this type to its type in a Parquet file; see `write_parquet`."""
     return _cast(column, str(type_), _type_name(type_, is_in_file=True))
 
 
@@ -117,7 +118,7 @@ def _cast(column: str, have: str, want: str) -> str:
 
 
 def _type_name(type_: Any, *, is_in_file: bool) -> str:
-    """SQL for the type that a column has in the file, or on the way there: Arrow carries JSON and UUID as text."""
+    """SQL for a column's type in the file, or on the way to it: Arrow carries JSON and UUID as text."""
     kind = type_.id
     if kind in _AS_DECIMAL:
         return "DECIMAL(38,0)"

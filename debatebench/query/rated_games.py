@@ -17,7 +17,7 @@ __all__ = ["RatedGames", "read_games"]
 class RatedGames:
     """The rated games of a run in order of play. Code i in `pro` and `con` means `debaters[i - 1]`.
 
-    `score` is 1 when pro won, 0.5 for a tie, 0 when con won. `initial` and `k` are the run's Elo settings.
+    `score` is 1 if pro won, 0.5 for a tie, 0 if con won. `initial` and `k` are the run's Elo settings.
     """
 
     debaters: list[str]
@@ -29,7 +29,7 @@ class RatedGames:
 
 
 def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> RatedGames:
-    """Read a run's games from `marts.games`. Raises `UsageError` when no run has the tag."""
+    """Read a run's games from `marts.games`. Raises `UsageError` if no run has the tag."""
     import numpy as np
 
     settings = con.execute(
@@ -37,7 +37,7 @@ def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> RatedGames:
     ).fetchall()
     if not settings:
         raise UsageError(f"No run '{run_tag}' in the warehouse.")
-    # Games first: the debaters' codes are among them.
+    # Read the games first, because they contain the debaters' codes.
     columns = con.execute(
         "select game_number, pro_code, con_code, pro_score from marts.games where run_tag = $1", [run_tag]
     ).fetchnumpy()
@@ -47,7 +47,7 @@ def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> RatedGames:
         [run_tag],
     ).fetchall()
     numbers = columns["game_number"]
-    # As a rule the rows come in order, and then sorting a million of them is saved.
+    # The rows are usually in order already, which avoids sorting a million of them.
     order = slice(None) if (numbers[1:] > numbers[:-1]).all() else np.argsort(numbers)
     pro, con_codes, score = (columns[name][order].tolist() for name in ("pro_code", "con_code", "pro_score"))
     return RatedGames([name for (name,) in debaters], pro, con_codes, score, *settings[0])

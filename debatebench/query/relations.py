@@ -25,7 +25,7 @@ order by name, c.column_index
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table or view: its dotted name, which of the two it is, and its columns as (name, DuckDB type) in order."""
+    """A table or view: its dotted name, its kind, and its columns as (name, DuckDB type) in order."""
 
     name: str
     kind: str
@@ -33,7 +33,7 @@ class Relation:
 
 
 def read_relations(con: duckdb.DuckDBPyConnection) -> dict[str, Relation]:
-    """Dotted name → relation of everything in the warehouse, sorted by name."""
+    """Dotted name → relation for every table and view in the warehouse, sorted by name."""
     found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
     for name, kind, column, type_name in con.execute(_COLUMNS).fetchall():
         found.setdefault(name, (kind, []))[1].append((column, type_name))

@@ -25,7 +25,7 @@ __all__ = ["ChangedRow", "RowDiff", "RunCounts", "ValueChange"]
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """How many rows of a run each version has, and how many differ. `run_tag` is None where a model knows no runs."""
+    """How many rows of a run each version has, and how many differ. `run_tag` is None for a model without runs."""
 
     run_tag: str | None
     rows_before: int
@@ -42,7 +42,7 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """How many rows have `before` under the one version and `after` under the other, in one column."""
+    """How many rows have the value `before` under one version and `after` under the other, in one column."""
 
     column: str
     before: Any
@@ -52,7 +52,7 @@ class ValueChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """One row that differs. `before` and `after` hold the columns that differ; of a row on one side only, all."""
+    """One row that differs. `before` and `after` hold the columns that differ; for a row on one side only, all."""
 
     change: Literal["added", "removed", "changed"]
     key: Mapping[str, Any]
@@ -60,7 +60,7 @@ class ChangedRow:
     after: Mapping[str, Any]
 
     def cells(self) -> list[tuple[str | None, Any, Any]]:
-        """(column, before, after) of what differs; one of nothing for a row that is on one side only."""
+        """(column, before, after) for each difference; one tuple without values for a row on one side only."""
         if self.change != "changed":
             return [(None, None, None)]
         return [(column, value, self.after[column]) for column, value in self.before.items()]
@@ -69,9 +69,9 @@ class ChangedRow:
 class RowDiff:
     """Two versions in the databases `before` and `after` of one connection, matched by key.
 
-    The key comes from the unique tests of the YAML, and the run belongs to it. Without such a test whole rows are
-    matched, so that none changes: it goes, and another comes. Only columns that both versions have are compared.
-    Raises `UsageError` for a `run_tag` when the versions have no such column.
+    The key comes from the unique tests of the YAML and includes the run. Without such a test whole rows are matched,
+    so that a changed row counts as removed and added. Only columns that both versions have are compared.
+    Raises `UsageError` for a `run_tag` if the versions do not have that column.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class RowDiff:
         self._match(before, after, common, run_tag)
 
     def _match(self, before: SqlModel, after: SqlModel, common: list[str], run_tag: str | None) -> None:
-        """Make the table `differing` of all pairs: the key, what became of the row, and both sides as structs."""
+        """Create the table `differing` of all pairs: the key, how the row changed, and both sides as structs."""
         key = [quoted_identifier(column) for column in self.key or common]
         numbered = "" if self.key else f", row_number() over (partition by {', '.join(key)}) as occurrence"
         matched = key if self.key else [*key, "occurrence"]
@@ -121,7 +121,7 @@ class RowDiff:
         self._shown_key = list(self.key or common)
 
     def runs(self) -> tuple[RunCounts, ...]:
-        """The counts by run, or one line for all where the versions know no runs."""
+        """The counts by run, or one line for everything if the versions have no runs."""
         run = "run_tag" if self.has_runs else "null"
         rows = self.con.execute(
             f"select {run}, count(before), count(after), count(case when change = 'added' then 1 end), "
@@ -131,7 +131,7 @@ class RowDiff:
         return tuple(RunCounts(*row) for row in rows)
 
     def columns_changed(self) -> dict[str, int]:
-        """Column → rows in which it differs, for the columns that do."""
+        """Column → number of rows in which it differs, for the columns that differ."""
         if not self.compared:
             return {}
         counts = ", ".join(f"count(case when {_differs(column)} then 1 end)" for column in self.compared)
@@ -139,7 +139,7 @@ class RowDiff:
         return {column: count for column, count in zip(self.compared, row, strict=True) if count}
 
     def values(self) -> tuple[ValueChange, ...]:
-        """What became of what, in the columns whose values the YAML lists or that are flags."""
+        """The changes of values, in flags and in columns whose values the YAML lists."""
         found: list[ValueChange] = []
         for column in self.compared:
             if column in self._closed:
@@ -180,7 +180,7 @@ def _differs(column: str) -> str:
 
 
 def _key(model: SqlModel, common: list[str]) -> tuple[str, ...]:
-    """The columns that a test of the YAML says are unique together, with the run first; empty when none are."""
+    """The columns that are unique together according to a test of the YAML, the run first; empty if there are none."""
     combinations = [
         test.combination_of_columns
         for test in model.properties.data_tests
@@ -198,7 +198,7 @@ def _key(model: SqlModel, common: list[str]) -> tuple[str, ...]:
 
 
 def _closed_columns(model: SqlModel) -> set[str]:
-    """The columns that can hold few values only: those that the YAML lists, and flags."""
+    """The columns that can hold only a few values: flags, and those whose values the YAML lists."""
     return {
         column.name
         for column in model.properties.columns

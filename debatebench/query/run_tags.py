@@ -13,14 +13,14 @@ __all__ = ["landed_tags", "pick_run_tag"]
 
 
 def landed_tags(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """Every run tag in the warehouse, in order; none in a DuckDB file that nothing was landed in."""
+    """Every run tag in the warehouse, in order; none in a DuckDB file in which nothing has landed."""
     if not con.execute("select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'runs'").fetchall():
         return []
     return [tag for (tag,) in con.execute("select run_tag from raw.runs order by run_tag").fetchall()]
 
 
 def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
-    """`run_tag` if it was landed; for None, the tag that was landed last. Raises `UsageError` when there is none."""
+    """`run_tag` if it has landed; for None, the tag that landed last. Raises `UsageError` if there is none."""
     known = landed_tags(con)
     if not known:
         raise UsageError("The warehouse holds no run yet: `debatebench run` plays one.")

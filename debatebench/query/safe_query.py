@@ -1,7 +1,7 @@
 """Safe queries: one SELECT that may read the warehouse and nothing else.
 
-A read-only connection alone still reads any file and copies to any file, so the connection is also cut off from every
-file system and its settings are locked. See `open_for_query` for the order, which matters.
+A read-only connection can still read any file and copy to any file, so file access is also disabled for the connection
+and its settings are locked. See `open_for_query` for the order, which matters.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T = TypeVar("T")
 ASKING_FOR = "--param {name}=VALUE"
 
 _ROWS_AT_ONCE = 2_000
-# What rows may take in Python. DuckDB does not count it, and a process that runs out of memory has no last word.
+# The memory that rows may take in Python. DuckDB does not count it, and a process without memory ends with no message.
 _MOST_BYTES = 3 * 2**29
 _INTERRUPT_EVERY_S = 0.05
 _STOPPED_WITHIN_S = 5.0
@@ -65,10 +65,10 @@ class QueryResult:
 def open_for_query(
     database: Path, *, memory_limit: str = "2GB", threads: int | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """Open the warehouse so that no SQL can read or change anything but it, and not change it either.
+    """Open the warehouse so that SQL can read nothing else and change nothing.
 
-    `memory_limit` is DuckDB's notation. Raises `UsageError` when there is no warehouse, `BusyError` when a program has
-    it open for writing, `DamagedDataError` when the file is not a DuckDB database. The caller closes the connection.
+    `memory_limit` is in DuckDB's notation. Raises `UsageError` if there is no warehouse, `BusyError` if a program has
+    it open for writing, `DamagedDataError` if the file is not a DuckDB database. The caller closes the connection.
     """
     import duckdb
 
@@ -90,7 +90,7 @@ def open_for_query(
     except duckdb.Error as error:
         raise opening_error(database, error) from error
     try:
-        # Connections of one process share the settings of the file: the second finds them locked already.
+        # Connections of one process share the settings of the file: for a second one they are locked already.
         if not con.execute("select current_setting('lock_configuration')").fetchall()[0][0]:
             con.execute("set TimeZone = 'UTC'")
             con.execute("set enable_external_access = false")
@@ -113,7 +113,7 @@ def open_for_reading(
 
 @contextmanager
 def closing_unless_stuck(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Close `con` at the end of the block, unless a query goes on in it: it would refuse."""
+    """Close `con` at the end of the block, unless a query is still running in it: closing would fail."""
     try:
         yield con
     except StuckQueryError:
@@ -141,7 +141,7 @@ def parse_params(arguments: Iterable[str]) -> dict[str, Any]:
 
 
 def _typed(value: str) -> int | float | str:
-    """Only plain decimal notation is a number, so that `nan`, `1_000` and `007` stay text."""
+    """The typed value. Only plain decimal notation is a number, so that `nan`, `1_000` and `007` stay text."""
     if len(value) >= 2 and value[0] == value[-1] == "'":
         return value[1:-1]
     if _INTEGER.fullmatch(value):
@@ -162,10 +162,10 @@ def run_query(
 ) -> QueryResult:
     """Run one SELECT on the warehouse, or on a connection of `open_for_query`, and return at most `limit` rows.
 
-    `params` are the values of `$name`; `asking_for` says how to give one, in the message about one that is missing.
-    Raises `UsageError` for anything but one SELECT and for parameters that do not fit, `DebatebenchError` for whatever
-    DuckDB refuses, for a query that takes longer than `timeout_s` seconds, and for rows of more than 1.5 GB. Values
-    come back as Python's, except times with a time zone, which come back as text in UTC.
+    `params` are the values of `$name`; `asking_for` says how to give one, in the message about a missing value.
+    Raises `UsageError` for anything but one SELECT and for parameters that do not fit, `DebatebenchError` for any error
+    of DuckDB, for a query that takes longer than `timeout_s` seconds, and for rows of more than 1.5 GB. Values are
+    returned as Python values, except times with a time zone, which are returned as text in UTC.
     """
     if isinstance(database, Path):
         with open_for_reading(database) as con:
@@ -177,7 +177,7 @@ def run_query(
 
 
 def check_limits(limit: int | None, timeout_s: float | None) -> None:
-    """Refuse a row cap below 0 and a time that nobody can wait with `UsageError`."""
+    """Raise `UsageError` for a row limit below 0 or a timeout that is not a usable time."""
     if limit is not None and limit < 0:
         raise UsageError(f"A limit of {limit} rows is not possible: give 0 or more.")
     if timeout_s is not None and not 0 < timeout_s <= threading.TIMEOUT_MAX:
@@ -187,9 +187,9 @@ def check_limits(limit: int | None, timeout_s: float | None) -> None:
 def within(timeout_s: float | None, work: Callable[[threading.Event], T], *connections: duckdb.DuckDBPyConnection) -> T:
     """Do `work` in a thread, and interrupt `connections` when the time is over or the user presses Ctrl-C.
 
-    DuckDB itself looks at signals only now and then. One interruption is not enough either: it is lost when it falls
-    between planning and running, or between two fetches, where `late` tells. A single function call cannot be
-    interrupted at all: `StuckQueryError` then, and the connections are not to be used or closed any more.
+    DuckDB itself checks for signals only now and then. One interruption is not enough either: it is lost between
+    planning and running, and between two fetches, where `work` must check the event `late`. A single function call
+    cannot be interrupted at all: then `StuckQueryError` is raised, and the connections must not be used or closed.
     """
     outcome: list[T | BaseException] = []
     late, done = threading.Event(), threading.Event()
@@ -219,14 +219,14 @@ def within(timeout_s: float | None, work: Callable[[threading.Event], T], *conne
 
 
 def _interrupt_until(done: threading.Event, connections: Iterable[duckdb.DuckDBPyConnection]) -> None:
-    """Interrupt the connections until the work is done, for a while."""
+    """Interrupt the connections repeatedly until the work is done, but only for a limited time."""
     deadline = time.monotonic() + _STOPPED_WITHIN_S
     while not done.is_set():
         if time.monotonic() > deadline:
             raise StuckQueryError("The query was told to stop, but is in a step that cannot be interrupted.")
         for con in connections:
             con.interrupt()
-        # It is being stopped already.
+        # The work is being stopped already.
         with suppress(KeyboardInterrupt):
             done.wait(_INTERRUPT_EVERY_S)
 
@@ -234,12 +234,12 @@ def _interrupt_until(done: threading.Event, connections: Iterable[duckdb.DuckDBP
 def one_select(
     con: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any], *, asking_for: str = ASKING_FOR
 ) -> tuple[duckdb.Statement, dict[str, Any] | None]:
-    """The query as DuckDB's own parser reads it, and the values that it asks for; functions that it names are ready.
+    """The query as DuckDB's own parser reads it, and the values that it needs; the functions it names are registered.
 
-    `asking_for` is how a caller gives a value, for the message when one is missing.
+    `asking_for` says how to give a value, for the message about a missing one.
 
-    Anything but one SELECT, and parameters that do not fit, are refused with `UsageError`; for what DuckDB raises
-    there is `sql_errors`.
+    Raises `UsageError` for anything but one SELECT and for parameters that do not fit; `sql_errors` handles DuckDB's
+    own errors.
     """
     statement = _only_statement(con, sql)
     values = _values_for(statement, params, asking_for)
@@ -248,14 +248,14 @@ def one_select(
 
 
 def _make_callable(con: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Register the Python functions that the text mentions; they compute, and reach nothing outside."""
+    """Register the Python functions that the text mentions; they only compute, and access nothing outside."""
     if "(" not in sql:
         return
     from debatebench.stats import sql as udfs
 
     if names := udfs.named_in(sql):
-        # Of its own, because a result that is half read on the other would be lost. (That one sees a function only once
-        # the result is read: until then it is in a transaction that began before the function was there.)
+        # A separate cursor, because a half-read result of the other one would be lost. (That one can use the function
+        # only after its result has been read: until then its transaction is older than the function.)
         with closing(con.cursor()) as own:
             udfs.register(own, names)
 
@@ -272,7 +272,7 @@ def _only_statement(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
     try:
         kind = statements[0].type
     except ValueError:
-        # A kind of statement that DuckDB has, but its client has no name for.
+        # A kind of statement that DuckDB has but its Python client does not name.
         kind = duckdb.StatementType.INVALID
     if kind == duckdb.StatementType.MULTI:
         raise UsageError(f"{_WRONG_SELECT}a PIVOT is one when it lists its values: `pivot … on … in (…)`.")
@@ -283,7 +283,7 @@ def _only_statement(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
 
 
 def _values_for(statement: duckdb.Statement, params: Mapping[str, Any], asking_for: str) -> dict[str, Any] | None:
-    """The values that the statement asks for; one too few or too many is a mistake worth a word."""
+    """The values that the statement needs; raises `UsageError` for a missing or an extra one."""
     wanted = set(statement.named_parameters)
     if any(name.isdigit() for name in wanted):
         given = asking_for.format(name="name")
@@ -307,7 +307,7 @@ def _answer(
     limit: int | None,
     late: threading.Event,
 ) -> QueryResult:
-    """Run the statement and fetch up to `limit` rows, one more to see whether there are more."""
+    """Run the statement and fetch up to `limit` rows, and one more to know whether the result was cut."""
     import duckdb
 
     con.execute(statement, values)
@@ -315,7 +315,7 @@ def _answer(
     columns = tuple(str(column[0]) for column in description)
     types = tuple(str(column[1]).strip('"') for column in description)
     if any("WITH TIME ZONE" in name for name in types):
-        # The client would need another package to make Python values of them.
+        # The client would need another package to convert them to Python values.
         as_text = (f"cast(#{n} as varchar)" if "WITH TIME ZONE" in t else f"#{n}" for n, t in enumerate(types, 1))
         con.execute(f"select {', '.join(as_text)} from (\n{statement.query.rstrip().rstrip(';')}\n)", values)
     rows: list[tuple[Any, ...]] = []
@@ -334,7 +334,7 @@ def _answer(
 
 
 def _peak_memory() -> int:
-    """The most memory that this process has had so far, in bytes."""
+    """The peak memory of this process so far, in bytes."""
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -29,7 +29,7 @@ _SIDES = ("before", "after")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A debater of a run under both versions; None where it is not rated under one of them."""
+    """A debater of a run under both versions; its values are None under a version that does not rate it."""
 
     run_tag: str
     model_id: str
@@ -40,7 +40,7 @@ class Standing:
 
     @property
     def difference(self) -> float | None:
-        """How much the rating rises from the one version to the other."""
+        """How much the rating rises from one version to the other."""
         if self.rating_before is None or self.rating_after is None:
             return None
         return self.rating_after - self.rating_before
@@ -50,9 +50,9 @@ class Standing:
 class ModelDiff:
     """Everything that differs between two versions.
 
-    `key` are the columns by which rows are matched; empty when no test of the YAML says that any are unique, and then
-    whole rows are compared. `columns_changed` counts the rows that differ by column. `leaderboard` is None when it
-    cannot differ or could not be computed; `remark` says why.
+    `key` are the columns by which rows are matched. It is empty if no test of the YAML says that any are unique; then
+    whole rows are compared. `columns_changed` counts, for each column, the rows that differ. `leaderboard` is None if
+    it cannot differ or could not be computed; `remark` says why.
     """
 
     name: str
@@ -68,11 +68,11 @@ class ModelDiff:
     leaderboard: tuple[Standing, ...] | None
     remark: str | None
     is_current: bool
-    """Whether the warehouse is built from the SQL models and data as they are now."""
+    """Whether the warehouse is built from the current SQL models and data."""
 
     @property
     def differing_rows(self) -> int:
-        """Rows added, removed or changed, over all runs."""
+        """The number of rows added, removed or changed, over all runs."""
         return sum(run.added + run.removed + run.changed for run in self.runs)
 
 
@@ -88,9 +88,9 @@ def diff_model(
 ) -> ModelDiff:
     """Compare versions `before` and `after` of the SQL model `name`, for one run or for all.
 
-    The warehouse is only read: what depends on the unsuffixed name is computed twice in memory, once on each version.
-    At most `limit` differing rows are returned, by key. Raises `UsageError` for a name, version or run that is not
-    there, `SqlModelError` when a version cannot be computed.
+    The warehouse is only read: SQL models that depend on the unsuffixed name are computed twice in memory, once on each
+    version. At most `limit` differing rows are returned, ordered by key. Raises `UsageError` for an unknown name,
+    version or run, `SqlModelError` if a version cannot be computed.
     """
     models = project.models
     alias, versions = versions_of(models, name)
@@ -135,7 +135,7 @@ def diff_model(
 
 
 def _look_at(database: Path, project: Project, run_tag: str | None) -> tuple[set[str], bool]:
-    """The SQL models that stand in the warehouse as the project defines them, and whether a build would do nothing."""
+    """The SQL models that are in the warehouse as the project defines them; and whether a build would do nothing."""
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_reading
     from debatebench.transform.build_state import definitions, is_current, read_builds, relations
@@ -153,7 +153,7 @@ def _look_at(database: Path, project: Project, run_tag: str | None) -> tuple[set
 
 
 def _pinned(models: Mapping[str, SqlModel], alias: SqlModel) -> str | None:
-    """Why the leaderboard is the same whatever the unsuffixed name stands for; None when it may differ."""
+    """Why the leaderboard does not depend on what the unsuffixed name stands for; None if it may."""
     if LEADERBOARD not in models:
         return f"There is no {LEADERBOARD} in this project."
     above = upstream(models, [LEADERBOARD])
@@ -175,7 +175,7 @@ def _pinned(models: Mapping[str, SqlModel], alias: SqlModel) -> str | None:
 
 @contextmanager
 def _world(con: duckdb.DuckDBPyConnection, side: str) -> Iterator[None]:
-    """Make what is created inside the block part of the world `side`, made when it is not there."""
+    """Create everything inside the block in the world `side`; the world is created if it does not exist."""
     con.execute(f"attach ':memory:' as {side}")
     con.execute(f"use {side}")
     yield
@@ -189,9 +189,10 @@ def _create(
     standing: set[str],
     swapped: tuple[SqlModel, str] | None = None,
 ) -> None:
-    """Create `targets` and what they need: from the warehouse where it stands there, else from its SQL.
+    """Create `targets` and what they need: each from the warehouse if it is there, else from its SQL.
 
-    `swapped` is an unsuffixed name with the version that it is to stand for; what follows from it is made anew.
+    `swapped` is an unsuffixed name with the version that it stands for; everything that depends on it is computed
+    again.
     """
     from debatebench.transform.build_state import relations
 
@@ -221,7 +222,7 @@ def _execute(con: duckdb.DuckDBPyConnection, name: str, statement: str) -> None:
 
 
 def _standings(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> tuple[Standing, ...]:
-    """Every debater that is rated under either version, by run and new rank."""
+    """Every debater that is rated under at least one version, by run and new rank."""
     rows = con.execute(
         "select run_tag, model_id, b.rank, a.rank, b.rating, a.rating "
         f"from (select * from before.{LEADERBOARD} where rank is not null) as b "

@@ -21,10 +21,7 @@ _FACTS_OF_A_RUN = ("benchmark_version", "rubric_version", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What a source adds: units by kind, how many are identical to kept ones, and the keys of those that it replaces.
-
-    `is_plain` says that all its units are plain.
-    """
+    """What a source adds: units by kind, how many are identical to kept ones, and the keys of those it replaces."""
 
     added: dict[str, int]
     ignored: int
