@@ -1,9 +1,9 @@
 """Summaries of one run: the original harness's eleven CSV files and its ratings JSON, read from the marts.
 
-Names, columns, order of rows, line ends (CRLF) and number formats are the original's, so that what reads its files
-reads these. Two things differ: a pair of judges is one row whoever sat first, and text that a spreadsheet would take
-for a formula (it begins with = + - @, a tab or a carriage return) has an apostrophe before it. That concerns ids and
-names only; numbers stay numbers.
+Names, columns, order of rows, line ends (CRLF) and number formats are the original's, so that programs that read its
+files can read these. Two things differ: a pair of judges is one row in either order, and text that a spreadsheet would
+treat as a formula (it begins with = + - @, a tab or a carriage return) is prefixed with an apostrophe. This affects
+only ids and names; numbers stay numbers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = ["SUMMARIES", "Summary", "ratings_json", "write_summaries"]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A query with the run tag as its only parameter, and how the columns that are no whole numbers are printed."""
+    """A query with the run tag as its only parameter, and the formats of columns that are not whole numbers."""
 
     query: str
     formats: Mapping[str, str] = field(default_factory=dict)
 
 
-# Side `pro` comes before `con` in the original, hence `side desc`.
+# The original lists side `pro` before `con`, hence `side desc`.
 SUMMARIES: dict[str, Summary] = {
     "winner_counts": Summary(
         "select winner, count from marts.winner_counts where run_tag = ? "
@@ -95,7 +95,7 @@ SUMMARIES: dict[str, Summary] = {
 def write_summaries(con: duckdb.DuckDBPyConnection, run_tag: str, out_dir: Path) -> list[Path]:
     """Write every summary of `SUMMARIES` as `<name>.csv` into `out_dir`, and return the files.
 
-    Each file is replaced as a whole. Raises `UsageError` when there is no such run or `out_dir` cannot be written to,
+    Each file is replaced as a whole. Raises `UsageError` when the run does not exist or `out_dir` cannot be written to,
     `DebatebenchError` when the SQL models are not built.
     """
     _check_run(con, run_tag)
@@ -111,7 +111,7 @@ def write_summaries(con: duckdb.DuckDBPyConnection, run_tag: str, out_dir: Path)
 def ratings_json(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any]:
     """The run's Elo ratings in the shape of the original's `ratings.json`, debaters in the order of their first games.
 
-    Raises `UsageError` when there is no such run, `DebatebenchError` when the SQL models are not built.
+    Raises `UsageError` when the run does not exist, `DebatebenchError` when the SQL models are not built.
     """
     _check_run(con, run_tag)
     ((benchmark_version, rubric_version, initial_rating, k_factor),) = _rows(
@@ -147,7 +147,7 @@ def ratings_json(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any]
 
 
 def _check_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
-    """Refuse a tag that the warehouse does not hold, and name those that it does."""
+    """Refuse a tag that is not in the warehouse, and name those that are."""
     known = landed_tags(con)
     if run_tag not in known:
         others = f"Known: {', '.join(known)}." if known else "The warehouse holds none yet."
@@ -177,7 +177,7 @@ def _rows(con: duckdb.DuckDBPyConnection, query: str, run_tag: str) -> Sequence[
 
 
 def _cell(value: Any, spec: str) -> str:
-    """A number in its format, or text that no spreadsheet runs."""
+    """A number in its format, or text that spreadsheets do not evaluate."""
     if isinstance(value, str):
         return spreadsheet_safe(value)
     return repr(value) if spec == "r" else format(value, spec)

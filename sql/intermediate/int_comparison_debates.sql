@@ -10,7 +10,7 @@ debates_of_runs as (
         topics.motion,
         debates.pro_model_id,
         debates.con_model_id,
-        -- Imports do not number the repetitions of a debate; there the order in the source does.
+        -- Imports do not number the repetitions of a debate; the order in the source is used instead.
         coalesce(
             debates.repetition,
             row_number() over (

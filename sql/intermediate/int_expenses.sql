@@ -41,8 +41,8 @@ verdict_expenses as (
 
 ),
 
--- An answer's cost is its turn's, or its verdict's for all asks of the judge. What is left here led to neither: failed
--- attempts, and answers in debates that ended early or have not ended.
+-- A turn has the cost of its answer, a verdict that of all requests to its judge. The rest led to neither: failed
+-- attempts, and answers in debates that ended early or are still running.
 unused_calls as (
 
     select *
@@ -84,7 +84,7 @@ unused_expenses as (
         cost_usd,
         cost_source,
         possible_cost_usd,
-        -- Where the provider declined or never saw the request, nothing was billed.
+        -- If the provider rejected or did not receive the request, nothing was billed.
         cost_usd is null
         and (
             status in ('answered', 'empty', 'refused', 'oversize', 'ambiguous')

@@ -27,7 +27,7 @@ configured as (
 
 ),
 
--- A name may say its maker (openai/gpt-5); a provider is one only if it serves nobody else's models.
+-- A name may include the maker (openai/gpt-5); a provider is a maker only if it serves only its own models.
 families as materialized (
 
     select

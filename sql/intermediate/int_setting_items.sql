@@ -1,7 +1,7 @@
 -- One row per item of the comparability check.
--- `affects` says what a difference spoils: everything, costs, elo, nothing (a name), or the debaters themselves, who
--- are what is compared, or chance, which the intervals allow for. In an item that is a list, a part that only one side
--- has is a difference; elsewhere it is the list's difference, and is named there.
+-- `affects` is what a difference makes incomparable: everything, costs, elo, nothing (a name), the debaters, which
+-- are what is compared, or chance, which the intervals include. If an item is a list, a part that only one side
+-- has is a difference; in other items it is reported as a difference of the list.
 select
     cast(position as bigint) as position,
     item,

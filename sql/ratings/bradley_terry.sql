@@ -35,7 +35,7 @@ debaters as (
 
 ),
 
--- Materialised, so that the fit is made once and not once per column that is taken from it.
+-- Materialised, so that the fit is computed once, not once per column that is taken from it.
 fits as materialized (
 
     select

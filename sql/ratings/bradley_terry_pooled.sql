@@ -1,7 +1,7 @@
 -- One row per pool of runs and debater with a rated debate in one of them: Bradley–Terry over all of them.
 with
 
--- Where a pool is one run, its ratings are known.
+-- If a pool is a single run, its ratings are already known.
 single_ratings as (
 
     select
@@ -27,7 +27,7 @@ single_ratings as (
 
 ),
 
--- Runs that debated a topic of one id are taken to have debated the same topic.
+-- Runs with the same topic id are assumed to have debated the same topic.
 pooled_matchups as materialized (
 
     select

@@ -9,7 +9,7 @@ debaters as (
 
 ),
 
--- A thousand games per debater tell what side and length are worth, so a large run lends no more.
+-- A thousand games per debater are enough to estimate the effects of side and length, so a large run is sampled.
 sizes as (
 
     select
@@ -42,8 +42,8 @@ sampled_games as materialized (
 
 ),
 
--- What judges read, in characters: tokens are not known everywhere, and count thoughts that no judge sees. Only the
--- sampled debates are measured, which are few beside all.
+-- The text that judges read, in characters: tokens are not always known, and include reasoning that judges do not see.
+-- Only the sampled debates are measured, which are few compared with all debates.
 lengths as (
 
     select
@@ -75,7 +75,7 @@ measured_games as materialized (
 
 ),
 
--- Where no length is known at all, the side's effect still is.
+-- If lengths are not known at all, the side's effect can still be estimated.
 usable_games as (
 
     select *

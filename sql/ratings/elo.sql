@@ -1,7 +1,7 @@
 -- One row per debater with a rated debate: the rating after the last one, and how far it hangs on the order of debates.
 with
 
--- Counted per side first: there are many games and few debaters.
+-- Counted per side first, because there are many games and few debaters.
 sides as (
 
     select
@@ -49,8 +49,8 @@ totals as (
 
 ),
 
--- Elo forgets: two hundred games on, little is left of where a debater stood. So a large run needs no more than that
--- many games per debater to show what their order does.
+-- After two hundred games, little of a debater's earlier Elo rating is left. So that many games per debater are enough
+-- to show the effect of their order in a large run.
 sizes as (
 
     select

@@ -15,7 +15,7 @@ game_lists as (
 
 ),
 
--- Materialised, so that the pass is made once and not once per list that is taken from it.
+-- Materialised, so that the pass is made once, not once per list that is taken from it.
 paths as materialized (
 
     select
@@ -36,7 +36,7 @@ paths as materialized (
 
 ),
 
--- Games are numbered from 1 without gaps, so a place in the lists is a game's number.
+-- Games are numbered from 1 without gaps, so a position in the lists is the number of a game.
 steps as (
 
     select

@@ -1,7 +1,7 @@
 -- One row per pool of runs and debater with a rated debate in one of them: Elo over all of them.
 with
 
--- Where a pool is one run, its ratings are known.
+-- If a pool is a single run, its ratings are already known.
 single_ratings as (
 
     select runs.pool_kind, runs.pool, elo.model_id, elo.rating

@@ -20,7 +20,7 @@ final as (
 
     select
         run_tag, topic_id, pro_model_id, con_model_id,
-        -- Rating functions know topics, as they do debaters, by numbers from 1.
+        -- Rating functions identify topics, like debaters, by numbers from 1.
         cast(dense_rank() over (partition by run_tag order by topic_id) as integer) as topic_code,
         pro_code,
         con_code,

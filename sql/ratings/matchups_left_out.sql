@@ -1,7 +1,7 @@
 -- One row per run, judge or category left out and ordered pair of debaters that still have a rated debate.
 with
 
--- Rated debates that another winner, or none, would have had without the judge.
+-- Rated debates that would have had another winner, or none, without the judge.
 changed as (
 
     select

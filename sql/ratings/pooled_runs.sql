@@ -14,7 +14,7 @@ members as (
 
 ),
 
--- Runs follow one another in the order in which they were made.
+-- Runs are in the order in which they were made.
 final as (
 
     select
@@ -22,7 +22,7 @@ final as (
         run_tag as pooled_run_tag,
         row_number() over (partition by pool_kind, pool order by created_at nulls last, run_tag) as run_number,
         count(*) over (partition by pool_kind, pool) as count_runs,
-        -- The last run says how to rate.
+        -- The settings of the last run are used for the ratings.
         last_value(elo_initial_rating) over pool_runs as elo_initial_rating,
         last_value(elo_k_factor) over pool_runs as elo_k_factor
 

@@ -1,5 +1,5 @@
-"""What the documentation page says: every SQL model and landed table with its columns, tests, versions and lineage,
-every macro and every singular test.
+"""The content of the documentation page: every SQL model and landed table with its columns, tests, versions and
+lineage, every macro and every singular test.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 _SAFE = re.compile(r"[a-z0-9_.]+")
-# Arguments of data tests that need no name to be understood.
+# Arguments of data tests that are clear without a name.
 _PLAIN_ARGUMENTS = {"values", "expression", "combination_of_columns"}
 _GRAIN = re.compile(r"\s*--[ \t]*(.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A name, and the place of the page that says more about it."""
+    """A name, and the part of the page that describes it."""
 
     text: str
     href: str
@@ -53,7 +53,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a description; `is_code` where it stood between backticks."""
+    """A piece of a description; `is_code` if it was between backticks."""
 
     text: str
     is_code: bool
@@ -61,7 +61,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """A short remark beside a name. `kind` decides how it is coloured: `plain` or `warning`."""
+    """A short remark next to a name. `kind` is its colour: `plain` or `warning`."""
 
     text: str
     kind: str = "plain"
@@ -69,7 +69,7 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDoc:
-    """One column: its expression, the steps through CTEs below it, what those read, and where the way down ends."""
+    """One column: its expression, the steps through CTEs below it, the columns that they read, and where it ends."""
 
     name: str
     anchor: str
@@ -114,7 +114,7 @@ class RelationDoc:
 
     @property
     def search(self) -> str:
-        """The words by which the search finds it, apart from the text of the page."""
+        """The words by which the search finds it, in addition to the text of the page."""
         return " ".join([self.name, *(badge.text for badge in self.badges), *(column.name for column in self.columns)])
 
 
@@ -147,12 +147,12 @@ class SingularTestDoc:
 
 
 def anchor(name: str) -> str:
-    """A name as an id of the page: the name itself where it is plain, else its hash."""
+    """A name as an id on the page: the name itself if it is plain, else its hash."""
     return name if _SAFE.fullmatch(name) else f"x-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
 def describe_project(project: Project, today: date) -> list[RelationDoc]:
-    """Every landed table and SQL model, each after what it reads. `today` decides what is deprecated already."""
+    """Every landed table and SQL model, each after those that it reads. `today` determines what is deprecated."""
     models, descriptions = project.models, Descriptions(project)
     readers: dict[str, list[str]] = {}
     for name, model in models.items():
@@ -333,7 +333,7 @@ def _column(relation: str, name: str, described: ColumnProperties | None, descri
         data_type=(described.data_type or "") if described else "",
         description=_spans(descriptions.text(relation, name)),
         tests=tuple(_test_words(test) for test in described.data_tests) if described else (),
-        # What is only handed on under its own name says nothing that the link beside it does not say.
+        # For a column that is only passed on under its own name, the link next to it is enough.
         expression=None if (node.expression or "").rpartition(".")[2] == name else node.expression,
         steps=tuple(f"{step.name} = {step.expression}" for step in _steps(node)),
         sources=tuple(sources),
@@ -343,12 +343,12 @@ def _column(relation: str, name: str, described: ColumnProperties | None, descri
 
 
 def _steps(node: LineageNode) -> list[LineageNode]:
-    """The CTEs between a column and what its SQL model reads."""
+    """The CTEs between a column and the relations that its SQL model reads."""
     return [each for each in node.nodes() if each.kind == "cte" and each.relation == node.relation]
 
 
 def _nearest(node: LineageNode) -> list[Link]:
-    """The columns of other relations that a step leads to, past the CTEs between."""
+    """The columns of other relations that a step leads to, skipping the CTEs between them."""
     if node.kind != "cte":
         return [_node_link(node)]
     return [link for above in node.upstream for link in _nearest(above)]
@@ -367,13 +367,13 @@ def _links(names: Iterable[str]) -> tuple[Link, ...]:
 
 
 def _grain(sql: str) -> str:
-    """What the first line says, where it is a comment."""
+    """The text of the first line, if it is a comment."""
     match = _GRAIN.match(sql)
     return match[1].strip() if match else ""
 
 
 def _spans(text: str) -> tuple[Span, ...]:
-    """Text with `code` between backticks, in pieces; an odd backtick is only a character."""
+    """Text with `code` between backticks, in pieces; an unpaired backtick is an ordinary character."""
     parts = " ".join(text.split()).split("`")
     if len(parts) % 2 == 0:
         return (Span(" ".join(text.split()), False),)

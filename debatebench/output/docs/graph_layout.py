@@ -1,7 +1,7 @@
 """A drawing of a graph without cycles: nodes in layers from left to right, few crossings, edges that go around nodes.
 
 The method is that of Sugiyama, Tagawa and Toda (1981): layers by longest path, a point of an edge in every layer that
-it crosses, order within layers by barycentres, then places that follow the neighbours.
+it crosses, order within layers by barycentres, then positions close to the neighbours.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Layout:
 
 
 def layered_layout(above: Mapping[str, Sequence[str]]) -> Layout:
-    """Lay out a graph: node → the nodes that it has edges from, each of which is a node as well.
+    """Lay out a graph: node → the nodes that it has edges from, each of which is also a key.
 
-    Equal graphs give equal layouts. Raises `ValueError` when the edges make a cycle.
+    Equal graphs give equal layouts. Raises `ValueError` when the edges form a cycle.
     """
     layer = _layers(above)
     edges = [(source, target) for target in above for source in dict.fromkeys(above[target])]
@@ -61,7 +61,7 @@ def layered_layout(above: Mapping[str, Sequence[str]]) -> Layout:
 
 
 def _layers(above: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Each node one layer right of the rightmost that it has an edge from."""
+    """Each node, one layer to the right of the rightmost node that it has an edge from."""
     from graphlib import CycleError, TopologicalSorter
 
     found: dict[str, int] = {}
@@ -83,7 +83,7 @@ def _chain(edge: tuple[str, str], layer: Mapping[str, int]) -> list[_Place]:
 def _ordered(
     layers: list[list[_Place]], left: Mapping[_Place, list[_Place]], right: Mapping[_Place, list[_Place]]
 ) -> list[list[_Place]]:
-    """The order within layers with the fewest crossings of those that sweeping over the layers meets."""
+    """The order within layers with the fewest crossings among those that sweeps over the layers produce."""
     best, fewest = [list(column) for column in layers], _crossings(layers, right)
     current = [list(column) for column in layers]
     for sweep in range(_SWEEPS):
@@ -101,7 +101,7 @@ def _ordered(
 def _by_barycentre(
     column: Sequence[_Place], beside: Sequence[_Place], neighbours: Mapping[_Place, list[_Place]]
 ) -> list[_Place]:
-    """The column in the order of its neighbours' mean positions; what has none keeps its own."""
+    """The layer in the order of its neighbours' mean positions; an entry without neighbours keeps its own."""
     position = {each: number for number, each in enumerate(beside)}
     means = [_mean((position[other] for other in neighbours[each]), number) for number, each in enumerate(column)]
     return [each for _, _, each in sorted((means[number], number, each) for number, each in enumerate(column))]
@@ -124,7 +124,7 @@ def _crossings(layers: Sequence[Sequence[_Place]], right: Mapping[_Place, list[_
 def _rows(
     layers: Sequence[Sequence[_Place]], left: Mapping[_Place, list[_Place]], right: Mapping[_Place, list[_Place]]
 ) -> dict[_Place, float]:
-    """Heights that keep the order and the distance, and come close to those of the neighbours."""
+    """Heights that keep the order and the minimum distance, and are close to those of the neighbours."""
     y = {each: float(position) for column in layers for position, each in enumerate(column)}
     for column in layers:
         middle = _mean((y[each] for each in column), 0.0)
@@ -137,14 +137,14 @@ def _rows(
 
 
 def _height(place: _Place) -> float:
-    """A node takes a row; a point of an edge takes less."""
+    """The height of an entry: a node takes one row, a point of an edge takes less."""
     return 1.0 if not place[1] else 0.4
 
 
 def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
-    """Heights near the wanted ones, in order and at least the distance of two halves apart.
+    """Heights close to the wanted ones, in order, at least half the height of both entries apart.
 
-    Moving down what is too close and moving up what is too close are averaged, so that neither side is favoured.
+    The result is the mean of moving close entries down and moving them up, so that neither direction is favoured.
     """
     down, up = list(wanted), list(wanted)
     for n in range(1, len(down)):

@@ -1,4 +1,4 @@
-"""The documentation of a project as one HTML page that needs nothing but itself."""
+"""The documentation of a project as one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ __all__ = ["render_docs", "write_docs"]
 _TEMPLATE = "docs.html"
 _STYLES = ("assets/site.css", "templates/docs.css")
 _SCRIPT = "templates/docs.js"
-# How the page is known again, so that nobody else's page is written over.
+# Identifies the page, so that no other page is overwritten.
 _GENERATOR = "debatebench docs"
 
-# Units of the drawing. A name of one character is about 6.2 wide in its font.
+# Units of the drawing. One character of a name is about 6.2 wide in its font.
 _NODE_WIDTH, _NODE_HEIGHT = 176, 24
 _LAYER, _ROW, _MARGIN = 236, 32, 12
 _LONGEST_NAME = 26
@@ -56,7 +56,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A line of the drawing, from what is read to what reads it."""
+    """A line of the drawing, from a relation to one that reads it."""
 
     source: str
     target: str
@@ -79,8 +79,8 @@ def write_docs(project: Project, files: Mapping[str, Path], out_dir: Path, today
     """Write `index.html` into `out_dir` and return its path; `files` are those of `reports/`, by relative path.
 
     Equal projects give equal bytes, until a deprecation date passes. Raises `SqlModelError` for a project that cannot
-    be read, `ConfigError` for a template that cannot be used, `UsageError` when `out_dir` cannot be written or holds
-    another page of that name.
+    be read, `ConfigError` for a template that cannot be used, and `UsageError` when `out_dir` cannot be written to or
+    contains another page of that name.
     """
     html = render_docs(project, files, today)
     path = out_dir / "index.html"
@@ -126,7 +126,7 @@ def render_docs(project: Project, files: Mapping[str, Path], today: date) -> str
 
 
 def _schema_order(schema: str) -> tuple[int, str]:
-    """What people query comes first; other schemas than the usual ones stand between."""
+    """The schemas that people query come first; schemas other than the usual ones come in the middle."""
     usual = {"marts": 0, "ratings": 1, "intermediate": 3, "staging": 4, "raw": 5}
     return usual.get(schema, 2), schema
 
@@ -134,12 +134,12 @@ def _schema_order(schema: str) -> tuple[int, str]:
 def _asset(files: Mapping[str, Path], name: str) -> str:
     if name not in files:
         raise ConfigError(f"reports/{name} is missing, which the documentation needs.")
-    # The hash is over what a browser makes of it, and that has plain line ends.
+    # A browser hashes the content as it parses it, with plain line ends.
     return files[name].read_text(encoding="utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _inline(text: str, tag: str) -> Markup:
-    """The content of a style or script element, which cannot be escaped and so must not end the element."""
+    """The content of a style or script element, which cannot be escaped and therefore must not end the element."""
     from markupsafe import Markup
 
     if "</" in text or "<!--" in text:
@@ -184,7 +184,7 @@ def _corner(layer: int, row: float) -> tuple[float, float]:
 
 
 def _path(points: Sequence[tuple[int, float]]) -> str:
-    """Curves that leave and arrive level, and run straight through the layers between."""
+    """Curves that start and end horizontally, and run straight through the layers between."""
     (first_x, first_y), *_ = corners = [_corner(*point) for point in points]
     half = _NODE_HEIGHT / 2
     x, y = first_x + _NODE_WIDTH, first_y + half

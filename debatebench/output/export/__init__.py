@@ -1,7 +1,7 @@
 """Exports: chosen runs of the warehouse as Parquet files, JSONL, a DuckDB file or a dbt project.
 
-An export is a folder with a `manifest.json`. It is written beside its place and put there when it is whole. A new
-format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
+An export is a folder with a `manifest.json`. It is written next to its target and moved there when it is complete. A
+new format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
 
 dbt_names.py        what every table and view is called in a dbt project
 dbt_project.py      a dbt project that builds the same tables
@@ -46,14 +46,14 @@ FORMATS: dict[str, str] = {
 
 
 class _Format(Protocol):
-    """What the module of a format offers."""
+    """The interface of the module of a format."""
 
     def write(self, snapshot: Snapshot, folder: Path) -> Contents: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """An export that was made: its folder and what its manifest says."""
+    """A finished export: its folder and its manifest."""
 
     folder: Path
     manifest: ExportManifest
@@ -69,14 +69,14 @@ def export(
     force: bool = False,
     now: datetime | None = None,
 ) -> Export:
-    """Write `run_tags` (None: every run) of the workspace's warehouse to the folder `out`, whole or not at all.
+    """Write `run_tags` (None: every run) of the workspace's warehouse to the folder `out`, completely or not at all.
 
     `select` chooses tables of a Parquet export: SQL models as in a build, and `raw.turns`; None: marts and ratings.
-    `now` (naive UTC) is what an exported DuckDB file says of its own build; nothing else in an export tells the time.
-    With `force`, an export that `out` holds is replaced, unless something in it is not what that export wrote.
+    `now` (naive UTC) is the build time in an exported DuckDB file; an export contains no other time of its own.
+    With `force`, an export in `out` is replaced, unless the folder contains something that the export did not write.
 
     Raises `UsageError` for a format, folder, run or selection that cannot be used, and for a warehouse that is behind
-    its SQL models; `DebatebenchError` when the disk or DuckDB refuses. Then `out` is as it was.
+    its SQL models; `DebatebenchError` when the disk or DuckDB reports an error. `out` is then unchanged.
     """
     import duckdb
 
@@ -101,7 +101,7 @@ def export(
 
 
 def _place(workspace: Workspace, out: Path) -> Path:
-    """Where the export goes, links resolved. What the warehouse is rebuilt from is no place for it."""
+    """The target of the export, links resolved. Folders from which the warehouse is rebuilt are refused."""
     place = out.resolve()
     for kept in (workspace.journal.resolve(), workspace.imports.resolve()):
         if place == kept or kept in place.parents:

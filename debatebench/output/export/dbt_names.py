@@ -1,4 +1,4 @@
-"""What every table and view of the warehouse is called in a dbt project, and what does not travel as SQL."""
+"""The name of every table and view of the warehouse in a dbt project, and which are not exported as SQL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DbtNames", "dbt_names"]
 
 @dataclass(frozen=True, slots=True)
 class DbtNames:
-    """Names by the dotted name of a SQL model or raw table."""
+    """dbt names by the dotted name of a SQL model or raw table."""
 
     calls: Mapping[str, str]
     """How dbt refers to it: `ref('stg_debates')`, `ref('panel_winners', v=1)`, `source('raw', 'debates')`."""
@@ -32,7 +32,7 @@ class DbtNames:
 
 
 def dbt_names(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> DbtNames:
-    """Name everything. dbt wants model names that are unique over all schemas, and versions are one model there."""
+    """Name everything. dbt requires model names that are unique over all schemas, and versions are one model in dbt."""
     tables = _made_by_python(models)
     plain = {name: model for name, model in models.items() if name not in tables and model.alias_of is None}
     families = {(model.schema, model.base_name) for model in plain.values()}
@@ -51,7 +51,7 @@ def dbt_names(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> Db
 
 
 def _made_by_python(models: Mapping[str, SqlModel]) -> set[str]:
-    """The ratings, SQL models that call a Python function, and every other version of the same one."""
+    """The ratings, the SQL models that call a Python function, and all other versions of these."""
     families = {
         (model.schema, model.base_name)
         for model in models.values()

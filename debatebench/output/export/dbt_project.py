@@ -27,7 +27,7 @@ _WORK = (DATABASE, f"{DATABASE}.wal", "target", "logs", "dbt_packages", ".user.y
 
 
 def write(snapshot: Snapshot, folder: Path) -> Contents:
-    """Write the project and its database. Ratings, and what else Python computes, travel as tables."""
+    """Write the project and its database. Ratings, and everything else that Python computes, are exported as tables."""
     project = snapshot.project
     names = dbt_names(project.models, project.macros)
     shutil.copytree(_FILES, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
@@ -43,7 +43,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
 
 
 def _project_file(project: Project, names: DbtNames) -> str:
-    """`dbt_project.yml`: a schema per folder, views unless the YAML says table, and nothing sent to anybody."""
+    """`dbt_project.yml`: a schema per folder, views unless the YAML says table, and usage statistics turned off."""
     schemas = sorted({project.models[name].schema for name in names.models})
     content: dict[str, Any] = {
         "name": _NAME,
@@ -72,7 +72,7 @@ def _model_files(project: Project, names: DbtNames) -> dict[str, str]:
 
 
 def _write_database(snapshot: Snapshot, path: Path, names: DbtNames) -> dict[str, int]:
-    """Write the landed tables, and copy the rows of what Python computes from a warehouse of the chosen runs."""
+    """Write the landed tables, and copy the tables that Python computes from a warehouse of the chosen runs."""
     con = snapshot.con
     with tempfile.TemporaryDirectory(prefix="debatebench-export-") as folder:
         if names.tables:
@@ -89,7 +89,7 @@ def _write_database(snapshot: Snapshot, path: Path, names: DbtNames) -> dict[str
 
 
 def _left_out(project: Project, names: DbtNames) -> tuple[LeftOut, ...]:
-    """SQL and unit tests of what travels as tables, and macros."""
+    """What is left out: SQL and unit tests of SQL models that are exported as tables, and macros."""
     tests = tuple(located.test.name for located in project.unit_tests if located.model in names.tables)
     found = (
         ("SQL of models", "Python computes them, so their rows travel instead", tuple(sorted(names.tables))),

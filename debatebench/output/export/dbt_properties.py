@@ -1,4 +1,4 @@
-"""The YAML beside the SQL → the YAML of a dbt project: the same descriptions, columns, versions and tests."""
+"""The YAML of the SQL models → the YAML of a dbt project: the same descriptions, columns, versions and tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["properties_files", "sources_file", "yaml_text"]
 
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
-    """Path in `models/` → text, one file for each YAML file that describes something that dbt builds."""
+    """Path in `models/` → text, one file for each YAML file with a SQL model that dbt builds."""
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.load import dotted_name, read_yaml_files
 
@@ -49,7 +49,7 @@ def _models(
     descriptions: Descriptions,
     names: DbtNames,
 ) -> list[dict[str, Any]]:
-    """The entries of `models` that one of ours becomes: a versioned one is joined by the view on its latest version."""
+    """The dbt entries of `models` for one of ours; a versioned model also gets the view on its latest version."""
     if name in names.tables:
         return []
     own, table = _described(models[name], descriptions), name.partition(".")[2]
@@ -105,7 +105,7 @@ def _model(model: str, table: str, properties: ModelProperties, names: DbtNames)
 
 
 def _settings(config: SqlModelConfig, meta: Mapping[str, Any], *, alias: str | None = None) -> dict[str, Any]:
-    """The key `config`, where there is anything to say; views are the project's default."""
+    """The key `config`, if it is not empty; views are the project's default."""
     settings: dict[str, Any] = {}
     if alias is not None:
         settings["alias"] = alias
@@ -125,13 +125,13 @@ def _deprecation(properties: ModelProperties | ModelVersion) -> dict[str, Any]:
 
 
 def _version(version: ModelVersion, table: str | None, names: DbtNames) -> dict[str, Any]:
-    """One entry of `versions`; `table` is the plain name where dbt has another. There, prereleases are only numbers."""
+    """One entry of `versions`; `table` is the plain name if dbt's differs. In dbt, prereleases are only numbers."""
     from debatebench.transform.properties import ColumnProperties
 
     entry: dict[str, Any] = {"v": version.v}
     if version.description:
         entry["description"] = without_jinja(version.description)
-    # dbt makes every table anew.
+    # dbt rebuilds every table.
     config = {name: value for name, value in version.config.items() if name != "incremental_by"}
     if table is not None:
         config["alias"] = f"{table}_v{version.v}"
@@ -151,7 +151,7 @@ def _version(version: ModelVersion, table: str | None, names: DbtNames) -> dict[
 
 
 def _contents(properties: ModelProperties, names: DbtNames) -> dict[str, Any]:
-    """Tests and columns."""
+    """The tests and columns of an entry."""
     entry: dict[str, Any] = {}
     if properties.data_tests:
         entry["data_tests"] = data_tests(properties.data_tests, None, names)

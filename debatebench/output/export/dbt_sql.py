@@ -1,4 +1,4 @@
-"""The text of a SQL model → the text of a dbt model: only the names that it reads are replaced, where they stand."""
+"""The text of a SQL model → the text of a dbt model: only the names that it reads are replaced, in place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JINJA = re.compile(r"\{[{%#]")
 
 
 def dbt_sql(sql: str, names: DbtNames) -> str:
-    """`from marts.debates` → `from {{ ref('debates') }}`; comments, layout and everything else stay as they are.
+    """`from marts.debates` → `from {{ ref('debates') }}`; comments, layout and everything else are unchanged.
 
     `sql` is one query that the transform engine has accepted.
     """
@@ -36,7 +36,7 @@ def dbt_sql(sql: str, names: DbtNames) -> str:
 
 
 def without_jinja(text: str) -> str:
-    """`text` as dbt's templates give it back: what would open a block there is printed instead."""
+    """`text` escaped for dbt's templates: what would open a Jinja block is printed instead."""
     return _JINJA.sub(lambda match: "{{ '" + match[0] + "' }}", text)
 
 
@@ -51,19 +51,19 @@ def _replacements(tree: exp.Expr, names: DbtNames) -> Iterator[tuple[int, int, s
         schema, name = table.db.lower(), table.name.lower()
         dotted = f"{schema}.{name}"
         text = f"{{{{ {names.calls[dotted]} }}}}"
-        # Columns that are qualified by the table's own name need it even where dbt puts another relation.
+        # Columns that are qualified by the table's name need that name even if dbt inserts another relation.
         if not table.alias and _qualifies(table, name):
             text += f" as {table.this.sql(dialect='duckdb')}"
         read.add((schema, name))
         yield table.args["db"].meta["start"], table.this.meta["end"] + 1, text
     for column in tree.find_all(exp.Column):
         if column.args.get("db") is not None and (column.db.lower(), column.table.lower()) in read:
-            # The alias has no schema.
+            # The alias does not have a schema.
             yield column.args["db"].meta["start"], column.args["table"].meta["start"], ""
 
 
 def _qualifies(table: exp.Table, name: str) -> bool:
-    """Whether a column in the table's own SELECT is written with the table's name before it."""
+    """Whether a column in the table's own SELECT is qualified by the table's name."""
     from sqlglot import exp
 
     select = table.parent_select

@@ -34,7 +34,7 @@ __all__ = ["FixtureRow", "data_tests", "unit_test"]
 
 
 class FixtureRow(dict[str, Any]):
-    """A row of a unit test, which the YAML shows on one line."""
+    """A row of a unit test, written on one line in the YAML."""
 
 
 def data_tests(tests: Iterable[GenericTest], column: str | None, names: DbtNames) -> list[Any]:
@@ -60,7 +60,7 @@ def _data_test(test: GenericTest, column: str | None, names: DbtNames) -> Any:
 
 
 def _call(test: GenericTest, column: str | None, names: DbtNames) -> tuple[str, dict[str, Any]]:
-    """dbt's or our own generic test (`tests/generic/`) that asks the same, with its arguments."""
+    """The equivalent generic test of dbt or our own (`tests/generic/`), with its arguments."""
     match test:
         case Unique() | NotNull():
             return test.kind, {}
@@ -90,7 +90,7 @@ def _call(test: GenericTest, column: str | None, names: DbtNames) -> tuple[str, 
 
 
 def _stays_text(value: str) -> bool:
-    """Whether dbt passes a text on as it is: it takes what reads like a Python literal for one."""
+    """Whether dbt keeps a text unchanged: dbt evaluates text that looks like a Python literal."""
     try:
         ast.literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -99,7 +99,7 @@ def _stays_text(value: str) -> bool:
 
 
 def unit_test(located: LocatedUnitTest, models: Mapping[str, SqlModel], names: DbtNames) -> dict[str, Any]:
-    """A unit test as an entry of `unit_tests`. dbt wants every input, and the same keys in all expected rows."""
+    """A unit test as an entry of `unit_tests`. dbt requires every input, and the same keys in all expected rows."""
     test, model = located.test, models[located.model]
     entry: dict[str, Any] = {"name": test.name, "model": names.models[model.name]}
     if test.description:
@@ -123,7 +123,7 @@ def _rows(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> list[F
 
 
 def _value(value: Any, sql_type: str) -> Any:
-    """A cell that dbt's `cast` turns into the same value: nested values and JSON as JSON text, times as ISO text."""
+    """A cell that dbt's `cast` converts to the same value: nested values and JSON as JSON text, times as ISO text."""
     if value is None or (isinstance(value, str | bool | int | float) and sql_type.upper() != "JSON"):
         return value
     if isinstance(value, datetime | date):
@@ -132,7 +132,7 @@ def _value(value: Any, sql_type: str) -> Any:
 
 
 def _types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]:
-    """Lower-case column → type of a raw table or SQL model, as far as the YAML says."""
+    """Lower-case column → type of a raw table or SQL model, as far as the YAML gives it."""
     if name not in models:
         return column_types(TABLES[name.partition(".")[2]])
     return {column.name.lower(): column.data_type or "" for column in models[name].properties.columns}

@@ -19,14 +19,14 @@ DATABASE = "debatebench.duckdb"
 
 
 def write(snapshot: Snapshot, folder: Path) -> Contents:
-    """Write the file. Its bytes differ each time, because DuckDB gives every file an id; its tables do not."""
+    """Write the file. Its bytes differ each time, because DuckDB gives every file an id; its tables do not differ."""
     write_built_copy(snapshot, folder / DATABASE)
     with attached(snapshot, folder / DATABASE):
         return Contents({DATABASE: table_rows(snapshot)})
 
 
 def write_built_copy(snapshot: Snapshot, path: Path) -> None:
-    """Make a warehouse of the chosen runs at `path`: landed tables, what landing notes of them, SQL models, ratings."""
+    """Create a warehouse of the chosen runs at `path`: landed tables, records of their landing, SQL models, ratings."""
     import duckdb
 
     from debatebench.transform.build import build
@@ -41,7 +41,7 @@ def write_built_copy(snapshot: Snapshot, path: Path) -> None:
 
 @contextmanager
 def attached(snapshot: Snapshot, path: Path) -> Iterator[None]:
-    """The file at `path`, new or not, as `target` and default database of the snapshot's connection."""
+    """Attach the file at `path`, new or existing, as `target`, the default database of the snapshot's connection."""
     con = snapshot.con
     con.execute(f"attach {quoted_text(str(path))} as target (storage_version {quoted_text(STORAGE_VERSION)})")
     con.execute("use target")
@@ -65,7 +65,7 @@ def copy_raw_tables(snapshot: Snapshot) -> None:
 
 
 def _copy_landings(snapshot: Snapshot) -> None:
-    """Copy which runs were landed, so that the copy is a warehouse itself."""
+    """Copy the records of landed runs, so that the copy is a warehouse too."""
     con = snapshot.con
     ((definition,),) = con.execute(
         "select sql from duckdb_tables() "
@@ -81,7 +81,7 @@ def _copy_landings(snapshot: Snapshot) -> None:
 
 
 def table_rows(snapshot: Snapshot) -> dict[str, int]:
-    """Rows of every table in `target`; views have those of the tables below them."""
+    """The number of rows of every table in `target`; views are not counted."""
     con = snapshot.con
     names = con.execute(
         "select schema_name || '.' || table_name from duckdb_tables() where database_name = 'target' order by 1"

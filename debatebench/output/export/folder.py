@@ -1,4 +1,4 @@
-"""The folder of an export: written beside its place, then renamed; what others put there is never deleted."""
+"""The folder of an export: written next to its target, then renamed; files of other origin are never deleted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["replacing"]
 
 @contextmanager
 def replacing(out: Path, *, force: bool) -> Iterator[Path]:
-    """Give a new folder beside `out`; on leaving without an error it takes the place of `out`.
+    """Yield a new folder next to `out`; if the block ends without an error, the folder replaces `out`.
 
-    `out` may be absent or empty. With `force` it may hold an export, provided that every file in it is one that the
-    export's manifest lists, unchanged, or one that it calls disposable. Raises `UsageError` otherwise, before any work.
+    `out` may be absent or empty. With `force` it may contain an export, if every file in it is listed in the export's
+    manifest and unchanged, or is listed there as disposable. Otherwise raises `UsageError`, before any work.
     """
     _check_replaceable(out, force)
     with new_folder_beside(out) as new:
@@ -29,7 +29,7 @@ def replacing(out: Path, *, force: bool) -> Iterator[Path]:
 
 
 def _check_replaceable(out: Path, force: bool) -> None:
-    """Refuse a place where something would be lost."""
+    """Refuse a target where files would be lost."""
     if not out.name:
         raise UsageError(f"{out} cannot be the folder of an export; name a folder in it.")
     if not out.exists():
@@ -51,7 +51,7 @@ def _check_replaceable(out: Path, force: bool) -> None:
 
 
 def _entries(folder: Path) -> Iterator[Path]:
-    """Every file, link and folder in `folder`, the inner ones first. Links are not followed."""
+    """Every file, link and folder in `folder`, inner ones first. Links are not followed."""
     for parent, folders, files in os.walk(folder, topdown=False):
         for name in sorted([*files, *folders]):
             yield Path(parent, name)
@@ -67,7 +67,7 @@ class _Own:
         self.disposable = manifest.disposable
 
     def objection(self, path: Path) -> str | None:
-        """Why `path` must not be deleted; None when the export wrote it and nobody changed it."""
+        """Why `path` must not be deleted; None if the export wrote it and it is unchanged."""
         name = path.relative_to(self.folder).as_posix()
         if any(name == own or name.startswith(f"{own}/") for own in self.disposable):
             return None
@@ -85,7 +85,7 @@ class _Own:
 
 
 def _swap(new: Path, out: Path) -> None:
-    """Put `new` in the place of `out`. A crash between the two renames leaves both beside the place, whole."""
+    """Replace `out` by `new`. A crash between the two renames leaves both folders, complete, next to the target."""
     if not out.exists() or not any(out.iterdir()):
         os.rename(new, out)
         return
@@ -100,14 +100,14 @@ def _swap(new: Path, out: Path) -> None:
 
 
 def _delete_own(old: Path, out: Path) -> None:
-    """Delete the replaced export, and nothing that came into it after it was checked."""
+    """Delete the replaced export, but nothing that was added to it after the check."""
     manifest = read_export_manifest(old)
     own = _Own(old, manifest) if manifest else None
     for path in _entries(old):
         if own is None or own.objection(path):
             continue
         if path.is_dir() and not path.is_symlink():
-            with suppress(OSError):  # something that is kept lies in it
+            with suppress(OSError):  # the folder contains something that is kept
                 path.rmdir()
         else:
             path.unlink()

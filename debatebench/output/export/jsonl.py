@@ -22,11 +22,11 @@ __all__ = ["write"]
 Row: TypeAlias = dict[str, Any]
 
 _ROWS_AT_ONCE = 2_000
-# JSON may hold these as they are, but many readers of lines end a line at them.
+# JSON may contain these unescaped, but many programs that read lines end a line at them.
 _LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 
-# Debates of the run, and why one has not the original's shape: there a debate has two sides and a panel's verdicts. An
-# import of that format is handed back as it came, also without verdicts, or with some that are not valid.
+# The run's debates, and why one does not have the original's shape: a debate with two sides and panel verdicts. An
+# import of that format is exported as it was, even without verdicts or with invalid ones.
 _SORTED = """
 create or replace table memory.main.sorted as
 select
@@ -104,7 +104,7 @@ where sorted.reason is null and not (verdicts.is_valid or $is_original)
 def write(snapshot: Snapshot, folder: Path) -> Contents:
     """Write `debates_<run tag>.jsonl` for every run that has a debate of the original's shape, in the source's order.
 
-    Debates of another shape, and verdicts that are not valid, are left out and named. Raises `UsageError` when nothing
+    Debates of another shape, and verdicts that are not valid, are left out and listed. Raises `UsageError` if nothing
     is left.
     """
     rows: dict[str, int] = {}
@@ -128,7 +128,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
 
 
 def _write_lines(path: Path, records: Iterator[Row]) -> int:
-    """Write one record per line; no file when there is none."""
+    """Write one record per line; without records, write no file."""
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
@@ -169,7 +169,7 @@ def _left_out(con: duckdb.DuckDBPyConnection, values: Row) -> list[LeftOut]:
 
 
 def _records(con: duckdb.DuckDBPyConnection, run: Row, values: Row) -> Iterator[Row]:
-    """The records of a run. Turns, verdicts and means are read beside the debates, in the same order."""
+    """The records of a run. Turns, verdicts and means are read along with the debates, in the same order."""
     with (
         closing(con.cursor()) as debates,
         closing(con.cursor()) as turns,
@@ -187,7 +187,7 @@ def _records(con: duckdb.DuckDBPyConnection, run: Row, values: Row) -> Iterator[
 
 
 def _by_debate(cursor: duckdb.DuckDBPyConnection, query: str, values: Row) -> Callable[[int], list[Row]]:
-    """A function that gives the rows of debate `n`, when asked for one debate after the other."""
+    """A function that returns the rows of debate `n`; it must be called for the debates in their order."""
     rows = _rows(cursor, query, values)
     ahead = next(rows, None)
 
@@ -203,7 +203,7 @@ def _by_debate(cursor: duckdb.DuckDBPyConnection, query: str, values: Row) -> Ca
 
 
 def _rows(cursor: duckdb.DuckDBPyConnection, query: str, values: Row) -> Iterator[Row]:
-    """The rows of a query as they come."""
+    """The rows of a query, one at a time."""
     cursor.execute(query, values)
     names = _names(cursor)
     while batch := cursor.fetchmany(_ROWS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""The manifest of an export: which files it consists of, with rows and hashes, and which warehouse it comes from."""
+"""The manifest of an export: its files, with rows and hashes, and the warehouse that it was made from."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Frozen(BaseModel):
 
 
 class ExportedFile(_Frozen):
-    """A file of the export, by its path in the folder. `rows` of a database are by table; other files have none."""
+    """A file of the export, by its path in the folder. `rows` of a database are by table; null where not counted."""
 
     path: str
     bytes: int
@@ -69,7 +69,7 @@ class WarehouseState(_Frozen):
 
 
 class LeftOut(_Frozen):
-    """What the export does not hold, and why. `names` are the things themselves, where they have names."""
+    """What the export does not contain, and why. `names` are the names of what was left out, if there are any."""
 
     what: str
     why: str
@@ -79,9 +79,9 @@ class LeftOut(_Frozen):
 
 
 class ExportManifest(_Frozen):
-    """Everything that an export is. It holds no time, so that equal warehouses give equal manifests.
+    """The description of an export. It does not contain a time, so that equal warehouses give equal manifests.
 
-    `disposable` are paths that a tool writes when the export is used; a later export may replace them.
+    `disposable` are paths that a tool writes when it uses the export; a later export may replace them.
     """
 
     format: Literal["debatebench-export"] = "debatebench-export"
@@ -155,7 +155,7 @@ def file_sha256(path: Path) -> str:
 
 
 def write_manifest(folder: Path, manifest: ExportManifest) -> None:
-    """Write the manifest into the folder that it describes."""
+    """Write the manifest to the folder that it describes."""
     (folder / MANIFEST).write_text(_text(manifest), encoding="utf-8")
 
 
@@ -168,7 +168,7 @@ def _text(manifest: ExportManifest) -> str:
 
 
 def _value(value: Any, indent: int) -> str:
-    """A list with an element per line; a mapping of lists likewise; anything else on one line."""
+    """A list with one element per line, also in a mapping of lists; anything else on one line."""
     margin = " " * indent
     if isinstance(value, list) and value and isinstance(value[0], dict):
         inner = ",\n".join(f"{margin}  {json.dumps(item)}" for item in value)
@@ -180,7 +180,7 @@ def _value(value: Any, indent: int) -> str:
 
 
 def read_export_manifest(folder: Path) -> ExportManifest | None:
-    """The manifest of the export in `folder`; None when there is none that can be read."""
+    """The manifest of the export in `folder`; None if it does not exist or cannot be read."""
     try:
         return ExportManifest.model_validate_json((folder / MANIFEST).read_bytes())
     except (OSError, ValidationError):

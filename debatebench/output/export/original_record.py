@@ -1,8 +1,9 @@
 """One debate's rows → one record of the original harness: the inverse of its importer.
 
-The schema has no place for: a debate's status and repetition, verdicts that are not valid, times and asks of verdicts,
-judges who took another's seat, marks (repaired, injection suspected), finish reasons and generation ids without a raw
-response, what a cost is based on, call ids, schedules, scales, info slides, the settings of debaters, judges and runs.
+The schema has no field for: a debate's status and repetition, invalid verdicts, times and numbers of requests of
+verdicts, judges that replaced another judge, marks (repaired, injection suspected), finish reasons and generation ids
+without a raw response, the basis of a cost, call ids, schedules, scales, info slides, and the settings of debaters,
+judges and runs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _RECORD_KEYS = {
 }
 _TOPIC_KEYS = {"id", "motion", "category"}
 
-# What the importer keeps among a debate's metadata because it has no column, with its type.
+# Fields without a column, with their types: the importer stores them in a debate's metadata.
 _FACTS: dict[str, type] = {
     "benchmark_version": str,
     "rubric_version": str,
@@ -49,7 +50,7 @@ def original_record(
 
     `run`, `debate`, `turns` and `verdicts` are rows of `raw.*`. A debate also has its topic's `motion` and `category`
     and its panel's `winner`, a verdict its `winner`, and `means` are rows of `marts.debate_dimension_means`, in order.
-    An import of this format comes back as it was; for other runs, a winner that nobody stated is that of the marts.
+    An import of this format is restored as it was; for other runs, a winner that is not stated is taken from the marts.
     """
     is_original = run["format"] == "debatebench"
     metadata = _json(debate["metadata"])
@@ -80,13 +81,13 @@ def original_record(
     }
     for key, value in extras.items():
         if not (topic and key == "topic"):
-            # A key that means something in one place stands in the other, where it is only kept.
+            # A key with a meaning in one place was found in the other, where it is only stored.
             (transcript if key in _RECORD_KEYS else record)[key] = value
     return record
 
 
 def _facts(metadata: Mapping[str, Any], count_verdicts: int) -> dict[str, Any]:
-    """What the record itself said, where it is of the kind that the original reads."""
+    """The facts in the record itself, as far as they are of the type that the original reads."""
     facts = {key: metadata[key] for key, kind in _FACTS.items() if type(metadata.get(key)) is kind}
     numbers = (facts["elo"].get(key, 0.0) for key in ("initial_rating", "k_factor")) if "elo" in facts else ()
     if any(type(number) not in (int, float) for number in numbers):
@@ -108,7 +109,7 @@ def _facts_of_run(run: Row, debate: Row, verdicts: Sequence[Row]) -> dict[str, A
 
 
 def _topic_extras(extras: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of the topic that the original does not know."""
+    """Keys of the topic that the original does not have."""
     topic = extras.get("topic")
     return dict(topic) if isinstance(topic, dict) and not _TOPIC_KEYS & set(topic) else {}
 
@@ -131,7 +132,7 @@ def _turn(turn: Row) -> dict[str, Any]:
 
 
 def _stood_outside(turn: Row, key: str, value: Any) -> bool:
-    """Whether a value is not of the turn's own metadata: there it would have filled columns, which are empty."""
+    """Whether a value is not from the turn's own metadata: from there it would have filled columns, which are empty."""
     if key == "reasoning":
         return isinstance(value, str)
     told = (turn["finish_reason"], turn["serving_provider"], turn["generation_id"])
@@ -166,7 +167,7 @@ def _usage(row: Row, cost_details: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _aggregate(debate: Row, means: Sequence[Row], is_original: bool) -> dict[str, Any]:
-    """The panel's winner and each side's mean per dimension; of an imported record, what it stated."""
+    """The panel's winner and each side's mean per dimension; for an imported record, the values that it stated."""
     winner = debate["winner"]
     if is_original:
         winner = debate["recorded_winner"]
@@ -179,7 +180,7 @@ def _aggregate(debate: Row, means: Sequence[Row], is_original: bool) -> dict[str
 
 
 def _cost_details(metadata: Mapping[str, Any]) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """(details of the cost, the rest): the importer keeps both in one, details without their nulls."""
+    """(details of the cost, the rest): the importer stores both in one object, details without their nulls."""
     details = metadata.get("cost_details")
     if not isinstance(details, dict) or not details or None in details.values():
         return None, dict(metadata)
@@ -196,6 +197,6 @@ def _time(time: datetime | None) -> str | None:
 
 
 def _json(text: str | None) -> dict[str, Any]:
-    """A JSON column's object; metadata that is no object is nobody's and has no keys."""
+    """The object in a JSON column; metadata that is not an object counts as empty."""
     value = None if text is None else json.loads(text)
     return value if isinstance(value, dict) else {}

@@ -1,6 +1,6 @@
-"""Parquet: a folder per table, in it a folder per run: `marts/leaderboard/run_tag=demo/data.parquet`.
+"""Parquet: one folder per table with one folder per run: `marts/leaderboard/run_tag=demo/data.parquet`.
 
-The tag is in the path only, as Hive partitions have it: readers make a column of it.
+The tag is only in the path, as in Hive partitions: readers make a column of it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _DEFAULT = ("marts.*", "ratings.*")
 def write(snapshot: Snapshot, folder: Path) -> Contents:
     """Write every chosen table, run by run, rows in the order of their key.
 
-    A table without a `run_tag` is about all runs at once: it is one file `data.parquet`, and is left out when runs were
+    A table without a `run_tag` covers all runs: it becomes one file `data.parquet`, and is left out if runs were
     chosen.
     """
     relations = _relations(snapshot)
@@ -59,7 +59,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
 
 
 def _relations(snapshot: Snapshot) -> dict[str, str]:
-    """The chosen tables, each with what its rows are ordered by."""
+    """The chosen tables, each with the columns that order its rows."""
     models = snapshot.project.models
     raw = {f"raw.{name}": ", ".join(record.key) for name, record in TABLES.items()}
     chosen: dict[str, str] = {}
@@ -71,7 +71,7 @@ def _relations(snapshot: Snapshot) -> dict[str, str]:
 
 
 def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequence[str]) -> list[str]:
-    """The SQL models that a selector means; it must mean some, unless it means landed tables."""
+    """The SQL models that a selector matches; it must match at least one, unless it matches landed tables."""
     from debatebench.transform.graph import select_models
 
     try:
@@ -86,7 +86,7 @@ def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequ
 
 
 def _key(models: Mapping[str, SqlModel], name: str) -> str:
-    """What identifies a row, as the YAML tests it; every column where it tests nothing."""
+    """The columns that identify a row according to a test in the YAML; every column if there is no such test."""
     from debatebench.shared.duckdb_sql import quoted_identifier
     from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
 
@@ -97,7 +97,7 @@ def _key(models: Mapping[str, SqlModel], name: str) -> str:
 
 
 def _columns(types: Mapping[str, str]) -> dict[str, str]:
-    """Column → SQL for it, with the type that it has in the file."""
+    """Column → its SQL expression, with the type that it has in the file."""
     import duckdb
 
     from debatebench.query.parquet import as_in_file
@@ -107,7 +107,7 @@ def _columns(types: Mapping[str, str]) -> dict[str, str]:
 
 
 def _query(relation: str, columns: Mapping[str, str], order: str, run_tag: str | None) -> str:
-    """The rows of one file; the tag of its run is a parameter."""
+    """The query for the rows of one file; the tag of its run is a parameter."""
     from debatebench.shared.duckdb_sql import quoted_identifier
 
     listed = ", ".join(
@@ -120,7 +120,7 @@ def _query(relation: str, columns: Mapping[str, str], order: str, run_tag: str |
 
 
 def _write_file(con: duckdb.DuckDBPyConnection, path: Path, query: str, params: list[str]) -> int:
-    """Write one file and return its rows."""
+    """Write one file and return its number of rows."""
     path.parent.mkdir(parents=True)
     con.sql(query, params=params).write_parquet(str(path), compression="zstd")
     counted = con.sql("select num_rows from parquet_file_metadata(?)", params=[str(path)]).fetchall()

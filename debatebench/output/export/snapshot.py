@@ -1,4 +1,4 @@
-"""What an export reads: one state of the warehouse, the chosen runs, and the SQL models that it was built from."""
+"""The input of an export: one state of the warehouse, the chosen runs, and the SQL models that it was built from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Snapshot", "open_snapshot"]
 class Snapshot:
     """One state of the warehouse, attached to `con` read-only as `warehouse`, which is the default there.
 
-    `con` may read and write files and works in one thread, so that equal warehouses give equal files.
+    `con` may read and write files and uses one thread, so that equal warehouses give equal files.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -42,10 +42,10 @@ class Snapshot:
 def open_snapshot(
     workspace: Workspace, run_tags: Sequence[str] | None, select: tuple[str, ...], now: datetime | None
 ) -> Iterator[Snapshot]:
-    """Attach the warehouse and check the runs. A publication meanwhile changes nothing here: the old file stays open.
+    """Attach the warehouse and check the runs. A publication does not change the snapshot: the old file stays open.
 
     Raises `UsageError` when there is no warehouse, when it is behind its SQL models, and for a run that it does not
-    hold; `BusyError` and `DamagedDataError` as `query.open_for_query` does.
+    contain; `BusyError` and `DamagedDataError` as `query.open_for_query` does.
     """
     from debatebench.query.attached import attached
     from debatebench.transform.build_state import is_current

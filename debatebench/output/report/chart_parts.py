@@ -1,4 +1,4 @@
-"""What charts share: their frame, axes and colours, and values and names as plotly wants them."""
+"""What charts share: their frame, axes and colours, and values and names as plotly needs them."""
 
 from __future__ import annotations
 
@@ -44,23 +44,23 @@ _TRANSPARENT = "rgba(0,0,0,0)"
 
 
 def plotly_text(value: Any) -> str:
-    """Text that plotly shows as it is; it would take tags in it for formatting and links."""
+    """Text that plotly shows unchanged; otherwise it would interpret tags in it as formatting and links."""
     return MISSING if value is None else escape(visible(str(value)), quote=False)
 
 
 def short_text(value: Any) -> str:
-    """The same, with an ellipsis where it would be too long for an axis or a legend."""
+    """The same, shortened with an ellipsis if it is too long for an axis or a legend."""
     text = MISSING if value is None else visible(str(value))
     return plotly_text(text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1].rstrip()}…")
 
 
 def as_number(value: Any) -> float | None:
-    """A number that JSON knows, or nothing."""
+    """A number that JSON can represent, or None."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 
 def written(section: Section, values: Sequence[Any]) -> list[str]:
-    """The chart's values as text, in its own format."""
+    """The chart's values as text, in the chart's format."""
     return [plotly_text(cell.text) for cell in format_values(values, section.options.format)]
 
 
@@ -71,7 +71,7 @@ def written_by_name(section: Section, column: str, value: Any) -> str:
 
 
 def column_name(section: Section, column: str) -> str:
-    """What a column is called."""
+    """The name of a column as shown."""
     return plotly_text(heading(column, section.columns.get(column)))
 
 
@@ -79,12 +79,12 @@ def column_name(section: Section, column: str) -> str:
 
 
 def series_colour(position: int) -> str:
-    """The colour of the series at a position; after eight they come again."""
+    """The colour of the series at a position; the colours repeat after eight."""
     return f"var(--series-{position % _SERIES + 1})"
 
 
 def value_colour(column: str, position: int) -> str:
-    """A column that begins with a side has the side's colour wherever it is drawn."""
+    """The colour of a value column; a column whose name begins with a side has the side's colour in every chart."""
     return _SIDES.get(column.partition("_")[0], series_colour(position))
 
 
@@ -92,7 +92,7 @@ def value_colour(column: str, position: int) -> str:
 
 
 def frame(height: int, xaxis: Spec, yaxis: Spec, **more: Any) -> Spec:
-    """A chart's layout; `height` is in pixels, the width is the page's."""
+    """A chart's layout; `height` is in pixels, and the width is that of the page."""
     axis = {
         "automargin": True,
         "fixedrange": True,
@@ -120,15 +120,15 @@ def frame(height: int, xaxis: Spec, yaxis: Spec, **more: Any) -> Spec:
 
 
 def axes(section: Section, rows: Sequence[Row]) -> tuple[list[Any], list[Any]]:
-    """What stands along `x` and `y`, in the order of the rows; the same things on both stand in the same order."""
+    """The entries along `x` and `y`, in the order of the rows; equal sets of entries have the same order on both."""
     xs, ys = (list(dict.fromkeys(row[section.role(name)] for row in rows)) for name in ("x", "y"))
     return (list(ys) if set(xs) == set(ys) else xs), ys
 
 
 def name_axis(values: Sequence[Any], *, downwards: bool = False, every: int = 1) -> Spec:
-    """An axis of names at 0, 1, 2, …, cut where they still differ, with one in `every` written.
+    """An axis of names at 0, 1, 2, …, shortened while they still differ, with one in `every` shown.
 
-    Places are numbers, because plotly takes a name that looks like a number for a place.
+    Positions are numbers, because plotly interprets a name that looks like a number as a position.
     """
     cut = [short_text(value) for value in values]
     shown = cut if len(set(cut)) == len(set(values)) else [plotly_text(value) for value in values]
@@ -145,7 +145,7 @@ def name_axis(values: Sequence[Any], *, downwards: bool = False, every: int = 1)
 
 
 def number_axis(section: Section, column: str | None = None) -> Spec:
-    """An axis of numbers, in the format of a column where one is given, else of the chart."""
+    """An axis of numbers, in the format of a column if one is given, else of the chart."""
     chosen = section.options.format
     if column is not None:
         chosen = section.columns.get(column, ColumnFormat()).format or guess_format(column, [0.0])
@@ -156,12 +156,12 @@ def number_axis(section: Section, column: str | None = None) -> Spec:
 
 
 def axis_title(text: str | None) -> Spec:
-    """The title of an axis, where there is one."""
+    """The title of an axis, if it has one."""
     return {"title": {"text": plotly_text(text), "font": {"color": "var(--muted)", "size": 12}}} if text else {}
 
 
 def reference_line(section: Section, along: str) -> list[Spec]:
-    """A dotted line across the chart at the value to compare with; `along` is the axis of that value."""
+    """A dotted line across the chart at the reference value; `along` is the axis of that value."""
     at = section.options.reference
     if at is None:
         return []

@@ -1,7 +1,7 @@
 """Rows → chart specifications for plotly, as plain data.
 
 Colours are names of the style sheet's variables (`var(--pro)`), which the page's script resolves, so that a chart
-follows the reader's light or dark theme. The cells of heat maps bring their own colours, and their own ink.
+follows the reader's light or dark theme. The cells of heat maps have their own background and text colours.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def chart(section: Section, rows: Sequence[Row]) -> Spec:
 
 
 def _bars(section: Section, rows: Sequence[Row]) -> Spec:
-    """One bar per row and value column, lying unless `vertical`, beside each other unless `stacked`."""
+    """One bar per row and value column, horizontal unless `vertical`, side by side unless `stacked`."""
     options, columns = section.options, section.roles["values"]
     labels = [row[section.role("label")] for row in rows]
     traces = [_bar_trace(section, rows, column, position) for position, column in enumerate(columns)]
@@ -94,7 +94,7 @@ def _bar_trace(section: Section, rows: Sequence[Row], column: str, position: int
 
 
 def _heatmap(section: Section, rows: Sequence[Row]) -> Spec:
-    """A grid of coloured cells with the value written on each; `shade` (0 to 1) colours it where it is given."""
+    """A grid of coloured cells with the value in each; `shade` (0 to 1) sets the colour if it is given."""
     x, y, value = section.role("x"), section.role("y"), section.role("value")
     xs, ys = axes(section, rows)
     places = [(row[y], row[x]) for row in rows]
@@ -139,19 +139,19 @@ def _heatmap(section: Section, rows: Sequence[Row]) -> Spec:
 
 
 def _room_for_names(names: Sequence[str]) -> int:
-    """Pixels that names above the columns need when they do not fit beside each other and are turned."""
+    """Pixels that names above the columns need if they do not fit side by side and are rotated."""
     longest = max(map(len, names), default=0)
     return 0 if (longest * 8 + 10) * len(names) <= _USUAL_WIDTH else longest * 7
 
 
 def _count(section: Section, row: Row) -> str:
-    """How many debates a cell rests on, where the section says so."""
+    """The number of debates behind a cell, if the section gives it."""
     count = row[section.role("count")] if "count" in section.roles else None
     return "" if count is None else f" ({count:,} {'debate' if count == 1 else 'debates'})"
 
 
 def _shades(section: Section, rows: Sequence[Row]) -> list[float | None]:
-    """Where each row's colour lies on the scale: its `shade`, else its value within the range."""
+    """The position of each row's colour on the scale: its `shade`, else its value within the range."""
     if "shade" in section.roles:
         return [as_number(row[section.role("shade")]) for row in rows]
     values = [as_number(row[section.role("value")]) for row in rows]
@@ -162,7 +162,7 @@ def _shades(section: Section, rows: Sequence[Row]) -> list[float | None]:
 
 
 def _line(section: Section, rows: Sequence[Row]) -> Spec:
-    """One line per series, in the order in which the series first come."""
+    """One line per series, in the order in which the series first occur."""
     by_series: dict[Any, list[Row]] = {}
     for row in rows:
         by_series.setdefault(row[section.role("series")], []).append(row)
@@ -196,7 +196,7 @@ def _line(section: Section, rows: Sequence[Row]) -> Spec:
 
 
 def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
-    """One named point per row; a line joins those that are on the frontier, where the section says which."""
+    """One named point per row; a line joins those on the frontier, if the section says which they are."""
     columns = [section.role("x"), section.role("y")]
     names = [row[section.role("label")] for row in rows]
     hover = [
@@ -231,7 +231,7 @@ def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
 
 
 def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> list[Spec]:
-    """The line through the points whose `frontier` is true, in steps: beyond a point it is the best until the next."""
+    """The line through the points whose `frontier` is true, in steps: each point is the best one until the next."""
     if "frontier" not in section.roles:
         return []
     places = sorted((*(as_number(row[each]) for each in columns),) for row in rows if row[section.role("frontier")])
@@ -249,7 +249,7 @@ def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> 
 
 
 def _dots(section: Section, rows: Sequence[Row]) -> Spec:
-    """One dot per row, with an interval where `low` and `high` are given."""
+    """One dot per row, with an interval if `low` and `high` are given."""
     names = [row[section.role("label")] for row in rows]
     values = [row[section.role("value")] for row in rows]
     texts = written(section, values)
@@ -294,7 +294,7 @@ def _distance(high: Any, low: Any) -> float | None:
 
 
 def _boxes(section: Section, rows: Sequence[Row]) -> Spec:
-    """One lying box per row from its quartiles and ends."""
+    """One horizontal box per row from its quartiles and ends."""
     names = [row[section.role("label")] for row in rows]
     ends = {"lowerfence": "low", "q1": "q1", "median": "median", "q3": "q3", "upperfence": "high"}
     trace = {

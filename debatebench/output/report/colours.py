@@ -1,4 +1,4 @@
-"""Colour scales of heat maps, and the ink that can be read on them."""
+"""Colour scales of heat maps, and the text colours that are readable on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SCALES = {
 }
 """Stops at equal distances; readers who do not tell red from green can tell both scales' ends apart."""
 
-# On any background one of the two has a contrast of 4.5 or more, which small text needs.
+# On any background, one of the two has a contrast of at least 4.5, which small text needs.
 _INKS = ("#000000", "#ffffff")
 
 
@@ -31,7 +31,7 @@ def contrast(one: str, other: str) -> float:
 
 
 def ink_on(background: str) -> str:
-    """The ink that is easier to read on `background`."""
+    """The text colour with the higher contrast on `background`."""
     return max(_INKS, key=lambda ink: contrast(ink, background))
 
 

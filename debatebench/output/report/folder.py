@@ -1,4 +1,4 @@
-"""The folder of a site: new files in, old files of the site out, everybody else's files untouched."""
+"""The folder of a site: new files are added, old files of the site are deleted, other files are not changed."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MANIFEST = ".debatebench-site.json"
 
 
 def replace_files(new: Path, out_dir: Path) -> None:
-    """Move the files of the folder `new` (on the same file system) into `out_dir`, and delete what the site had before.
+    """Move the files of the folder `new` (on the same file system) into `out_dir`, and delete old files of the site.
 
-    Each file is either the old or the new one at any moment, and the index changes last. Raises `UsageError`, before
-    anything has changed, when a file of the same name is there that is not the site's.
+    At any moment each file is either the old or the new one, and the index changes last. Raises `UsageError`, before
+    any change, if `out_dir` contains a file of the same name that does not belong to the site.
     """
     names = sorted(path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file())
     old = _read_manifest(out_dir)
     for name in names:
         _check_free(out_dir, name, name in old)
-    # Both lists, so that a site whose writing was broken off still knows its files.
+    # Both lists, so that the files of a site are still listed if writing it was interrupted.
     _write_manifest(out_dir, sorted({*old, *names}))
     for name in sorted(names, key=_order):
         (out_dir / name).parent.mkdir(parents=True, exist_ok=True)
@@ -36,12 +36,12 @@ def replace_files(new: Path, out_dir: Path) -> None:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """What pages need comes before them, and the page that leads to all others last."""
+    """The order of files: what pages need comes before them, and the page that links to all others comes last."""
     return (0 if name.startswith("assets/") else 2 if name == "index.html" else 1, name)
 
 
 def _check_free(out_dir: Path, name: str, is_ours: bool) -> None:
-    """Refuse to write over a file of somebody else, or through a link."""
+    """Refuse to overwrite a file that does not belong to the site, or to write through a link."""
     path = out_dir / name
     for parent in path.relative_to(out_dir).parents:
         folder = out_dir / parent
@@ -73,7 +73,7 @@ def _write_manifest(out_dir: Path, names: list[str]) -> None:
 
 
 def _delete(out_dir: Path, name: str) -> None:
-    """Delete a file of the site, and the folders that are empty without it."""
+    """Delete a file of the site, and the folders that are then empty."""
     path = out_dir / name
     if any((out_dir / parent).is_symlink() for parent in Path(name).parents if parent != Path()):
         return

@@ -1,7 +1,7 @@
-"""Values and pages → HTML. Everything that comes from the warehouse is text here, whatever it contains.
+"""Values and pages → HTML. Everything from the warehouse is treated as text, whatever it contains.
 
-Two gates do that, and nothing goes around them: the templates escape every value after `visible` has made control
-characters harmless, and `script_json` writes data that no HTML parser can leave.
+All values pass through one of two functions: the templates escape every value after `visible` has made control
+characters harmless, and `script_json` writes JSON that cannot end the script element.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WINNERS = {"pro": "pro", "con": "con", "tie": "tie", "no_decision": "no decisio
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value as it is shown. `sort` orders the column, `mark` is the winner that the style sheet colours."""
+    """A value as it is shown. `sort` is the sort key in its column, `mark` the winner that the style sheet colours."""
 
     text: str
     sort: float | None = None
@@ -59,7 +59,7 @@ class Cell:
 
 
 def heading(name: str, column: ColumnFormat | None = None) -> str:
-    """What stands above a column: its label, or what its name says."""
+    """The heading of a column: its label, or one derived from its name."""
     if column is not None and column.label is not None:
         return column.label
     plain = name
@@ -69,7 +69,7 @@ def heading(name: str, column: ColumnFormat | None = None) -> str:
 
 
 def guess_format(name: str, values: Sequence[Any]) -> Format:
-    """The format that a column's name suggests, else its values."""
+    """The format that a column's name suggests, or else its values."""
     known = next((value for value in values if value is not None), None)
     if isinstance(known, bool):
         return "flag"
@@ -84,7 +84,7 @@ def guess_format(name: str, values: Sequence[Any]) -> Format:
 
 
 def format_values(values: Sequence[Any], chosen: Format) -> list[Cell]:
-    """A column's values as cells, numbers with the same number of decimals each."""
+    """A column's values as cells, with the same number of decimals for all numbers."""
     decimals = _decimals(values, chosen)
     return [_cell(value, chosen, decimals) for value in values]
 
@@ -128,7 +128,7 @@ def _epoch(value: datetime) -> float:
 
 
 def script_json(data: Any) -> str:
-    """JSON for inside a `<script type="application/json">`: no character of it means anything to HTML."""
+    """JSON for a `<script type="application/json">`, without characters that have a meaning in HTML."""
     from markupsafe import Markup
 
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
@@ -136,7 +136,7 @@ def script_json(data: Any) -> str:
 
 
 def environment(files: Mapping[str, Path]) -> Environment:
-    """Jinja with the templates of `reports/templates`; every value is made visible, then escaped."""
+    """A Jinja environment with the templates of `reports/templates`; every value is made visible, then escaped."""
     from jinja2 import FunctionLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -156,12 +156,12 @@ def environment(files: Mapping[str, Path]) -> Environment:
 
 
 def _harmless(value: Any) -> Any:
-    """Make text visible; markup of our own templates passes."""
+    """Make text visible; markup of our own templates is unchanged."""
     return visible(value, keep_lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 def render(environment: Environment, template: str, values: Mapping[str, Any]) -> str:
-    """A template filled in. Raises `ConfigError` when the template cannot be used."""
+    """Render a template. Raises `ConfigError` when the template cannot be used."""
     from jinja2 import TemplateError
 
     try:

@@ -1,7 +1,7 @@
 """Page definitions: YAML files of `reports/pages` → typed pages of sections, each one query and how to show it.
 
-A page is data: its numbers come from the SQL that the page itself can unfold, so a workspace changes or adds a page
-without touching code. Files are read strictly; what is doubtful is refused with file, key path, found and allowed.
+A page is data: its numbers come from SQL, which the page can also show, so a workspace can change or add a page
+without changing code. Files are read strictly; errors give the file, the key path, and the value found and allowed.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _SECTION_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnFormat:
-    """How a column of a query is written: its heading and its format; `None` takes what its name suggests."""
+    """How a column of a query is shown: its heading and its format; `None` means that its name determines it."""
 
     label: str | None = None
     format: Format | None = None
@@ -84,7 +84,7 @@ class ColumnFormat:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a chart is drawn. `range` spans its values, `reference` is a line to compare with."""
+    """How a chart is drawn. `range` is the range of its values, `reference` a line to compare with."""
 
     stacked: bool = False
     vertical: bool = False
@@ -101,8 +101,8 @@ class Section:
     """One query and how its rows are shown.
 
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
-    `speeches`, or `text` (which has no query). `roles` say which columns a chart draws as what. `columns` are those of
-    the table, in order; none means all. `note` is SQL that gives remarks, one a row.
+    `speeches`, or `text` (without a query). `roles` say which columns a chart uses for what. `columns` are those of the
+    table, in order; empty means all. `note` is SQL that returns remarks, one per row.
     """
 
     id: str
@@ -120,21 +120,21 @@ class Section:
     source: str = ""
 
     def role(self, name: str) -> str:
-        """The column that takes a role of one column."""
+        """The column of a role that has only one column."""
         return self.roles[name][0]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, or one for each run, or one for each debate; `path` and `title` say `{run_tag}` and `{debate_id}`.
+    """A page, or one for each run or debate; `path` and `title` contain `{run_tag}` and `{debate_id}`.
 
-    Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the most pages
-    of debates for each run. A site with fewer than `least_runs` runs goes without the page.
+    Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the maximum
+    number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page.
 
-    A query sees `$run_tag` (of a page of the whole site: the run that was asked for, or the newest),
+    A query can use `$run_tag` (on a page of the whole site: the requested run, or the newest),
     `$previous_run_tag`, the run of the site that was made before it, or null, and `$linked_debates`, the number of
-    debates of the run that have a page. Queries of pages for each debate run once for all of them: they see
-    `$debate_ids` and must give `debate_id`.
+    debates of the run that have a page. Queries of debate pages run once for all debates: they can use
+    `$debate_ids` and must return `debate_id`.
     """
 
     name: str
@@ -194,7 +194,7 @@ def _template(setting: Setting, for_each: ForEach, placeholders: Mapping[str, se
 
 
 def _path(setting: Setting, for_each: ForEach) -> str:
-    """A relative path that stays inside the site and is another one for each page."""
+    """A relative path that stays inside the site and differs for each page."""
     path = _template(setting, for_each, _PLACEHOLDERS)
     parts = path.split("/")
     plain = re.fullmatch(r"[A-Za-z0-9._/{}-]+", path) and path.endswith(".html")
@@ -230,7 +230,7 @@ def _section(item: Setting) -> Section:
 
 
 def _column(setting: Setting) -> ColumnFormat:
-    """A heading, or a heading and a format, or nothing, which takes both from the column's name."""
+    """A heading, or a heading and a format, or nothing, which derives both from the column's name."""
     if not isinstance(setting.value, dict):
         return ColumnFormat(label=setting.optional_text())
     setting.allow(("label", "format"))
@@ -242,7 +242,7 @@ def _column(setting: Setting) -> ColumnFormat:
 
 
 def _roles(setting: Setting, show: str) -> dict[str, tuple[str, ...]]:
-    """Role → columns; only the values of bars may be several."""
+    """Role → columns; only the values of bars may have several columns."""
     needed, possible = _ROLES.get(show, ((), ()))
     setting.allow((*needed, *possible))
     for role in needed:

@@ -42,7 +42,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class RunPages:
-    """A run that has pages. `debates` are those with a page of their own: id → motion."""
+    """A run that has pages. `debates` are the debates with their own page: id → motion."""
 
     tag: str
     slug: str
@@ -54,7 +54,7 @@ class RunPages:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Everything that pages are made from. `runs` begin with the newest; `now` is naive UTC."""
+    """Everything that pages are made from. `runs` are newest first; `now` is naive UTC."""
 
     con: duckdb.DuckDBPyConnection
     jinja: Environment
@@ -65,7 +65,7 @@ class Site:
 
 
 class _Place(NamedTuple):
-    """Which page of the site it is: the run and the debate that it is about, and the run that was made before."""
+    """Which page of the site it is: its run and debate, and the run that was made before that run."""
 
     page: Page
     run: RunPages | None
@@ -74,7 +74,7 @@ class _Place(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """What the queries of a section gave."""
+    """The results of the queries of a section."""
 
     columns: Sequence[str]
     rows: Sequence[Row]
@@ -96,7 +96,7 @@ def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tag: st
 
 
 def _slug(name: str, safe: re.Pattern[str]) -> str:
-    """A name for files and addresses: the name itself where it can be one, else its hash."""
+    """A name for files and URLs: the name itself if it is valid there, else its hash."""
     return name if safe.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:20]
 
 
@@ -104,7 +104,7 @@ def render_pages(site: Site) -> Iterator[tuple[str, str]]:
     """Every page of the site: its path and its HTML."""
     for page in _shown_pages(site):
         if page.for_each == "site":
-            # The newest run that has something to rate.
+            # The newest run with rated debates.
             newest = next((run for run in site.runs if run.count_decided), site.runs[0] if site.runs else None)
             yield _single(site, _Place(page, newest, None, _previous(site, newest)))
         elif page.for_each == "run":
@@ -116,18 +116,18 @@ def render_pages(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _previous(site: Site, run: RunPages | None) -> RunPages | None:
-    """The run that was made before another, of those that have something to rate."""
+    """The run that was made before another one, among runs with rated debates."""
     older = site.runs[site.runs.index(run) + 1 :] if run else []
     return next((each for each in older if each.count_decided), None)
 
 
 def _shown_pages(site: Site) -> list[Page]:
-    """The pages that the site has runs enough for."""
+    """The pages for which the site has enough runs."""
     return [page for page in site.pages if len(site.runs) >= page.least_runs]
 
 
 def _single(site: Site, place: _Place) -> tuple[str, str]:
-    """A page whose queries are its own."""
+    """A page whose queries run only for this page."""
     params = {
         "run_tag": place.run.tag if place.run else None,
         "previous_run_tag": place.previous.tag if place.previous else None,
@@ -145,7 +145,7 @@ def _debates(site: Site, page: Page, run: RunPages) -> Iterator[tuple[str, str]]
 
 
 def _ask(site: Site, section: Section, params: Mapping[str, Any], limit: int | None) -> _Result:
-    """Run a section's query and its note's; each gets the parameters that it names."""
+    """Run the query of a section and of its note, each with the parameters that it uses."""
     if not section.query:
         return _Result((), (), ())
     result = _run(site, section, section.query, params, limit)
@@ -169,7 +169,7 @@ def _run(site: Site, section: Section, sql: str, params: Mapping[str, Any], limi
 
 
 def _by_debate(section: Section, result: _Result) -> Callable[[str], _Result]:
-    """The part of a result that is about one debate."""
+    """The rows of a result that belong to one debate."""
     if section.query and "debate_id" not in result.columns:
         raise ConfigError(
             f"{section.source}: the query of section '{section.id}' gives no column 'debate_id', "
@@ -225,7 +225,7 @@ def _path(page: Page, run: RunPages | None, debate_id: str | None) -> str:
 
 
 def _words(place: _Place) -> dict[str, str]:
-    """What the placeholders of titles and texts stand for."""
+    """Placeholder of titles and texts → its replacement."""
     words = {
         "run_tag": place.run.tag if place.run else "",
         "previous_run_tag": place.previous.tag if place.previous else "",
@@ -236,12 +236,12 @@ def _words(place: _Place) -> dict[str, str]:
 
 
 def _fill(text: str, words: Mapping[str, str]) -> str:
-    """`{name}` → its word, once: a word is never read for placeholders."""
+    """Replace each `{name}` by its word, in one pass: placeholders inside a word are not replaced."""
     return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), text)
 
 
 def _params(place: _Place) -> list[tuple[str, str]]:
-    """The values of a page's parameters, in words."""
+    """The values of a page's parameters, as text."""
     params = [("run_tag", f"'{place.run.tag}'")] if place.run else []
     if place.previous and any("$previous_run_tag" in section.query for section in place.page.sections):
         params.append(("previous_run_tag", f"'{place.previous.tag}'"))
@@ -251,7 +251,7 @@ def _params(place: _Place) -> list[tuple[str, str]]:
 
 
 def _linker(site: Site, place: _Place, path: str) -> Link:
-    """Where cells lead from the page at `path`."""
+    """A function for the links of cells on the page at `path`."""
     root = "../" * path.count("/")
     pages = {kind: next((p for p in site.pages if p.for_each == kind), None) for kind in ("run", "debate")}
     runs = {run.tag: run for run in site.runs}
@@ -268,7 +268,7 @@ def _linker(site: Site, place: _Place, path: str) -> Link:
 
 
 def _banners(site: Site, place: _Place) -> list[str]:
-    """What nobody should overlook: simulated runs, and judges that judged themselves."""
+    """Warnings that every reader should see: simulated runs, and judges that judged themselves."""
     runs = [place.run] if place.run and place.page.for_each != "site" else list(site.runs)
     banners = []
     if simulated := [run.tag for run in runs if run.is_simulated]:
@@ -293,7 +293,7 @@ def _capitalised(text: str) -> str:
 
 
 def _crumbs(site: Site, place: _Place, root: str) -> list[tuple[str, str]]:
-    """The way back to the index."""
+    """The links back to the index."""
     if place.page.for_each == "site":
         return [] if place.page.path == "index.html" else [("Overview", f"{root}index.html")]
     crumbs = [("Overview", f"{root}index.html")]
@@ -304,7 +304,7 @@ def _crumbs(site: Site, place: _Place, root: str) -> list[tuple[str, str]]:
 
 
 def _tabs(site: Site, place: _Place, root: str) -> list[tuple[str, str, bool]]:
-    """The pages about the same run, and which of them this one is."""
+    """The links to the pages of the same run, and which of them is this page."""
     kind = "site" if place.page.for_each == "site" else "run"
     pages = [page for page in _shown_pages(site) if page.for_each == kind and page.nav]
     if len(pages) < 2:

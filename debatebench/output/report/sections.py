@@ -23,7 +23,7 @@ _SPEECH_COLUMNS = ("side", "speaker", "content")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What stands above a column of a table."""
+    """The heading of a column of a table."""
 
     text: str
     is_number: bool
@@ -31,7 +31,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Headings and cells; where `has_row_headings`, the first cell of each row names it."""
+    """Headings and cells; with `has_row_headings`, the first cell of each row is its heading."""
 
     headings: tuple[Heading, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -40,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """One turn as it is read."""
+    """One turn as text to read."""
 
     side: str
     speaker: str
@@ -68,14 +68,14 @@ class SectionView:
 
 
 def paragraphs(text: str) -> tuple[str, ...]:
-    """Text → its paragraphs, which blank lines part."""
+    """Split text into paragraphs at blank lines."""
     return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
 
 
 def view(
     section: Section, columns: Sequence[str], rows: Sequence[Row], notes: Sequence[str], link: Link
 ) -> SectionView:
-    """Lay the rows out as the section wants. Raises `ConfigError` for a column that its query does not give."""
+    """Arrange the rows as the section defines. Raises `ConfigError` for a column that its query does not return."""
     _check_columns(section, columns)
     base = SectionView(
         id=section.id,
@@ -125,7 +125,7 @@ def _cells(section: Section, name: str, values: Sequence[Any]) -> list[Cell]:
 
 
 def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Cell:
-    """The cell with its link, when its column is of a format that has one."""
+    """The cell, with a link if the format of its column has one."""
     chosen = section.columns.get(name, ColumnFormat()).format or guess_format(name, [row[name]])
     href = link(chosen, row) if chosen in ("run", "debate") else None
     return cell if href is None else Cell(cell.text, cell.sort, cell.is_number, href, cell.mark)
@@ -146,7 +146,7 @@ def _table(section: Section, columns: Sequence[str], rows: Sequence[Row], link: 
 
 
 def _crosstab(section: Section, rows: Sequence[Row]) -> Table:
-    """One line per `y`, one column per `x`, in the order in which they come."""
+    """One line per `y` and one column per `x`, in the order in which they first occur."""
     x, y, value = (section.role(name) for name in ("x", "y", "value"))
     xs, ys = axes(section, rows)
     if section.show == "heatmap":
@@ -165,7 +165,7 @@ def _text(value: Any) -> str:
 
 
 def _facts(section: Section, row: Row, link: Link) -> tuple[tuple[str, Cell], ...]:
-    """The figures that are known, each with its name."""
+    """The figures that are not null, each with its name."""
     names = list(section.columns) or list(row)
     cells = ((name, _cells(section, name, [row[name]])[0]) for name in names if row[name] is not None)
     return tuple(

@@ -29,9 +29,9 @@ def build_site(
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
 
-    With `run_tag` the site holds that run only, else every run. Nothing in `out_dir` changes before every page is
-    rendered, and files in it that are not the site's stay. The same warehouse and the same `now` (naive UTC) give the
-    same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
+    With `run_tag` the site contains only that run, else every run. Nothing in `out_dir` changes before every page is
+    rendered, and files that do not belong to the site are kept. The same warehouse and the same `now` (naive UTC) give
+    the same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
     """
     pages = load_pages(files)
     with open_for_reading(database) as con:
@@ -46,7 +46,7 @@ def build_site(
 
 
 def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
-    """Render everything beside `out_dir`, then move it in."""
+    """Render everything next to `out_dir`, then move it there."""
     with new_folder_beside(out_dir) as staging:
         for path, html in render_pages(site):
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
 
 
 def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:
-    """Style sheet, scripts, and plotly's own script as its package ships it: a page loads nothing from elsewhere."""
+    """Copy the style sheet, scripts, and the script in plotly's package: a page loads nothing from other sites."""
     from importlib.util import find_spec
 
     plotly = find_spec("plotly")

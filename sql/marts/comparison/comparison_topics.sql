@@ -1,7 +1,7 @@
 -- One row per pair of subjects, debater or judge, measure and topic: the totals of both, and of the pairs among them.
 with
 
--- A topic that says something else is another topic, whatever its id.
+-- A topic with another text is another topic, even if the id is the same.
 cells as (
 
     select
@@ -24,7 +24,7 @@ cells as (
 
 ),
 
--- What repetitions of one debate give is averaged, so that a pair is a pair however often either side held it.
+-- Repetitions of one debate are averaged, so that a pair counts once, however often either side held the debate.
 final as (
 
     select

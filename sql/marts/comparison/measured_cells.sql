@@ -64,7 +64,7 @@ debate_counts as (
 
 ),
 
--- One turn of unknown cost makes the whole unknown.
+-- If the cost of one turn is unknown, the total is unknown.
 costs as (
 
     select

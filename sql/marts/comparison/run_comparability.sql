@@ -1,7 +1,7 @@
 -- One row per pair of subjects and item of the comparability check.
 with
 
--- A version that pools runs has every value that occurs in them.
+-- A version that pools runs has every value of its runs.
 side_values as (
 
     select
@@ -14,7 +14,7 @@ side_values as (
 
 ),
 
--- What is unknown in one run is unknown for all of them.
+-- A value that is unknown in one run is unknown for all of them.
 parts as (
 
     select
@@ -78,8 +78,8 @@ item_states as (
 
 ),
 
--- A side that has no part of an item, or none that the other has, is silent about it, which makes it unknown. Of the
--- parts, those that tell why the item is not the same are worth showing, and one that is alone.
+-- If a side has no part of an item, or none that the other side has, the item is unknown. Of the parts, those that
+-- explain why the item differs are shown, and a part that is the only one.
 explained as (
 
     select

@@ -42,7 +42,7 @@ mean_ratings as (
 
 ),
 
--- A cost of which a part is not known is not known.
+-- A cost with an unknown part is unknown.
 known as (
 
     select

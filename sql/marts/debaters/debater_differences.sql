@@ -30,7 +30,7 @@ direct as (
 
 ),
 
--- Points per game on one topic and side, against everybody, where both debaters spoke on that side.
+-- Points per game on one topic and side, against all opponents, where both debaters spoke on that side.
 topic_rates as (
 
     select
@@ -57,7 +57,7 @@ rate_gaps as (
         run_tag, model_a, model_b,
         count(*) as topics,
         cast(sum(rate_gap) as double) / count(*) as mean_gap,
-        -- Rounded, because equal gaps have no spread, and floats leave a little.
+        -- Rounded, because equal gaps have a spread of 0, and floats give slightly more.
         case when count(*) > 1 then
             sqrt(
                 round(

@@ -1,7 +1,7 @@
 -- One row per pair of debaters with a scored debate against each other: how far the first is ahead in their scores.
 with
 
--- How far pro was ahead, by debate, and then how far the first of the two was, by topic. Sums are decimals, because
+-- The lead of pro by debate, and then the lead of the first of the two debaters by topic. Sums are decimals, because
 -- a sum of floats depends on the order of the rows.
 verdict_gaps as (
 

@@ -13,7 +13,7 @@ topic_points as (
 
 ),
 
--- Whole numbers, which add up to the same in every order.
+-- Whole numbers, whose sum does not depend on the order.
 clusters as (
 
     select
@@ -64,7 +64,7 @@ rates as materialized (
 
 ),
 
--- With one topic there is no error.
+-- With one topic, the error is not defined.
 errors as (
 
     select

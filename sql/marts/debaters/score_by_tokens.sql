@@ -64,7 +64,7 @@ sides as (
 
 ),
 
--- Rounded, because floats depend on the order of the rows in their last digits.
+-- Rounded, because the last digits of floats depend on the order of the rows.
 correlations as (
 
     select

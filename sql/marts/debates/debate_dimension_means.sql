@@ -26,7 +26,7 @@ final as (
         debates.pro_model_id,
         debates.con_model_id,
         debates.source_position,
-        -- A source may list the dimensions in another order in every debate; a run has one order for all.
+        -- A source may list the dimensions in a different order in each debate; a run has one order for all debates.
         coalesce(
             list_position(debates.dimension_order, means.dimension),
             dimensions.source_position

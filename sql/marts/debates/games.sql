@@ -1,7 +1,7 @@
 -- One row per rated debate, numbered in the order in which ratings see it.
 with
 
--- Materialised, because debaters are found in it before they are numbered.
+-- Materialised, because it is read twice: to find the debaters and to number them.
 rated_debates as materialized (
 
     select * from marts.decided_debates where is_rated
@@ -26,7 +26,7 @@ debaters as (
 
 ),
 
--- Rating functions know debaters by numbers from 1.
+-- Rating functions identify debaters by numbers from 1.
 codes as (
 
     select
@@ -41,7 +41,7 @@ final as (
 
     select
         rated_debates.run_tag,
-        -- Imports have no schedule: there the time decides, and the debate's id where times are equal.
+        -- Imports have no schedule: they are ordered by time, and by the debate's id if times are equal.
         row_number() over (
             partition by rated_debates.run_tag
             order by

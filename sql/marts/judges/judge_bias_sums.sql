@@ -14,7 +14,7 @@ measured as (
 
 ),
 
--- A kind of bias is a y that should be `neutral` on average, or should not go with an x.
+-- A kind of bias is a y that should be `neutral` on average, or should not correlate with an x.
 kinds as (
 
     select

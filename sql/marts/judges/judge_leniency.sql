@@ -1,7 +1,7 @@
 -- One row per judge and dimension that another judge of the same debate scored as well.
 with
 
--- Both sides together, so that who won plays no part.
+-- Both sides together, so that the winner does not matter.
 scores as (
 
     select
@@ -59,7 +59,7 @@ totals as materialized (
 
 ),
 
--- The mean without one topic at a time (the jackknife), which allows for debates on a topic being alike.
+-- The mean without one topic at a time (the jackknife), because debates on the same topic are not independent.
 errors as (
 
     select

@@ -1,7 +1,7 @@
 -- One row per judge that heard a pair of debates which differ in nothing but who stood on which side.
 with
 
--- The nth debate one way round goes with the nth the other way round.
+-- The nth debate of one orientation is paired with the nth of the other.
 verdicts as (
 
     select

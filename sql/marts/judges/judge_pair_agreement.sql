@@ -1,7 +1,7 @@
 -- One row per unordered pair of judges that sat together.
 with
 
--- Winners as places on the scale from pro over a tie to con.
+-- Winners as positions on the scale pro, tie, con.
 verdicts as (
 
     select
@@ -68,7 +68,7 @@ wholes as materialized (
 
 ),
 
--- Kappa without one topic at a time (the jackknife), which allows for debates on a topic being alike.
+-- Kappa without one topic at a time (the jackknife), because debates on the same topic are not independent.
 errors as (
 
     select

@@ -1,7 +1,7 @@
 -- One row per judge and debate: the side to which the judge gave the higher mean over the dimensions.
 with
 
--- Totals are exact decimals over the same dimensions on both sides, so they compare as the means do, without rounding.
+-- Totals are exact decimals over the same dimensions on both sides, so they order the sides as exact means would.
 winners as (
 
     select

@@ -22,7 +22,7 @@ final as (
 
     select
         decided_debates.run_tag, decided_debates.debate_id,
-        -- How topics differ cannot be seen from two of them.
+        -- Two topics are not enough to estimate how topics differ.
         case
             when topic_counts.count_topics >= 3 then decided_debates.topic_id
             else decided_debates.debate_id

@@ -1,7 +1,7 @@
 -- One row per run, unit, cluster and list of ratings that a panel of two or more gave.
 with
 
--- On the scale from pro over a tie to con.
+-- On the scale pro, tie, con.
 winner_patterns as (
 
     select
@@ -44,7 +44,7 @@ score_lists as (
 
 ),
 
--- What is rated is how one side did in one debate.
+-- The rated item is the performance of one side in one debate.
 side_lists as (
 
     select

@@ -23,7 +23,7 @@ panel_sizes as (
 
 ),
 
--- Some statistics need panels of one size: they see those of the usual size.
+-- Some statistics need panels of equal size: they use those of the most common size.
 patterns as materialized (
 
     select
@@ -57,7 +57,7 @@ ratings as materialized (
 
 ),
 
--- Twice the mean rank of equal ratings, so that it is whole.
+-- Twice the mean rank of equal ratings, which is a whole number.
 ranks as (
 
     select
@@ -70,8 +70,8 @@ ranks as (
 
 ),
 
--- The difference between two ratings is the squared distance of their points: on the scale itself, on that of ranks, or
--- for categories, which have a coordinate each.
+-- The difference between two ratings is the squared distance of their points: on the scale itself, on ranks, or,
+-- for categories, with one coordinate per category.
 points as (
 
     select
@@ -129,7 +129,7 @@ totals as (
 
 ),
 
--- Without a cluster, the square of a total X becomes that of X - x: it loses (2 X - x) x.
+-- Without a cluster, the square of a total X becomes that of X - x: it decreases by (2 X - x) x.
 final as (
 
     select

@@ -32,7 +32,7 @@ verdicts as (
         end as own_side,
         case when debates.format = 'two_sided' then debate_lengths.pro_characters - debate_lengths.con_characters end
             as length_difference,
-        -- Where the source does not say, judges are taken to have read the turns in their order.
+        -- If the source does not say, judges are assumed to have read the turns in order.
         coalesce(judged.presented_first, debate_lengths.opening_side) as presented_first
 
     from marts.counted_verdicts
@@ -54,7 +54,7 @@ verdicts as (
 
 ),
 
--- A judge with a debater of its own family on one side is no measure for another one.
+-- A judge with a debater of its own family on one side is not used as a reference for another judge.
 panels as (
 
     select

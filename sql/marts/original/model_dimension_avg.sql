@@ -52,7 +52,7 @@ final as (
         -- Summed as decimals, because a sum of floats depends on the order of the rows.
         cast(sum(cast(mean_score as decimal(38, 12))) as double) / count(*) as mean_score,
         count(*) as samples,
-        -- Where the orders differ, that of the debater's first debate counts.
+        -- If the orders differ, that of the debater's first debate is used.
         arg_min(dimension_position, source_position) as dimension_position
 
     from scores

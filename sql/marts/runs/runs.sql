@@ -100,7 +100,7 @@ final as (
         coalesce(debater_counts.count_debaters, 0) as count_debaters,
         coalesce(judge_counts.count_judges, 0) as count_judges,
         coalesce(topic_counts.count_topics, 0) as count_topics,
-        -- An import has no plan, which is not a plan of no debates.
+        -- An import does not have a plan, which differs from a plan without debates.
         case when runs.source = 'run' then coalesce(schedule_counts.count_planned, 0) end as count_planned,
         coalesce(debate_counts.count_debates, 0) as count_debates,
         coalesce(debate_counts.count_complete, 0) as count_complete,
