@@ -603,6 +603,7 @@ def test_a_kill_between_the_reply_and_its_sync(tmp_path: Path):
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
         assert play_with(root, die_at_sync(6, before=True)).returncode == -signal.SIGKILL
+        server.wait_until_idle()
         kept, asked = responses(root), len(server.requests)
         assert kept
         journal = root / "warehouse" / "journal" / "tiny.jsonl"
@@ -625,6 +626,7 @@ def test_a_kill_after_the_sync_buys_nothing_again(tmp_path: Path):
         root = write_workspace(tmp_path, server)
         for number in (2, 4, 6):
             assert play_with(root, die_at_sync(number, before=False)).returncode == -signal.SIGKILL
+        server.wait_until_idle()
         kept, asked = responses(root), len(server.requests)
         assert run(root).complete == 12
         assert kept <= responses(root)

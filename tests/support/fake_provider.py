@@ -121,6 +121,14 @@ class FakeProvider:
         if self.errors and error is None:
             raise RuntimeError("the script of the fake provider failed") from self.errors[0]
 
+    def wait_until_idle(self) -> None:
+        """Wait until every client has hung up, so that whatever a client that died had sent is recorded."""
+        # A connection that is not accepted yet is seen by the second look.
+        for _ in range(2):
+            time.sleep(0.05)
+            while self._server.is_connected():
+                time.sleep(0.01)
+
     def connected(self) -> int:
         """Count a new connection."""
         with self._lock:
@@ -312,6 +320,10 @@ class _Server(ThreadingHTTPServer):
         with self._guard:
             self._open.discard(request)
         super().shutdown_request(request)
+
+    def is_connected(self) -> bool:
+        with self._guard:
+            return bool(self._open)
 
     def hang_up_everybody(self) -> None:
         self.closing.set()
