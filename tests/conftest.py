@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 from command_line import tour
+from hypothesis import settings
 from paths import REPOSITORY
+
+# The same examples in every run: a test that passed passes again.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 # A shell that starts the tests in the background has them ignore SIGINT, and so would every process that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -534,7 +534,8 @@ def _dimension_names(source: Any) -> tuple[str, ...]:
 
 
 def _elo(elo: Any) -> dict[str, Any]:
-    return known({"initial_rating": elo.initial_rating, "k_factor": elo.k_factor}, elo.model_extra) or {}
+    stated = known({"initial_rating": elo.initial_rating, "k_factor": elo.k_factor}) or {}
+    return {**stated, **(elo.model_extra or {})}
 
 
 def _finish_reason(response: dict[str, Any]) -> Any:
