@@ -21,6 +21,10 @@ FILE lists the intended differences. It is an error if FILE names a relation or 
     columns: {marts.new_name: {old_column: new_column}}
     removed: [marts.old_relation, marts.new_name.old_column]
     added: [marts.new_relation, marts.new_name.new_column]
+    redefined: [marts.new_name.column_with_another_meaning]
+    values: {marts.new_name: {new_column: {old text: new text}}}
+
+Columns that are redefined are not compared. `renamed.yml` beside this file is FILE for commit 3ba9dbb.
 
 Nothing in the compared schemas depends on when a warehouse was built or by which version: the harness version and all
 times come from the journals.
@@ -350,17 +354,22 @@ class Renamed:
     columns: dict[str, dict[str, str]] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
+    redefined: frozenset[str] = frozenset()
+    values: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path | None) -> Renamed:
         if path is None:
             return cls()
         content = yaml.safe_load(path.read_text()) or {}
-        unknown = sorted(set(content) - {"relations", "columns", "removed", "added"})
+        mappings, lists = ("relations", "columns", "values"), ("removed", "added", "redefined")
+        unknown = sorted(set(content) - {*mappings, *lists})
         if unknown:
-            sys.exit(f"{path}: unknown key '{unknown[0]}'. Known: relations, columns, removed, added.")
-        lists = (frozenset(content.get(key) or ()) for key in ("removed", "added"))
-        return cls(content.get("relations") or {}, content.get("columns") or {}, *lists)
+            sys.exit(f"{path}: unknown key '{unknown[0]}'. Known: {', '.join((*mappings, *lists))}.")
+        return cls(
+            **{key: content.get(key) or {} for key in mappings},
+            **{key: frozenset(content.get(key) or ()) for key in lists},
+        )
 
     def relation(self, old: str) -> str:
         """The new name of a relation."""
@@ -385,6 +394,8 @@ class Renamed:
             wrong += [f"{relation}.{other}" for other in columns.values() if other not in became]
         for listed, here, elsewhere in ((self.removed, named, new), (self.added, new, named)):
             wrong += [name for name in listed if not is_in(name, here) or is_in(name, elsewhere)]
+        changed = [f"{relation}.{column}" for relation, columns in self.values.items() for column in columns]
+        wrong += [name for name in (*self.redefined, *changed) if not is_in(name, named) or not is_in(name, new)]
         return wrong
 
 
@@ -478,11 +489,23 @@ def compare_types(relation: str, old: dict[str, str], new: dict[str, str], repor
             report.differs(f"{relation}.{column}", f"type {sql_type} became {new[column]}")
 
 
+def replaced(column: str, values: dict[str, str]) -> str:
+    """A column as SQL, with some of its texts replaced."""
+    texts = [tuple("'" + text.replace("'", "''") + "'" for text in pair) for pair in values.items()]
+    cases = " ".join(f"when {before} then {after}" for before, after in texts)
+    return f'case "{column}" {cases} else "{column}" end' if cases else f'"{column}"'
+
+
 def compare_rows(
-    con: duckdb.DuckDBPyConnection, relation: str, files: tuple[Path, Path], columns: dict[str, str], report: Report
+    con: duckdb.DuckDBPyConnection,
+    relation: str,
+    files: tuple[Path, Path],
+    columns: dict[str, str],
+    values: dict[str, dict[str, str]],
+    report: Report,
 ) -> None:
-    """Match the rows of a relation; `columns` gives the old name by the new one."""
-    old = ", ".join(f'"{before}" as "{after}"' for after, before in columns.items())
+    """Match the rows of a relation; `columns` gives the old name by the new one, `values` new texts by column."""
+    old = ", ".join(f'{replaced(before, values.get(after, {}))} as "{after}"' for after, before in columns.items())
     new = ", ".join(f'"{after}"' for after in columns)
     sides = [f"select {names} from '{path}'" for names, path in zip((old, new), files, strict=True)]
     # Cast both sides to a type that holds the values of both, so that an integer is not compared with a text.
@@ -519,11 +542,15 @@ def compare_relations(folders: tuple[Path, Path], renamed: Renamed, report: Repo
             for column in [*columns, *(name for name in types if name not in columns)]:
                 if (column in columns) != (column in types) and f"{relation}.{column}" not in expected:
                     report.differs(f"{relation}.{column}", "is gone" if column in columns else "is new")
-            shared = {column: was for column, was in columns.items() if column in types}
+            shared = {
+                column: was
+                for column, was in columns.items()
+                if column in types and f"{relation}.{column}" not in renamed.redefined
+            }
             compare_types(relation, {column: old[origin][was] for column, was in shared.items()}, types, report)
             files = (folders[0] / f"{origin}.parquet", folders[1] / f"{relation}.parquet")
             try:
-                compare_rows(con, relation, files, shared, report)
+                compare_rows(con, relation, files, shared, renamed.values.get(relation, {}), report)
             except duckdb.Error as error:
                 report.differs(relation, f"rows of these types cannot be compared: {str(error).splitlines()[0]}")
     return len(both)

@@ -69,7 +69,7 @@ class ModelInfo:
 class RunInfo:
     """A run or import: a row of `marts.runs`, where every column is described.
 
-    `source` is `run` or `import`; `created_at` is naive UTC; `count_planned` is `None` for an import, `total_cost_usd`
+    `source` is `run` or `import`; `created_at` is naive UTC; `count_planned` is `None` for an import, `cost_usd`
     is `None` if no cost is known. `is_simulated` means that the ratings say nothing about real models.
     """
 
@@ -96,7 +96,7 @@ class RunInfo:
     count_verdicts: int
     count_invalid_verdicts: int
     total_tokens: int | None
-    total_cost_usd: Decimal | None
+    cost_usd: Decimal | None
 
 
 def open(database: str | os.PathLike[str] = "warehouse/debatebench.duckdb", *, memory_limit: str = "2GB") -> Warehouse:

@@ -218,7 +218,7 @@ def test_runs_are_in_the_order_of_their_making(wh: db.Warehouse):
     run = wh.runs["second"]
     assert (run.source, run.seed, run.is_simulated) == ("run", 7, True)
     assert run.count_planned == run.count_debates == run.count_complete == 30
-    assert isinstance(run.total_cost_usd, Decimal)
+    assert isinstance(run.cost_usd, Decimal)
     assert isinstance(run.created_at, datetime)
     with pytest.raises(TypeError):
         wh.runs["x"] = run  # type: ignore[index]

@@ -141,6 +141,19 @@ def test_what_the_file_of_renames_announces_is_no_difference_and_the_rest_must_m
     assert compared(*RENAMES, renamed=announced) == ([], 0)
 
 
+NEW_MEANING = "update marts.scores set run_tag = 's', rate = 0.75"
+
+
+def test_redefined_columns_are_not_compared_and_new_texts_are_expected(compared) -> None:
+    announced = "{redefined: [marts.scores.rate], values: {marts.scores: {run_tag: {r: s}}}}"
+    assert compared(NEW_MEANING, renamed=announced) == ([], 0)
+
+
+def test_a_new_text_that_is_not_announced_is_a_difference(compared) -> None:
+    lines, _ = compared(NEW_MEANING, renamed="{redefined: [marts.scores.rate]}")
+    assert [line.partition(",")[0] for line in lines] == ["DIFFERS marts.scores.run_tag: 4 rows"]
+
+
 def test_a_rename_of_what_is_not_there_is_a_difference(compared) -> None:
     lines, _ = compared(renamed="{removed: [marts.scores.total], columns: {marts.scores: {pace: place}}}")
     assert [line.partition(":")[0] for line in lines] == ["DIFFERS marts.scores.pace", "DIFFERS marts.scores.total"]

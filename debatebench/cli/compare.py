@@ -21,12 +21,12 @@ Rows = Sequence[Mapping[str, Any]]
 
 _NAME = "A run tag or benchmark version; run:NAME or version:NAME where a name is both."
 _CHANGES = ("baseline_value", "candidate_value", "difference", "ci_low", "ci_high")
-_DECIMALS = {"rating": 1, "rank": 0, "win_rate": 3, "mean_score": 2, "dimension_score": 2, "cost_usd": 6}
+_DECIMALS = {"rating": 1, "rank": 0, "win_rate": 3, "mean_score": 2, "dimension_score": 2, "turn_cost_usd": 6}
 _CAPTIONS = {
     "rating": "Bradley–Terry ratings",
     "win_rate": "Win rates",
     "mean_score": "Mean scores",
-    "cost_usd": "Cost of a debater's own turns in a debate, USD",
+    "turn_cost_usd": "Cost of a debater's own turns in a debate, USD",
     "agreement": "Agreement of the judges: share of pairs of a panel that named the same winner",
 }
 _MOST_FLIPPED = 10
@@ -188,7 +188,7 @@ def _print_comparison(comparison: Comparison, show_all: bool, output: Format) ->
     for measure in ("rating", "win_rate", "mean_score"):
         _print_measure(comparison, measure, output)
     _print_dimensions(comparison, show_all, output)
-    _print_measure(comparison, "cost_usd", output)
+    _print_measure(comparison, "turn_cost_usd", output)
     for row in comparison.panels:
         if row["measure"] == "agreement":
             print_caption(_CAPTIONS["agreement"], output)

@@ -27,10 +27,10 @@ where t.duration_ms is not null and d.provider is not null and d.model_name is n
 group by all
 """
 _VERDICT_LATENCIES = """
-select j.provider, j.model_name, median(v.latency_ms)
+select j.provider, j.model_name, median(v.duration_ms)
 from staging.stg_verdicts as v
 join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
-where v.latency_ms is not null and j.provider is not null and j.model_name is not null
+where v.duration_ms is not null and j.provider is not null and j.model_name is not null
 group by all
 """
 

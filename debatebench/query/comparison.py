@@ -46,7 +46,7 @@ from marts.debater_comparison
 where {_THIS_PAIR}
 order by
     model_id,
-    list_position(['rating', 'rank', 'win_rate', 'mean_score', 'dimension_score', 'cost_usd'], measure),
+    list_position(['rating', 'rank', 'win_rate', 'mean_score', 'dimension_score', 'turn_cost_usd'], measure),
     dimension
 """
 _JUDGES = f"""

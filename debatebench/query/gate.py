@@ -25,8 +25,8 @@ Outcome = Literal["passed", "failed", "unsettled", "missing"]
 _LEVEL = 0.95
 _POWER = 0.8
 # Measures for which a higher value is worse.
-_COSTS = {"cost_usd"}
-_SPOILS = {"cost_usd": {"everything", "costs"}}
+_COSTS = {"turn_cost_usd"}
+_SPOILS = {"turn_cost_usd": {"everything", "costs"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class GateLimits:
             "rating": self.rating_drop,
             "win_rate": self.win_rate_drop,
             "mean_score": self.score_drop,
-            "cost_usd": self.cost_increase,
+            "turn_cost_usd": self.cost_increase,
         }
         return {measure: limit for measure, limit in limits.items() if limit is not None}
 
@@ -213,9 +213,12 @@ def _is_unsettled(check: Check) -> bool:
 
 def _told(check: Check) -> str:
     """What changed by how much, and how much may: `rating of a -38.2 (allowed -25.0; interval -60.1 to -16.3)`."""
-    name = {"rating": "rating", "win_rate": "win rate", "mean_score": "mean score", "cost_usd": "cost per debate"}.get(
-        check.measure, "agreement of the judges"
-    )
+    name = {
+        "rating": "rating",
+        "win_rate": "win rate",
+        "mean_score": "mean score",
+        "turn_cost_usd": "cost per debate",
+    }.get(check.measure, "agreement of the judges")
     whose = f" of {check.model_id}" if check.model_id is not None else ""
     if check.difference is None:
         return f"{name}{whose} is unknown in the candidate"
@@ -227,7 +230,7 @@ def _told(check: Check) -> str:
 
 
 def _shown(measure: str, value: float) -> str:
-    decimals = {"rating": 1, "mean_score": 2, "cost_usd": 6}.get(measure, 3)
+    decimals = {"rating": 1, "mean_score": 2, "turn_cost_usd": 6}.get(measure, 3)
     return f"{value:+.{decimals}f}"
 
 

@@ -16,8 +16,8 @@ __all__ = ["check_marts", "find_debate", "render_debate"]
 _DEBATES = """
 select
     d.run_tag, d.debate_id, d.topic_id, d.motion, d.category, d.format, d.pro_model_id, d.con_model_id, d.status,
-    d.status_reason, d.winner, d.count_pro, d.count_con, d.count_tie, d.mean_pro, d.mean_con, d.total_tokens,
-    d.cost_usd, t.info_slide
+    d.status_reason, d.winner, d.count_pro, d.count_con, d.count_tie, d.pro_mean_score, d.con_mean_score,
+    d.total_tokens, d.cost_usd, t.info_slide
 from marts.debates as d
 left join staging.stg_topics as t on t.run_tag = d.run_tag and t.topic_id = d.topic_id
 where starts_with(d.debate_id, $debate_id) and ($run_tag is null or d.run_tag = $run_tag)
@@ -33,7 +33,7 @@ order by turn_index
 
 _VERDICTS = """
 select
-    v.judge_id, v.is_valid, v.invalid_reason, v.declared_winner, j.winner, v.scores, v.asks, v.replaces_judge_id,
+    v.judge_id, v.is_valid, v.invalid_reason, v.declared_winner, j.winner, v.scores, v.count_asks, v.replaces_judge_id,
     v.is_repaired, v.is_injection_suspected
 from staging.stg_verdicts as v
 left join marts.judge_verdicts as j

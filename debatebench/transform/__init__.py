@@ -2,6 +2,7 @@
 
 build.py           build what changed, in dependency order
 build_state.py     `meta.builds`: fingerprints, and whether anything changed since
+column_names.py    the rule for the names of columns
 contracts.py       the columns of a SQL model against those that its YAML promises
 create_macros.py   create macros in a database
 expansion.py       write macros out: the formula in the place of every call

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
+from debatebench.transform.column_names import misnamed_columns
 
 if TYPE_CHECKING:
     import duckdb
@@ -68,10 +69,10 @@ def contract_breaches(
 
 
 def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel, descriptions: Descriptions) -> list[str]:
-    """What is wrong or missing in the YAML: columns without a description, unknown columns, wrong types."""
+    """What is wrong with its columns: no description, a wrong name or type, or not there although the YAML has it."""
     found = {name.lower(): data_type for name, data_type in actual_columns(con, model.name).items()}
     silent = [f"{name} is not described" for name in found if not descriptions.text(model.name, name)]
-    return [*silent, *_differences(con, model, found)]
+    return [*silent, *misnamed_columns(model, found), *_differences(con, model, found)]
 
 
 def _differences(con: duckdb.DuckDBPyConnection, model: SqlModel, found: dict[str, str]) -> list[str]:

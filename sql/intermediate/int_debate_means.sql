@@ -1,8 +1,8 @@
 -- One row per complete debate with a scored verdict: what each side got on average.
 select
     debates.run_tag, debates.debate_id, debates.pro_model_id, debates.con_model_id,
-    cast(sum(verdict_totals.pro_total) as double) / sum(verdict_totals.count_dimensions) as mean_pro,
-    cast(sum(verdict_totals.con_total) as double) / sum(verdict_totals.count_dimensions) as mean_con
+    cast(sum(verdict_totals.pro_total) as double) / sum(verdict_totals.count_dimensions) as pro_mean_score,
+    cast(sum(verdict_totals.con_total) as double) / sum(verdict_totals.count_dimensions) as con_mean_score
 
 from staging.stg_debates as debates
 inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id)

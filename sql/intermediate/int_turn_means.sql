@@ -30,7 +30,7 @@ means as (
 
     select
         run_tag, model_id, side,
-        avg(duration_ms) as mean_ms,
+        avg(duration_ms) as mean_duration_ms,
         avg(prompt_tokens) as mean_prompt_tokens,
         avg(completion_tokens) as mean_completion_tokens,
         cast(sum(cost_usd) as double) / count(cost_usd) as mean_cost_usd,
@@ -49,7 +49,7 @@ final as (
         debater_sides.run_tag,
         debater_sides.model_id,
         debater_sides.side,
-        means.mean_ms,
+        means.mean_duration_ms,
         means.mean_prompt_tokens,
         means.mean_completion_tokens,
         means.mean_cost_usd,

@@ -5,7 +5,7 @@ select
     ci_low,
     ci_high,
     row_number() over (partition by run_tag order by value desc, model_id) as rank,
-    count_games,
+    games,
     interval_method,
     is_separated
 

@@ -6,7 +6,7 @@ select
     ci_low,
     ci_high,
     length_sd,
-    count_games,
+    games,
     interval_method,
     is_separated
 

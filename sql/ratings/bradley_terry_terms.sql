@@ -96,7 +96,7 @@ fits as materialized (
             list(coalesce(usable_games.length_difference, 0)),
             any_value(runs.elo_initial_rating)
         ) as fit,
-        count(*) as count_games
+        count(*) as games
 
     from usable_games
     inner join staging.stg_runs as runs using (run_tag)
@@ -113,19 +113,19 @@ terms as (
         debaters.model_id,
         fits.fit.debaters[debaters.code] as estimate,
         fits.fit,
-        fits.count_games
+        fits.games
 
     from fits
     inner join debaters using (run_tag)
 
     union all
 
-    select run_tag, 'pro_side' as term, 0 as number, null as model_id, fit.pro_side as estimate, fit, count_games
+    select run_tag, 'pro_side' as term, 0 as number, null as model_id, fit.pro_side as estimate, fit, games
     from fits
 
     union all
 
-    select run_tag, 'length' as term, 0 as number, null as model_id, fit.length as estimate, fit, count_games
+    select run_tag, 'length' as term, 0 as number, null as model_id, fit.length as estimate, fit, games
     from fits
 
 ),
@@ -137,7 +137,7 @@ final as (
         estimate.value as value,
         estimate.ci_low as ci_low,
         estimate.ci_high as ci_high,
-        count_games,
+        games,
         case when term = 'length' then fit.length_sd end as length_sd,
         fit.interval_method as interval_method,
         fit.is_separated as is_separated

@@ -2,3 +2,4 @@
 select pool as benchmark_version, model_id, rating, count_runs, games, wins, losses, ties
 from ratings.elo_pooled
 where pool_kind = 'version'
+order by benchmark_version, rating desc, model_id

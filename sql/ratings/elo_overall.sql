@@ -2,3 +2,4 @@
 select model_id, rating, count_runs, games, wins, losses, ties
 from ratings.elo_pooled
 where pool_kind = 'overall'
+order by rating desc, model_id

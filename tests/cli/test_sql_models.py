@@ -295,7 +295,7 @@ def test_programs_get_everything_as_json_or_the_cells_as_csv(played: Path):
 def test_a_model_that_the_leaderboard_does_not_follow_says_so(played: Path):
     done = debatebench_here(played, "diff-models", "judge_verdicts", "--from", "1", "--to", "2", "--limit", "1")
     assert done.code == 0
-    assert "Only version 2 has: pro_mean, con_mean" in done.out
+    assert "Only version 2 has: pro_mean_score, con_mean_score" in done.out
     assert "The leaderboard under" not in done.out
     assert "marts.leaderboard does not depend on what marts.judge_verdicts stands for" in done.err
 

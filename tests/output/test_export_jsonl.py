@@ -152,7 +152,8 @@ def test_winners_that_nobody_stated_are_those_of_the_marts(workspace: Workspace,
             ).fetchall()
         }
         means = con.execute(
-            "select debate_id, dimension, mean_pro, mean_con from marts.debate_dimension_means where run_tag = 'played'"
+            "select debate_id, dimension, pro_mean_score, con_mean_score from marts.debate_dimension_means "
+            "where run_tag = 'played'"
         ).fetchall()
     for record in records:
         debate_id = record["transcript"]["debate_id"]
@@ -338,7 +339,11 @@ def as_rows(unit: Imported) -> tuple[dict[str, Any], ...]:
     (debate,) = kinds[Debate]
     debate |= {"motion": topic.motion, "category": topic.category, "winner": "tie"}  # type: ignore[attr-defined]
     scored = {score["dimension"] for verdict in kinds[Verdict] for score in verdict["scores"] or ()}
-    means = [{"dimension": d, "mean_pro": 1.0, "mean_con": 1.0} for d in debate["dimension_order"] or () if d in scored]
+    means = [
+        {"dimension": d, "pro_mean_score": 1.0, "con_mean_score": 1.0}
+        for d in debate["dimension_order"] or ()
+        if d in scored
+    ]
     return debate, kinds[Turn], kinds[Verdict], means  # type: ignore[return-value]
 
 

@@ -793,7 +793,7 @@ def test_values_are_written_as_their_names_suggest() -> None:
     assert shown("win_rate", 2 / 3, None, 1.0) == ["66.7%", "–", "100.0%"]
     assert shown("rating", 1523.456, 400.0) == ["1,523", "400"]
     assert shown("total_tokens", 1234567) == ["1,234,567"]
-    assert shown("mean_turn_ms", 12345.6, 940.2) == ["12.3 s", "940 ms"]
+    assert shown("mean_turn_duration_ms", 12345.6, 940.2) == ["12.3 s", "940 ms"]
     assert shown("cost_usd", Decimal("12.3456"), Decimal("2")) == ["$12.35", "$2.00"]
     assert shown("cost_usd", Decimal("0.0123"), Decimal("2")) == ["$0.0123", "$2.0000"]
     assert shown("cost_usd", Decimal("0.0000123"), Decimal("0")) == ["$0.000012", "$0.000000"]

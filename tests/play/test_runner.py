@@ -91,7 +91,7 @@ def test_what_was_paid_is_what_is_recorded(tmp_path: Path):
         root = built_workspace(tmp_path, server)
         assert play(root).code == 0
     assert rows(root, "select sum(cost), count(distinct cost_source) from raw.calls") == [(sum(paid), 1)]
-    assert rows(root, "select total_cost_usd from marts.runs") == [(sum(paid),)]
+    assert rows(root, "select cost_usd from marts.runs") == [(sum(paid),)]
 
 
 def test_a_finished_run_asks_nobody_again(tmp_path: Path):

@@ -331,7 +331,7 @@ def test_versions_are_compared_over_all_their_debates(versions: Path):
     (row,) = [r for r in found.debaters if r["model_id"] == "x" and r["measure"] == "win_rate"]
     # In a, x debated four times on each of two topics, in b four times on the first, and in c as in a; besides, once
     # against the newcomer in a and in b. Repetitions of a debate in a and b are one pair.
-    assert (row["baseline_debates"], row["candidate_debates"]) == (14, 8)
+    assert (row["count_baseline_debates"], row["count_candidate_debates"]) == (14, 8)
     assert (row["method"], row["count_pairs"], row["count_topics"]) == ("paired", 8, 2)
     assert row["difference"] == pytest.approx(row["candidate_value"] - row["baseline_value"])
 
@@ -617,10 +617,10 @@ def test_small_samples_widen_by_students_distribution():
 
 def test_a_cost_may_rise_by_a_share_of_what_it_was():
     limits = GateLimits(rating_drop=None, cost_increase=0.2)
-    dear = row("a", 0.3, 0.1, measure="cost_usd", baseline_value=1.0)
+    dear = row("a", 0.3, 0.1, measure="turn_cost_usd", baseline_value=1.0)
     assert outcomes(of(dear), limits) == ["failed"]
     assert outcomes(of({**dear, "baseline_value": 2.0}), limits) == ["passed"]
-    assert outcomes(of(row("a", -0.3, 0.1, measure="cost_usd", baseline_value=1.0)), limits) == ["passed"]
+    assert outcomes(of(row("a", -0.3, 0.1, measure="turn_cost_usd", baseline_value=1.0)), limits) == ["passed"]
 
 
 def test_a_debater_that_is_gone_fails_unless_that_is_allowed():
@@ -646,7 +646,7 @@ def test_what_is_not_like_for_like_is_a_warning_or_on_request_a_failure():
         {"item": "judge_prompts", "state": "unknown", "affects": "everything"},
         {"item": "prices", "state": "different", "affects": "costs"},
     )
-    comparison = of(row("a", 0.0, 10.0), row("a", 0.0, 0.1, measure="cost_usd"), items=items)
+    comparison = of(row("a", 0.0, 10.0), row("a", 0.0, 0.1, measure="turn_cost_usd"), items=items)
     expected = "not like for like: topics differ, judge_prompts unknown"
     assert expected in check_gate(comparison, GateLimits()).warnings
     assert check_gate(comparison, GateLimits(), require_comparable=True).failures == (expected,)

@@ -156,7 +156,7 @@ def test_the_limit_cuts_the_rows_and_not_the_counts(database: Path, project: Pro
 def test_columns_that_only_one_version_has_are_named_and_not_compared(database: Path, project: Project):
     judges = diff_model(database, project, "judge_verdicts", 1, 2)
     assert judges.columns_only_before == ()
-    assert judges.columns_only_after == ("pro_mean", "con_mean")
+    assert judges.columns_only_after == ("pro_mean_score", "con_mean_score")
     assert judges.differing_rows == 0
 
 

@@ -118,7 +118,8 @@ def debates(con: duckdb.DuckDBPyConnection) -> list[Row]:
     return rows(
         con,
         """
-        select d.topic_id, t.category, d.pro_model_id as pro, d.con_model_id as con, m.mean_pro - m.mean_con as gap,
+        select d.topic_id, t.category, d.pro_model_id as pro, d.con_model_id as con,
+            m.pro_mean_score - m.con_mean_score as gap,
             cast(case d.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as double) as points
         from marts.decided_debates as d
         join intermediate.int_debate_means as m using (run_tag, debate_id)
@@ -150,22 +151,24 @@ def test_win_rates_and_intervals_are_those_of_the_functions(con: duckdb.DuckDBPy
         clustered = significance.cluster_mean(points, [d["topic_id"] for d, _ in points_of(debates, name)])
         assert clustered is not None
         assert row["win_rate"] == pytest.approx(fmean(points))
-        assert (row["win_rate_low"], row["win_rate_high"]) == pytest.approx(wilson)
-        assert row["topic_low"] == pytest.approx(max(clustered.ci_low or 0, 0))
-        assert row["topic_high"] == pytest.approx(min(clustered.ci_high or 1, 1))
+        assert (row["win_rate_ci_low"], row["win_rate_ci_high"]) == pytest.approx(wilson)
+        assert row["win_rate_topic_ci_low"] == pytest.approx(max(clustered.ci_low or 0, 0))
+        assert row["win_rate_topic_ci_high"] == pytest.approx(min(clustered.ci_high or 1, 1))
         pro, con_ = ([p for _, p in points_of(debates, name, side)] for side in ("pro", "con"))
-        assert (row["pro_low"], row["pro_high"]) == pytest.approx(significance.wilson_interval(sum(pro), len(pro)))
+        assert (row["pro_win_rate_ci_low"], row["pro_win_rate_ci_high"]) == pytest.approx(
+            significance.wilson_interval(sum(pro), len(pro))
+        )
         assert row["side_gap"] == pytest.approx(fmean(pro) - fmean(con_))
-        assert row["side_gap_p"] == pytest.approx(fisher(pro, con_))
-        side_p.append(row["side_gap_p"])
-    assert [r["side_gap_p_holm"] for r in found.values()] == pytest.approx(significance.holm(side_p))
-    assert [r["side_gap_p_bh"] for r in found.values()] == pytest.approx(significance.benjamini_hochberg(side_p))
+        assert row["side_gap_p_value"] == pytest.approx(fisher(pro, con_))
+        side_p.append(row["side_gap_p_value"])
+    assert [r["side_gap_p_value_holm"] for r in found.values()] == pytest.approx(significance.holm(side_p))
+    assert [r["side_gap_p_value_bh"] for r in found.values()] == pytest.approx(significance.benjamini_hochberg(side_p))
 
 
 def test_a_debater_that_is_good_as_pro_only_stands_out(con: duckdb.DuckDBPyConnection) -> None:
-    found = rows(con, "from marts.debater_statistics where run_tag = 'planted' order by side_gap_p")
+    found = rows(con, "from marts.debater_statistics where run_tag = 'planted' order by side_gap_p_value")
     assert found[0]["model_id"] == "prosecutor"
-    assert found[0]["side_gap_p_holm"] < 1e-6
+    assert found[0]["side_gap_p_value_holm"] < 1e-6
     # Whoever meets it wins as pro and loses as con, so the others have something of a gap as well.
     assert found[0]["side_gap"] > 2 * max(row["side_gap"] for row in found[1:])
 
@@ -189,10 +192,10 @@ def test_categories_are_compared_with_all_others(con: duckdb.DuckDBPyConnection,
         for debate, points in points_of(debates, row["model_id"]):
             (inside if (debate["category"] or "uncategorized") == row["category"] else outside).append(points)
         assert row["difference"] == pytest.approx(fmean(inside) - fmean(outside))
-        assert row["p"] == pytest.approx(fisher(inside, outside))
-    p_values = [row["p"] for row in found]
-    assert [row["p_holm"] for row in found] == pytest.approx(significance.holm(p_values))
-    assert [row["p_bh"] for row in found] == pytest.approx(significance.benjamini_hochberg(p_values))
+        assert row["p_value"] == pytest.approx(fisher(inside, outside))
+    p_values = [row["p_value"] for row in found]
+    assert [row["p_value_holm"] for row in found] == pytest.approx(significance.holm(p_values))
+    assert [row["p_value_bh"] for row in found] == pytest.approx(significance.benjamini_hochberg(p_values))
 
 
 def test_differences_are_those_of_the_functions(con: duckdb.DuckDBPyConnection, debates: list[Row]) -> None:
@@ -202,17 +205,22 @@ def test_differences_are_those_of_the_functions(con: duckdb.DuckDBPyConnection, 
         a, b = row["model_a"], row["model_b"]
         met = [(d, 1 if d["pro"] == a else -1) for d in debates if {d["pro"], d["con"]} == {a, b}]
         wins = [d["points"] if sign > 0 else 1 - d["points"] for d, sign in met]
-        assert row["wins_p"] == pytest.approx(significance.sign_test(wins.count(1), wins.count(0)))
-        if row["games_needed"] is not None:
+        assert row["wins_p_value"] == pytest.approx(significance.sign_test(wins.count(1), wins.count(0)))
+        if row["count_games_needed"] is not None:
             rate = wins.count(1) / (wins.count(1) + wins.count(0))
-            assert row["games_needed"] == power.games_needed(rate)
-            assert row["debates_needed"] == power.debates_needed(row["games_needed"], wins.count(0.5) / len(wins))
+            assert row["count_games_needed"] == power.games_needed(rate)
+            assert row["count_debates_needed"] == power.debates_needed(
+                row["count_games_needed"], wins.count(0.5) / len(wins)
+            )
         scores = significance.cluster_mean([sign * d["gap"] for d, sign in met], [d["topic_id"] for d, _ in met])
         assert scores is not None
         expected = (scores.mean, scores.ci_low, scores.ci_high, scores.p)
-        assert (row["score_gap"], row["score_gap_low"], row["score_gap_high"], row["score_p"]) == pytest.approx(
-            expected, abs=1e-7
-        )
+        assert (
+            row["score_gap"],
+            row["score_gap_ci_low"],
+            row["score_gap_ci_high"],
+            row["score_gap_p_value"],
+        ) == pytest.approx(expected, abs=1e-7)
         # Points per debate of either, on every topic, as the mean of both sides.
         rates: dict[str, list[float]] = {}
         for name in (a, b):
@@ -223,11 +231,16 @@ def test_differences_are_those_of_the_functions(con: duckdb.DuckDBPyConnection, 
             rates[name] = [fmean([fmean(sides[topic, side]) for side in ("pro", "con")]) for topic in topics]
         test = significance.paired_t(rates[a], rates[b])
         assert test is not None
-        gap = (row["win_rate_gap"], row["win_rate_gap_low"], row["win_rate_gap_high"], row["win_rate_p"])
+        gap = (
+            row["win_rate_gap"],
+            row["win_rate_gap_ci_low"],
+            row["win_rate_gap_ci_high"],
+            row["win_rate_gap_p_value"],
+        )
         assert gap == pytest.approx((test.mean_diff, test.ci_low, test.ci_high, test.p), abs=1e-7)
-    for kind in ("wins", "score", "win_rate"):
-        adjusted = significance.holm([row[f"{kind}_p"] for row in found])
-        assert [row[f"{kind}_p_holm"] for row in found] == pytest.approx(adjusted)
+    for kind in ("wins", "score_gap", "win_rate_gap"):
+        adjusted = significance.holm([row[f"{kind}_p_value"] for row in found])
+        assert [row[f"{kind}_p_value_holm"] for row in found] == pytest.approx(adjusted)
 
 
 def test_the_better_one_is_told_apart_and_equals_are_not(con: duckdb.DuckDBPyConnection) -> None:
@@ -235,42 +248,43 @@ def test_the_better_one_is_told_apart_and_equals_are_not(con: duckdb.DuckDBPyCon
         (row["model_a"], row["model_b"]): row
         for row in rows(con, "from marts.debater_differences where run_tag = 'planted'")
     }
-    assert all(row["is_told_apart"] and row["net_wins"] > 0 for (a, _), row in found.items() if a == "ace")
-    assert not found["even-1", "even-2"]["is_told_apart"]
+    assert all(row["is_significant"] and row["net_wins"] > 0 for (a, _), row in found.items() if a == "ace")
+    assert not found["even-1", "even-2"]["is_significant"]
 
 
 def test_one_topic_tells_nobody_apart_and_says_so(con: duckdb.DuckDBPyConnection) -> None:
     (run,) = rows(con, "from marts.run_power where run_tag = 'one topic'")
     assert run["warning"] == "No two debaters are told apart: every difference in this run may be chance."
-    assert (run["count_pairs"], run["count_pairs_apart"], run["detectable_win_rate_gap"]) == (10, 0, None)
+    assert (run["count_pairs"], run["count_significant_pairs"], run["detectable_win_rate_gap"]) == (10, 0, None)
     for row in rows(con, "from marts.debater_differences where run_tag = 'one topic'"):
-        assert (row["win_rate_p"], row["score_p"], row["is_told_apart"]) == (None, None, False)
-        assert (row["scored_topics"], row["win_rate_gap_low"]) == (1, None)
+        assert (row["win_rate_gap_p_value"], row["score_gap_p_value"], row["is_significant"]) == (None, None, False)
+        assert (row["count_scored_topics"], row["win_rate_gap_ci_low"]) == (1, None)
 
 
 def test_power_of_a_run_is_that_of_the_functions(con: duckdb.DuckDBPyConnection) -> None:
     (run,) = rows(con, "from marts.run_power where run_tag = 'planted'")
     pairs = rows(con, "from marts.debater_differences where run_tag = 'planted'")
-    spread = fmean(row["win_rate_gap_se"] ** 2 * 12 for row in pairs) ** 0.5
+    spread = fmean(row["win_rate_gap_standard_error"] ** 2 * 12 for row in pairs) ** 0.5
     effect = power.detectable_effect(12)
     assert effect is not None
     assert run["detectable_win_rate_gap"] == pytest.approx(effect * spread)
     decisive = int(sum(row["a_wins"] + row["b_wins"] for row in pairs) / 10)
     assert run["detectable_direct_win_rate"] == pytest.approx(power.detectable_win_rate(decisive))
-    assert run["count_pairs_apart"] == sum(row["is_told_apart"] for row in pairs)
-    assert run["is_leader_apart"] is True
+    assert run["count_significant_pairs"] == sum(row["is_significant"] for row in pairs)
+    assert run["is_leader_significant"] is True
     assert run["warning"] is None
 
 
 def test_length_pays_for_the_one_that_it_was_planted_for(con: duckdb.DuckDBPyConnection) -> None:
     found = {row["model_id"]: row for row in rows(con, "from marts.score_by_tokens where run_tag = 'planted'")}
-    assert found["wordy"]["gap_correlation_low"] > 0.3
+    assert found["wordy"]["gap_correlation_ci_low"] > 0.3
     assert found["even-1"]["gap_correlation"] < found["wordy"]["gap_correlation"]
     sides = con.execute(
         """
         select sum(case when t.side = 'pro' then t.completion_tokens else -t.completion_tokens end)
             * case when any_value(d.pro_model_id) = 'wordy' then 1 else -1 end,
-            any_value(m.mean_pro - m.mean_con) * case when any_value(d.pro_model_id) = 'wordy' then 1 else -1 end
+            any_value(m.pro_mean_score - m.con_mean_score)
+            * case when any_value(d.pro_model_id) = 'wordy' then 1 else -1 end
         from staging.stg_turns as t
         join staging.stg_debates as d using (run_tag, debate_id)
         join intermediate.int_debate_means as m using (run_tag, debate_id)
@@ -280,7 +294,7 @@ def test_length_pays_for_the_one_that_it_was_planted_for(con: duckdb.DuckDBPyCon
     ).fetchall()
     expected = oracle.pearsonr([float(x) for x, _ in sides], [float(y) for _, y in sides])
     interval = expected.confidence_interval(0.95)
-    ends = (found["wordy"]["gap_correlation_low"], found["wordy"]["gap_correlation_high"])
+    ends = (found["wordy"]["gap_correlation_ci_low"], found["wordy"]["gap_correlation_ci_high"])
     assert found["wordy"]["gap_correlation"] == pytest.approx(expected.statistic, abs=1e-8)
     assert ends == pytest.approx((interval.low, interval.high), abs=1e-8)
 
@@ -290,9 +304,9 @@ def test_cost_is_per_debate_and_per_win(con: duckdb.DuckDBPyConnection) -> None:
     (spent,) = con.execute("select sum(cost) from raw.turns where run_tag = 'planted' and model_id = 'ace'").fetchall()[
         0
     ]
-    assert row["spent_usd"] == spent
-    assert row["usd_per_debate"] == pytest.approx(float(spent) / 96)
-    assert row["usd_per_win"] == pytest.approx(float(spent) / row["wins"])
+    assert row["full_cost_usd"] == spent
+    assert row["cost_per_debate_usd"] == pytest.approx(float(spent) / 96)
+    assert row["cost_per_win_usd"] == pytest.approx(float(spent) / row["wins"])
     assert row["is_on_frontier"] is True
 
 

@@ -95,12 +95,12 @@ def test_panel_winners_are_those_that_the_original_recorded(warehouse: duckdb.Du
 def test_unknown_costs_are_counted_and_not_added(warehouse: duckdb.DuckDBPyConnection):
     """m11 never reports a cost, and one turn in a hundred lacks its tokens."""
     rows = warehouse.execute(
-        "select cost_usd, count_turns = count_unpriced_turns, count_unmetered_turns > 0 from marts.debater_costs "
+        "select cost_usd, count_turns = count_unpriced_turns, count_unmetered > 0 from marts.debater_costs "
         "where run_tag = 'golden' and model_id = 'm11'"
     ).fetchall()
     assert rows == [(None, True, True)]
     total, unpriced = warehouse.execute(
-        "select total_cost_usd, count_unpriced_turns from marts.runs where run_tag = 'golden'"
+        "select cost_usd, count_unpriced_turns from marts.runs where run_tag = 'golden'"
     ).fetchall()[0]
     known = warehouse.execute(
         "select sum(cost) from (select cost from raw.turns where run_tag = 'golden' "
@@ -117,7 +117,7 @@ def test_unknown_costs_are_counted_and_not_added(warehouse: duckdb.DuckDBPyConne
 
 def test_imports_without_judges_have_debates_and_no_winners(warehouse: duckdb.DuckDBPyConnection):
     rows = warehouse.execute(
-        "select run_tag, count_debates, count_complete, count_decided, count_annotations, total_cost_usd "
+        "select run_tag, count_debates, count_complete, count_decided, count_annotations, cost_usd "
         "from marts.runs where run_tag in ('art', 'bp', 'flow') order by run_tag"
     ).fetchall()
     assert rows == [("art", 60, 60, 0, 0, None), ("bp", 11, 11, 0, 0, None), ("flow", 20, 20, 0, 8, None)]

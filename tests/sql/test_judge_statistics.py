@@ -337,7 +337,7 @@ def test_rates_have_wilsons_interval_and_the_exact_test(biases: Biases, mirrored
             for debate in heard
             if verdicts.winner(debate, judge) != "tie" and verdicts.longer(debate) != 0
         ]
-        pro_both, con_both = mirrored[judge]["pro_both"], mirrored[judge]["con_both"]
+        pro_both, con_both = mirrored[judge]["count_pro_both"], mirrored[judge]["count_con_both"]
         for bias, wins, trials in (
             ("side_preference", winners.count("pro"), len(winners) - winners.count("tie")),
             ("longer_wins", sum(longer), len(longer)),
@@ -363,7 +363,7 @@ def test_mirrored_pairs_are_those_of_plain_python(mirrored: Mirrored, verdicts: 
         ]
         expected = mirrored_pairs([x for x, _ in pairs], [y for _, y in pairs])
         row = mirrored[judge]
-        assert (row["count_pairs"], row["pro_both"], row["con_both"], row["consistent"]) == (
+        assert (row["count_pairs"], row["count_pro_both"], row["count_con_both"], row["count_consistent"]) == (
             expected.pairs,
             expected.pro_both,
             expected.con_both,
@@ -385,7 +385,7 @@ def test_pairs_of_judges_agree_as_in_plain_python(con: duckdb.DuckDBPyConnection
         a, b = [x for x, _ in both.values()], [y for _, y in both.values()]
         expected = agreement(a, b)
         assert (row["count_debates"], row["count_decisive"]) == (expected.count, expected.count_decisive)
-        assert (row["agreement"], row["agreement_decisive"]) == (
+        assert (row["agreement_rate"], row["decisive_agreement_rate"]) == (
             near(expected.agreement),
             near(expected.agreement_decisive),
         )
@@ -482,11 +482,11 @@ def test_panels_agree_as_in_the_worked_example(shared: Path) -> None:
     expected = example["expected"]
     for row in rows(con, "select * from marts.judge_pair_agreement"):
         wanted = expected["pair_n_agree_ndecisive_agreedecisive"][f"{row['judge_a']}-{row['judge_b']}"]
-        names = ("count_debates", "agreement", "count_decisive", "agreement_decisive")
+        names = ("count_debates", "agreement_rate", "count_decisive", "decisive_agreement_rate")
         assert [row[name] for name in names] == [near(value) for value in wanted]
     for row in rows(con, "select * from marts.judge_alignment"):
         wanted = expected["loo_n_agreewithrest_panelflips"][row["judge_id"]]
-        assert [row["count_debates"], row["alignment"], row["count_flips"]] == [near(value) for value in wanted]
+        assert [row["count_debates"], row["alignment_rate"], row["count_flips"]] == [near(value) for value in wanted]
     (alpha,) = con.execute(
         "select value from marts.reliability where unit = 'winner' and statistic = 'krippendorff_alpha' "
         "and level = 'nominal'"
@@ -513,7 +513,7 @@ def test_cohens_kappa_of_a_pair_is_that_of_the_worked_example(shared: Path) -> N
     found = {row["run_tag"]: row for row in rows(con, "select * from marts.judge_pair_agreement")}
     for name in ("kappa", "kappa_linear", "kappa_quadratic"):
         assert found["plain"][name] == pytest.approx(expected[name], abs=1e-9)
-    assert found["paradox"]["agreement"] == pytest.approx(expected["paradox_agreement"], abs=1e-9)
+    assert found["paradox"]["agreement_rate"] == pytest.approx(expected["paradox_agreement"], abs=1e-9)
     assert found["paradox"]["kappa"] == pytest.approx(expected["paradox_kappa"], abs=1e-9)
     (ac1,) = con.execute(
         "select value from marts.reliability where run_tag = 'paradox' and statistic = 'gwet_ac1'"

@@ -220,7 +220,7 @@ def test_length_and_side_that_decide_are_told_from_strength(project: Project) ->
     controlled = dict(warehouse.rows("select model_id, rating from ratings.bradley_terry_controlled"))
     assert abs(controlled["a"] - 400) < 0.5 * abs(plain["a"] - 400)
     effects = {name: rest for name, *rest in warehouse.rows(
-        "select effect, value, ci_low, ci_high, length_sd, count_games from ratings.bradley_terry_effects"
+        "select effect, value, ci_low, ci_high, length_sd, games from ratings.bradley_terry_effects"
     )}  # fmt: skip
     value, low, high, sd, count = effects["length"]
     assert 0 < low < value < high
@@ -238,7 +238,7 @@ def test_without_a_transcript_the_side_is_still_controlled(rated: Warehouse) -> 
 def test_a_large_run_lends_a_sample_to_the_controlled_fit(project: Project) -> None:
     debates = [("t1", *pair, {"j1": vote}) for pair in ("ab", "ba") for vote in "pct" * 250]
     warehouse = Warehouse(project, run_of("r", debates))
-    ((used,),) = warehouse.rows("select distinct count_games from ratings.bradley_terry_controlled")
+    ((used,),) = warehouse.rows("select distinct games from ratings.bradley_terry_controlled")
     assert 900 < used < 1100
 
 

@@ -85,7 +85,7 @@ order by sorted.n, verdicts.panel_position, verdicts.judge_id
 """
 
 _MEANS = """
-select sorted.n, means.dimension, means.mean_pro, means.mean_con
+select sorted.n, means.dimension, means.pro_mean_score, means.con_mean_score
 from memory.main.sorted
 inner join warehouse.marts.debate_dimension_means as means
     on means.run_tag = $run_tag and means.debate_id = sorted.debate_id

@@ -174,8 +174,8 @@ def _aggregate(debate: Row, means: Sequence[Row], is_original: bool) -> dict[str
         means = [row for row in means if row["dimension"] in (debate["dimension_order"] or ())]
     return {
         "winner": None if winner == "no_decision" else winner,
-        "mean_pro": {row["dimension"]: row["mean_pro"] for row in means},
-        "mean_con": {row["dimension"]: row["mean_con"] for row in means},
+        "mean_pro": {row["dimension"]: row["pro_mean_score"] for row in means},
+        "mean_con": {row["dimension"]: row["con_mean_score"] for row in means},
     }
 
 

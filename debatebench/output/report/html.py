@@ -32,7 +32,7 @@ _HEADINGS = {
     "cost_usd": "Cost",
     "debate_id": "Debate",
     "judge_id": "Judge",
-    "mean_turn_ms": "Time per turn",
+    "mean_turn_duration_ms": "Time per turn",
     "model_id": "Debater",
     "motion": "Motion",
     "opponent_id": "Opponent",

@@ -127,7 +127,7 @@ class Lineage:
         if written is not None:
             return LineageNode(name, "column", relation, written.text, model.file, written.line, (node,), (node,))
         # There are only stars between the two.
-        line = next((each.line for each in model.query.references if each.name == node.relation), None)
+        line = trace.line_of(node.relation)
         return LineageNode(name, "column", relation, node.name, model.file, line, (node,), (node,))
 
     def _query(self, name: str) -> QualifiedQuery | UntraceableError:

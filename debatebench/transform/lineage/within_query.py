@@ -159,7 +159,7 @@ class Trace:
         for _, node, written in branches:
             is_handed_on = self._is_outside(node)
             texts.append((written.text if written else node.name) if is_handed_on else node.expression or node.name)
-            lines.append((written.line if written else None) if is_handed_on else node.line)
+            lines.append((written.line if written else self.line_of(node.relation)) if is_handed_on else node.line)
         operator = query.key if query.args.get("distinct") or query.key != "union" else "union all"
         return LineageNode(
             name=f"{_label(scope)}.{column}",
@@ -171,6 +171,10 @@ class Trace:
             upstream=_once(above for side, node, _ in branches for above in self._united_from(side, node)),
             same_as=tuple(node for _, node, _ in branches),
         )
+
+    def line_of(self, relation: str) -> int | None:
+        """The first line that names another SQL model: the place of a column that a star brings from there."""
+        return next((each.line for each in self.model.query.references if each.name == relation), None)
 
     def _united_from(self, side: Scope, branch: LineageNode) -> tuple[LineageNode, ...]:
         """What one side of a union adds; if it only adds a label, its rows determine how often the label occurs."""

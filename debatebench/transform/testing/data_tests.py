@@ -84,9 +84,9 @@ def run_data_tests(
     """Run the tests of all SQL models, or of those that `select` matches (`graph.select_models`), and singular tests.
 
     Besides the tests in the YAML, each SQL model is checked for its enforced contract and for its description: every
-    column is described, every described column exists, and the types are as written. Each macro that they call must
-    have all its arguments described. A singular test runs when everything is selected, or when it reads a selected SQL
-    model. Only reads; needs a built warehouse.
+    column is described and well named, every described column exists, and the types are as written. Each macro that
+    they call must have all its arguments described. A singular test runs when everything is selected, or when it reads
+    a selected SQL model. Only reads; needs a built warehouse.
     """
     models = project.models
     chosen = list(models) if select is None else select_models(models, select)

@@ -8,20 +8,20 @@ means as (
         count(baseline_total) as baseline_topics,
         count(candidate_total) as candidate_topics,
         count(case when count_pairs > 0 then 1 end) as paired_topics,
-        coalesce(cast(sum(baseline_debates) as bigint), 0) as baseline_debates,
-        coalesce(cast(sum(candidate_debates) as bigint), 0) as candidate_debates,
+        coalesce(cast(sum(count_baseline_debates) as bigint), 0) as count_baseline_debates,
+        coalesce(cast(sum(count_candidate_debates) as bigint), 0) as count_candidate_debates,
         cast(sum(count_pairs) as bigint) as count_pairs,
-        cast(sum(baseline_total) as double) / sum(baseline_debates) as baseline_mean,
-        cast(sum(candidate_total) as double) / sum(candidate_debates) as candidate_mean,
+        cast(sum(baseline_total) as double) / sum(count_baseline_debates) as baseline_mean,
+        cast(sum(candidate_total) as double) / sum(count_candidate_debates) as candidate_mean,
         cast(sum(paired_baseline_total) as double) / nullif(sum(count_pairs), 0) as paired_baseline_mean,
         cast(sum(paired_candidate_total) as double) / nullif(sum(count_pairs), 0) as paired_candidate_mean,
         cast(sum(paired_candidate_total - paired_baseline_total) as double) / nullif(sum(count_pairs), 0)
             as paired_difference,
         list(
             {
-                'baseline_debates': baseline_debates,
+                'count_baseline_debates': count_baseline_debates,
                 'baseline_total': cast(baseline_total as double),
-                'candidate_debates': candidate_debates,
+                'count_candidate_debates': count_candidate_debates,
                 'candidate_total': cast(candidate_total as double),
                 'count_pairs': count_pairs,
                 'paired_difference': cast(paired_candidate_total - paired_baseline_total as double)
@@ -40,17 +40,17 @@ errors as (
         *,
         macros.cluster_error(
             macros.sum_of_squares(
-                list_transform(topics, lambda topic: topic.baseline_total - topic.baseline_debates * baseline_mean)
+                list_transform(topics, lambda topic: topic.baseline_total - topic.count_baseline_debates * baseline_mean)
             ),
             baseline_topics,
-            baseline_debates
+            count_baseline_debates
         ) as baseline_error,
         macros.cluster_error(
             macros.sum_of_squares(
-                list_transform(topics, lambda topic: topic.candidate_total - topic.candidate_debates * candidate_mean)
+                list_transform(topics, lambda topic: topic.candidate_total - topic.count_candidate_debates * candidate_mean)
             ),
             candidate_topics,
-            candidate_debates
+            count_candidate_debates
         ) as candidate_error,
         macros.cluster_error(
             macros.sum_of_squares(
@@ -70,8 +70,8 @@ chosen as (
     select
         *,
         case
-            when baseline_debates = 0 then 'only in the candidate'
-            when candidate_debates = 0 then 'only in the baseline'
+            when count_baseline_debates = 0 then 'only in the candidate'
+            when count_candidate_debates = 0 then 'only in the baseline'
             when paired_topics > 1 then 'paired'
             else 'unpaired'
         end as method,
@@ -102,8 +102,8 @@ final as (
         round(chosen.difference + t_quantiles.t_95 * chosen.error, 12) as ci_high,
         round(case when t_quantiles.t_95 is not null then chosen.error end, 12) as standard_error,
         t_quantiles.df as degrees_of_freedom,
-        chosen.baseline_debates,
-        chosen.candidate_debates,
+        chosen.count_baseline_debates,
+        chosen.count_candidate_debates,
         case when chosen.method = 'paired' then chosen.count_pairs else 0 end as count_pairs,
         chosen.count_topics
 

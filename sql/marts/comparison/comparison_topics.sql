@@ -10,9 +10,9 @@ cells as (
         measured_cells.pro_model_id, measured_cells.con_model_id,
         coalesce(topics.motion, '') as motion,
         cast(sum(case when sides.side = 'baseline' then measured_cells.count_debates end) as bigint)
-            as baseline_debates,
+            as count_baseline_debates,
         cast(sum(case when sides.side = 'candidate' then measured_cells.count_debates end) as bigint)
-            as candidate_debates,
+            as count_candidate_debates,
         sum(case when sides.side = 'baseline' then measured_cells.total end) as baseline_total,
         sum(case when sides.side = 'candidate' then measured_cells.total end) as candidate_total
 
@@ -29,19 +29,19 @@ final as (
 
     select
         baseline_kind, baseline, candidate_kind, candidate, role, member_id, measure, dimension, topic_id, motion,
-        cast(sum(baseline_debates) as bigint) as baseline_debates,
-        cast(sum(candidate_debates) as bigint) as candidate_debates,
+        cast(sum(count_baseline_debates) as bigint) as count_baseline_debates,
+        cast(sum(count_candidate_debates) as bigint) as count_candidate_debates,
         sum(baseline_total) as baseline_total,
         sum(candidate_total) as candidate_total,
         count(baseline_total + candidate_total) as count_pairs,
         sum(
             case when candidate_total is not null then
-                cast(cast(baseline_total as double) / baseline_debates as decimal(38, 12))
+                cast(cast(baseline_total as double) / count_baseline_debates as decimal(38, 12))
             end
         ) as paired_baseline_total,
         sum(
             case when baseline_total is not null then
-                cast(cast(candidate_total as double) / candidate_debates as decimal(38, 12))
+                cast(cast(candidate_total as double) / count_candidate_debates as decimal(38, 12))
             end
         ) as paired_candidate_total
 

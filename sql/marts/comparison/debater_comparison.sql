@@ -53,8 +53,8 @@ rated_rows as (
         candidate_rating - baseline_rating as difference,
         macros.difference_low(candidate_rating, candidate_low, baseline_rating, baseline_high) as ci_low,
         macros.difference_high(candidate_rating, candidate_high, baseline_rating, baseline_low) as ci_high,
-        baseline_games as baseline_debates,
-        candidate_games as candidate_debates
+        baseline_games as count_baseline_debates,
+        candidate_games as count_candidate_debates
 
     from ratings
 
@@ -68,8 +68,8 @@ rated_rows as (
         cast(candidate_rank - baseline_rank as double) as difference,
         null as ci_low,
         null as ci_high,
-        baseline_games as baseline_debates,
-        candidate_games as candidate_debates
+        baseline_games as count_baseline_debates,
+        candidate_games as count_candidate_debates
 
     from ratings
 
@@ -92,8 +92,8 @@ unioned as (
         ci_high,
         macros.error_of_interval(ci_low, ci_high) as standard_error,
         cast(null as bigint) as degrees_of_freedom,
-        coalesce(baseline_debates, 0) as baseline_debates,
-        coalesce(candidate_debates, 0) as candidate_debates,
+        coalesce(count_baseline_debates, 0) as count_baseline_debates,
+        coalesce(count_candidate_debates, 0) as count_candidate_debates,
         0 as count_pairs,
         cast(null as bigint) as count_topics
 
@@ -107,7 +107,7 @@ unioned as (
         measure,
         nullif(dimension, '') as dimension,
         method, baseline_value, candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom,
-        baseline_debates, candidate_debates, count_pairs, count_topics
+        count_baseline_debates, count_candidate_debates, count_pairs, count_topics
 
     from marts.comparison_differences
     where role = 'debater'
@@ -120,7 +120,7 @@ final as (
         baseline_kind, baseline, candidate_kind, candidate, model_id, measure, dimension, method, baseline_value,
         candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom,
         macros.detectable_difference(ci_low, ci_high, standard_error) as detectable_difference,
-        baseline_debates, candidate_debates, count_pairs, count_topics
+        count_baseline_debates, count_candidate_debates, count_pairs, count_topics
 
     from unioned
 

@@ -12,8 +12,8 @@ select
     standard_error,
     degrees_of_freedom,
     macros.detectable_difference(ci_low, ci_high, standard_error) as detectable_difference,
-    baseline_debates,
-    candidate_debates,
+    count_baseline_debates,
+    count_candidate_debates,
     count_pairs,
     count_topics
 

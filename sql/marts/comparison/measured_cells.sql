@@ -25,8 +25,8 @@ mean_scores as (
         'mean_score' as measure,
         '' as dimension,
         count(*) as count_debates,
-        sum(cast(debate_means.mean_pro as decimal(38, 12))) as pro_total,
-        sum(cast(debate_means.mean_con as decimal(38, 12))) as con_total
+        sum(cast(debate_means.pro_mean_score as decimal(38, 12))) as pro_total,
+        sum(cast(debate_means.con_mean_score as decimal(38, 12))) as con_total
 
     from staging.stg_debates as debates
     inner join intermediate.int_debate_means as debate_means using (run_tag, debate_id)
@@ -41,8 +41,8 @@ dimension_scores as (
         'dimension_score' as measure,
         dimension_means.dimension,
         count(*) as count_debates,
-        sum(cast(dimension_means.mean_pro as decimal(38, 12))) as pro_total,
-        sum(cast(dimension_means.mean_con as decimal(38, 12))) as con_total
+        sum(cast(dimension_means.pro_mean_score as decimal(38, 12))) as pro_total,
+        sum(cast(dimension_means.con_mean_score as decimal(38, 12))) as con_total
 
     from staging.stg_debates as debates
     inner join marts.debate_dimension_means as dimension_means using (run_tag, debate_id)
@@ -69,7 +69,7 @@ costs as (
 
     select
         debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id,
-        'cost_usd' as measure,
+        'turn_cost_usd' as measure,
         '' as dimension,
         any_value(debate_counts.count_debates) as count_debates,
         case when count(case when turns.side = 'pro' and turns.cost_usd is null then 1 end) = 0 then

@@ -137,3 +137,4 @@ final as (
 )
 
 select * from final
+order by baseline_kind, baseline, candidate_kind, candidate, position

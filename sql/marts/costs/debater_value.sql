@@ -51,11 +51,7 @@ known as (
         coalesce(debater_statistics.games, 0) as games,
         coalesce(debater_statistics.wins, 0) as wins,
         coalesce(debates_held.count_debates, 0) as count_debates,
-        case
-            when debater_costs.count_unpriced_turns + debater_costs.count_unpriced_calls = 0
-                then
-                    coalesce(debater_costs.cost_usd, 0) + coalesce(debater_costs.unused_cost_usd, 0)
-        end as spent_usd
+        case when debater_costs.count_unpriced = 0 then coalesce(debater_costs.cost_usd, 0) end as full_cost_usd
 
     from marts.debater_costs
     left join ratings.bradley_terry using (run_tag, model_id)
@@ -68,9 +64,9 @@ known as (
 prices as (
 
     select
-        run_tag, model_id, rating, rating_above_mean, games, wins, count_debates, spent_usd,
-        cast(spent_usd as double) / nullif(count_debates, 0) as usd_per_debate,
-        cast(spent_usd as double) / nullif(wins, 0) as usd_per_win
+        run_tag, model_id, rating, rating_above_mean, games, wins, count_debates, full_cost_usd,
+        cast(full_cost_usd as double) / nullif(count_debates, 0) as cost_per_debate_usd,
+        cast(full_cost_usd as double) / nullif(wins, 0) as cost_per_win_usd
 
     from known
 
@@ -83,9 +79,9 @@ beaten as (
 
     inner join prices as rivals
         on prices.run_tag = rivals.run_tag
-        and rivals.usd_per_debate <= prices.usd_per_debate
+        and rivals.cost_per_debate_usd <= prices.cost_per_debate_usd
         and rivals.rating >= prices.rating
-        and (rivals.usd_per_debate < prices.usd_per_debate or rivals.rating > prices.rating)
+        and (rivals.cost_per_debate_usd < prices.cost_per_debate_usd or rivals.rating > prices.rating)
 
 ),
 
@@ -98,12 +94,12 @@ final as (
         prices.games,
         prices.wins,
         prices.count_debates,
-        prices.spent_usd,
-        prices.usd_per_debate,
-        prices.usd_per_win,
-        prices.rating_above_mean / nullif(prices.usd_per_debate, 0) as rating_per_usd,
+        prices.full_cost_usd,
+        prices.cost_per_debate_usd,
+        prices.cost_per_win_usd,
+        prices.rating_above_mean / nullif(prices.cost_per_debate_usd, 0) as rating_per_usd,
         case
-            when prices.rating is not null and prices.usd_per_debate is not null then beaten.model_id is null
+            when prices.rating is not null and prices.cost_per_debate_usd is not null then beaten.model_id is null
         end as is_on_frontier
 
     from prices
@@ -112,3 +108,4 @@ final as (
 )
 
 select * from final
+order by run_tag, rating desc nulls last, model_id

@@ -31,7 +31,7 @@ totals as (
 
 ),
 
-compared as materialized (
+compared as (
 
     select
         counts.run_tag,
@@ -46,63 +46,37 @@ compared as materialized (
         totals.games - counts.games as other_games,
         (totals.wins - counts.wins + 0.5 * (totals.ties - counts.ties))
         / nullif(totals.games - counts.games, 0) as other_win_rate,
-        fisher_exact(counts.wins, counts.losses, totals.wins - counts.wins, totals.losses - counts.losses) as p
+        fisher_exact(counts.wins, counts.losses, totals.wins - counts.wins, totals.losses - counts.losses) as p_value
 
     from counts
     inner join totals using (run_tag, model_id)
 
 ),
 
--- Holm's and Benjamini and Hochberg's factors: m - i + 1 and m / i for the i-th smallest of a run's m p values.
-placed as (
+steps as (
 
     select
-        run_tag, model_id, category, p,
-        row_number() over (partition by run_tag order by p) as place,
-        count(*) over (partition by run_tag) as tests
+        *,
+        macros.holm_step(p_value, run_tag) as holm_step,
+        macros.benjamini_hochberg_step(p_value, run_tag) as benjamini_hochberg_step
 
     from compared
-    where p is not null
-
-),
-
-adjusted as (
-
-    select
-        run_tag, model_id, category,
-        max(least(1, (tests - place + 1) * p)) over (
-            partition by run_tag order by p range between unbounded preceding and current row
-        ) as p_holm,
-        min(least(1, tests * p / place)) over (
-            partition by run_tag order by p range between current row and unbounded following
-        ) as p_bh
-
-    from placed
 
 ),
 
 final as (
 
     select
-        compared.run_tag,
-        compared.model_id,
-        compared.category,
-        compared.games,
-        compared.wins,
-        compared.losses,
-        compared.ties,
-        compared.win_rate,
-        compared.ends.low as win_rate_low,
-        compared.ends.high as win_rate_high,
-        compared.other_games,
-        compared.other_win_rate,
-        compared.win_rate - compared.other_win_rate as difference,
-        compared.p,
-        adjusted.p_holm,
-        adjusted.p_bh
+        run_tag, model_id, category, games, wins, losses, ties, win_rate,
+        ends.low as win_rate_ci_low,
+        ends.high as win_rate_ci_high,
+        other_games, other_win_rate,
+        win_rate - other_win_rate as difference,
+        p_value,
+        macros.holm_p(p_value, holm_step, run_tag) as p_value_holm,
+        macros.benjamini_hochberg_p(p_value, benjamini_hochberg_step, run_tag) as p_value_bh
 
-    from compared
-    left join adjusted using (run_tag, model_id, category)
+    from steps
 
 )
 

@@ -55,7 +55,7 @@ rate_gaps as (
 
     select
         run_tag, model_a, model_b,
-        count(*) as topics,
+        count(*) as count_topics,
         cast(sum(rate_gap) as double) / count(*) as mean_gap,
         -- Rounded, because equal gaps have a spread of 0, and floats give slightly more.
         case when count(*) > 1 then
@@ -79,18 +79,18 @@ tested as materialized (
         coalesce(direct.a_wins, 0) as a_wins,
         coalesce(direct.b_wins, 0) as b_wins,
         coalesce(direct.ties, 0) as ties,
-        sign_test(direct.a_wins, direct.b_wins) as wins_p,
-        games_needed(direct.a_wins / nullif(direct.a_wins + direct.b_wins, 0), 0.8, 0.05) as games_needed,
-        coalesce(score_gaps.debates, 0) as scored_debates,
-        coalesce(score_gaps.topics, 0) as scored_topics,
+        sign_test(direct.a_wins, direct.b_wins) as wins_p_value,
+        games_needed(direct.a_wins / nullif(direct.a_wins + direct.b_wins, 0), 0.8, 0.05) as count_games_needed,
+        coalesce(score_gaps.count_debates, 0) as count_scored_debates,
+        coalesce(score_gaps.count_topics, 0) as count_scored_topics,
         score_gaps.mean_gap as score_gap,
-        t_interval(score_gaps.mean_gap, score_gaps.standard_error, score_gaps.topics - 1, 0.95) as score_ends,
-        t_test(score_gaps.mean_gap, score_gaps.standard_error, score_gaps.topics - 1) as score_p,
-        coalesce(rate_gaps.topics, 0) as common_topics,
+        t_interval(score_gaps.mean_gap, score_gaps.standard_error, score_gaps.count_topics - 1, 0.95) as score_ends,
+        t_test(score_gaps.mean_gap, score_gaps.standard_error, score_gaps.count_topics - 1) as score_gap_p_value,
+        coalesce(rate_gaps.count_topics, 0) as count_common_topics,
         rate_gaps.mean_gap as win_rate_gap,
-        rate_gaps.standard_error as win_rate_gap_se,
-        t_interval(rate_gaps.mean_gap, rate_gaps.standard_error, rate_gaps.topics - 1, 0.95) as win_rate_ends,
-        t_test(rate_gaps.mean_gap, rate_gaps.standard_error, rate_gaps.topics - 1) as win_rate_p
+        rate_gaps.standard_error as win_rate_gap_standard_error,
+        t_interval(rate_gaps.mean_gap, rate_gaps.standard_error, rate_gaps.count_topics - 1, 0.95) as win_rate_ends,
+        t_test(rate_gaps.mean_gap, rate_gaps.standard_error, rate_gaps.count_topics - 1) as win_rate_gap_p_value
 
     from pairs
     left join direct using (run_tag, model_a, model_b)
@@ -103,9 +103,9 @@ steps as (
 
     select
         *,
-        macros.holm_step(wins_p, run_tag) as wins_step,
-        macros.holm_step(score_p, run_tag) as score_step,
-        macros.holm_step(win_rate_p, run_tag) as win_rate_step
+        macros.holm_step(wins_p_value, run_tag) as wins_step,
+        macros.holm_step(score_gap_p_value, run_tag) as score_step,
+        macros.holm_step(win_rate_gap_p_value, run_tag) as win_rate_step
 
     from tested
 
@@ -115,9 +115,9 @@ adjusted as (
 
     select
         *,
-        macros.holm_p(wins_p, wins_step, run_tag) as wins_p_holm,
-        macros.holm_p(score_p, score_step, run_tag) as score_p_holm,
-        macros.holm_p(win_rate_p, win_rate_step, run_tag) as win_rate_p_holm
+        macros.holm_p(wins_p_value, wins_step, run_tag) as wins_p_value_holm,
+        macros.holm_p(score_gap_p_value, score_step, run_tag) as score_gap_p_value_holm,
+        macros.holm_p(win_rate_gap_p_value, win_rate_step, run_tag) as win_rate_gap_p_value_holm
 
     from steps
 
@@ -129,18 +129,18 @@ final as (
         run_tag, model_a, model_b, games, a_wins, b_wins, ties,
         a_wins - b_wins as net_wins,
         (a_wins + 0.5 * ties) / nullif(games, 0) as a_win_rate,
-        wins_p, wins_p_holm, games_needed,
-        debates_needed(games_needed, ties / nullif(games, 0), 1) as debates_needed,
-        scored_debates, scored_topics,
+        wins_p_value, wins_p_value_holm, count_games_needed,
+        debates_needed(count_games_needed, ties / nullif(games, 0), 1) as count_debates_needed,
+        count_scored_debates, count_scored_topics,
         round(score_gap, 9) as score_gap,
-        score_ends.low as score_gap_low,
-        score_ends.high as score_gap_high,
-        score_p, score_p_holm,
-        common_topics, win_rate_gap, win_rate_gap_se,
-        win_rate_ends.low as win_rate_gap_low,
-        win_rate_ends.high as win_rate_gap_high,
-        win_rate_p, win_rate_p_holm,
-        coalesce(win_rate_p_holm < 0.05, false) as is_told_apart
+        score_ends.low as score_gap_ci_low,
+        score_ends.high as score_gap_ci_high,
+        score_gap_p_value, score_gap_p_value_holm,
+        count_common_topics, win_rate_gap, win_rate_gap_standard_error,
+        win_rate_ends.low as win_rate_gap_ci_low,
+        win_rate_ends.high as win_rate_gap_ci_high,
+        win_rate_gap_p_value, win_rate_gap_p_value_holm,
+        coalesce(win_rate_gap_p_value_holm < 0.05, false) as is_significant
 
     from adjusted
 

@@ -28,7 +28,7 @@ topic_gaps as (
         games.run_tag, games.topic_id,
         least(games.pro_model_id, games.con_model_id) as model_a,
         greatest(games.pro_model_id, games.con_model_id) as model_b,
-        count(*) as debates,
+        count(*) as count_debates,
         cast(
             sum(
                 cast(verdict_gaps.pro_gap as decimal(18, 12))
@@ -46,9 +46,9 @@ mean_gaps as (
 
     select
         run_tag, model_a, model_b,
-        cast(sum(debates) as bigint) as debates,
-        count(*) as topics,
-        cast(sum(cast(gap as decimal(28, 12))) as double) / sum(debates) as mean_gap
+        cast(sum(count_debates) as bigint) as count_debates,
+        count(*) as count_topics,
+        cast(sum(cast(gap as decimal(28, 12))) as double) / sum(count_debates) as mean_gap
 
     from topic_gaps
     group by run_tag, model_a, model_b
@@ -58,20 +58,20 @@ mean_gaps as (
 final as (
 
     select
-        run_tag, model_a, model_b, mean_gaps.debates, mean_gaps.topics, mean_gaps.mean_gap,
+        run_tag, model_a, model_b, mean_gaps.count_debates, mean_gaps.count_topics, mean_gaps.mean_gap,
         macros.cluster_error(
             cast(
                 sum(
-                    cast(power(topic_gaps.gap - topic_gaps.debates * mean_gaps.mean_gap, 2) as decimal(38, 18))
+                    cast(power(topic_gaps.gap - topic_gaps.count_debates * mean_gaps.mean_gap, 2) as decimal(38, 18))
                 ) as double
             ),
-            mean_gaps.topics,
-            mean_gaps.debates
+            mean_gaps.count_topics,
+            mean_gaps.count_debates
         ) as standard_error
 
     from mean_gaps
     inner join topic_gaps using (run_tag, model_a, model_b)
-    group by run_tag, model_a, model_b, mean_gaps.debates, mean_gaps.topics, mean_gaps.mean_gap
+    group by run_tag, model_a, model_b, mean_gaps.count_debates, mean_gaps.count_topics, mean_gaps.mean_gap
 
 )
 

@@ -58,7 +58,7 @@ rates as materialized (
         0.5 * (pro_games + pro_wins - pro_losses) / nullif(pro_games, 0) as pro_win_rate,
         0.5 * (con_games + con_wins - con_losses) as con_points,
         0.5 * (con_games + con_wins - con_losses) / nullif(con_games, 0) as con_win_rate,
-        fisher_exact(pro_wins, pro_losses, con_wins, con_losses) as side_gap_p
+        fisher_exact(pro_wins, pro_losses, con_wins, con_losses) as side_gap_p_value
 
     from counts
 
@@ -103,8 +103,8 @@ steps as (
         *,
         cast(sum(pro_wins - con_wins) over (partition by run_tag) as double)
         / sum(pro_games) over (partition by run_tag) as run_side_gap,
-        macros.holm_step(side_gap_p, run_tag) as holm_step,
-        macros.benjamini_hochberg_step(side_gap_p, run_tag) as benjamini_hochberg_step
+        macros.holm_step(side_gap_p_value, run_tag) as holm_step,
+        macros.benjamini_hochberg_step(side_gap_p_value, run_tag) as benjamini_hochberg_step
 
     from rates
 
@@ -114,24 +114,24 @@ final as (
 
     select
         run_tag, model_id, steps.games, steps.wins, steps.losses, steps.ties, steps.win_rate,
-        macros.wilson_low(steps.points, steps.games) as win_rate_low,
-        macros.wilson_high(steps.points, steps.games) as win_rate_high,
+        macros.wilson_low(steps.points, steps.games) as win_rate_ci_low,
+        macros.wilson_high(steps.points, steps.games) as win_rate_ci_high,
         errors.count_topics,
-        macros.at_least(topic_intervals.ends.low, 0) as topic_low,
-        macros.at_most(topic_intervals.ends.high, 1) as topic_high,
+        macros.at_least(topic_intervals.ends.low, 0) as win_rate_topic_ci_low,
+        macros.at_most(topic_intervals.ends.high, 1) as win_rate_topic_ci_high,
         steps.pro_games,
         steps.pro_win_rate,
-        macros.wilson_low(steps.pro_points, steps.pro_games) as pro_low,
-        macros.wilson_high(steps.pro_points, steps.pro_games) as pro_high,
+        macros.wilson_low(steps.pro_points, steps.pro_games) as pro_win_rate_ci_low,
+        macros.wilson_high(steps.pro_points, steps.pro_games) as pro_win_rate_ci_high,
         steps.con_games,
         steps.con_win_rate,
-        macros.wilson_low(steps.con_points, steps.con_games) as con_low,
-        macros.wilson_high(steps.con_points, steps.con_games) as con_high,
+        macros.wilson_low(steps.con_points, steps.con_games) as con_win_rate_ci_low,
+        macros.wilson_high(steps.con_points, steps.con_games) as con_win_rate_ci_high,
         steps.pro_win_rate - steps.con_win_rate as side_gap,
         steps.run_side_gap,
-        steps.side_gap_p,
-        macros.holm_p(steps.side_gap_p, steps.holm_step, run_tag) as side_gap_p_holm,
-        macros.benjamini_hochberg_p(steps.side_gap_p, steps.benjamini_hochberg_step, run_tag) as side_gap_p_bh,
+        steps.side_gap_p_value,
+        macros.holm_p(steps.side_gap_p_value, steps.holm_step, run_tag) as side_gap_p_value_holm,
+        macros.benjamini_hochberg_p(steps.side_gap_p_value, steps.benjamini_hochberg_step, run_tag) as side_gap_p_value_bh,
         schedules.count_opponents,
         schedules.mean_opponent_rating
 

@@ -27,3 +27,4 @@ final as (
 )
 
 select * from final
+order by run_tag, model_id, opponent_id

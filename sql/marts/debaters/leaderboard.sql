@@ -47,7 +47,7 @@ side_scores as (
     select
         run_tag,
         pro_model_id as model_id,
-        mean_pro as mean_score
+        pro_mean_score as mean_score
 
     from debate_means
 
@@ -56,7 +56,7 @@ side_scores as (
     select
         run_tag,
         con_model_id as model_id,
-        mean_con as mean_score
+        con_mean_score as mean_score
 
     from debate_means
 
@@ -79,7 +79,7 @@ turn_times as (
 
     select
         run_tag, model_id,
-        sum(mean_ms * count_timed) / sum(count_timed) as mean_turn_ms
+        sum(mean_duration_ms * count_timed) / sum(count_timed) as mean_turn_duration_ms
 
     from intermediate.int_turn_means
     where count_timed > 0
@@ -108,10 +108,10 @@ final as (
         side_win_rates.pro_win_rate,
         side_win_rates.con_win_rate,
         mean_scores.mean_score,
-        turn_times.mean_turn_ms,
+        turn_times.mean_turn_duration_ms,
         debater_costs.total_tokens,
         debater_costs.cost_usd,
-        debater_costs.count_unpriced_turns,
+        debater_costs.count_unpriced,
         elo.games is not null and elo.games >= runs.min_games_for_display as is_displayed
 
     from staging.stg_debaters as debaters
@@ -127,3 +127,4 @@ final as (
 )
 
 select * from final
+order by run_tag, rank, model_id

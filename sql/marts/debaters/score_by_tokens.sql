@@ -23,8 +23,8 @@ debates as (
         debate_means.con_model_id,
         side_tokens.pro_tokens,
         side_tokens.con_tokens,
-        debate_means.mean_pro,
-        debate_means.mean_con
+        debate_means.pro_mean_score,
+        debate_means.con_mean_score
 
     from intermediate.int_debate_means as debate_means
     inner join side_tokens using (run_tag, debate_id)
@@ -42,9 +42,9 @@ sides as (
         run_tag,
         pro_model_id as model_id,
         pro_tokens as tokens,
-        mean_pro as score,
+        pro_mean_score as score,
         pro_tokens - con_tokens as token_gap,
-        mean_pro - mean_con as score_gap
+        pro_mean_score - con_mean_score as score_gap
 
     from debates
     where pro_model_id <> con_model_id
@@ -55,9 +55,9 @@ sides as (
         run_tag,
         con_model_id as model_id,
         con_tokens as tokens,
-        mean_con as score,
+        con_mean_score as score,
         con_tokens - pro_tokens as token_gap,
-        mean_con - mean_pro as score_gap
+        con_mean_score - pro_mean_score as score_gap
 
     from debates
     where pro_model_id <> con_model_id
@@ -92,8 +92,8 @@ final as (
 
     select
         run_tag, model_id, count_debates, mean_tokens, correlation, gap_correlation,
-        macros.correlation_low(gap_correlation, count_debates) as gap_correlation_low,
-        macros.correlation_high(gap_correlation, count_debates) as gap_correlation_high,
+        macros.correlation_low(gap_correlation, count_debates) as gap_correlation_ci_low,
+        macros.correlation_high(gap_correlation, count_debates) as gap_correlation_ci_high,
         gap_per_100_tokens
 
     from correlations

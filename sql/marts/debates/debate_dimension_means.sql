@@ -5,9 +5,9 @@ means as (
 
     select
         run_tag, debate_id, dimension,
-        cast(sum(pro_score) as double) / count(*) as mean_pro,
-        cast(sum(con_score) as double) / count(*) as mean_con,
-        count(*) as samples
+        cast(sum(pro_score) as double) / count(*) as pro_mean_score,
+        cast(sum(con_score) as double) / count(*) as con_mean_score,
+        count(*) as count_verdicts
 
     from marts.verdict_scores
     group by run_tag, debate_id, dimension
@@ -20,9 +20,9 @@ final as (
         means.run_tag,
         means.debate_id,
         means.dimension,
-        means.mean_pro,
-        means.mean_con,
-        means.samples,
+        means.pro_mean_score,
+        means.con_mean_score,
+        means.count_verdicts,
         debates.pro_model_id,
         debates.con_model_id,
         debates.source_position,

@@ -19,14 +19,13 @@ select
     panel_winners.count_con,
     panel_winners.count_tie,
     panel_winners.count_verdicts,
-    debates.judges_expected,
-    debate_means.mean_pro,
-    debate_means.mean_con,
+    debates.count_expected_judges,
+    debate_means.pro_mean_score,
+    debate_means.con_mean_score,
     debate_costs.count_turns,
     debate_costs.total_tokens,
     debate_costs.cost_usd,
-    debate_costs.count_unpriced_turns + debate_costs.count_unpriced_verdicts
-    + debate_costs.count_unpriced_calls as count_unpriced,
+    debate_costs.count_unpriced,
     debates.recorded_winner,
     debates.created_at,
     debates.is_control

@@ -19,7 +19,7 @@ final as (
 
     select
         run_tag, judge_id, count_debates, count_aligned,
-        cast(count_aligned as double) / count_debates as alignment,
+        cast(count_aligned as double) / count_debates as alignment_rate,
         macros.wilson_low(count_aligned, count_debates) as ci_low,
         macros.wilson_high(count_aligned, count_debates) as ci_high,
         count_flips,
@@ -30,3 +30,4 @@ final as (
 )
 
 select * from final
+order by run_tag, judge_id

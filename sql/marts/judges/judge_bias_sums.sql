@@ -81,12 +81,12 @@ final as (
         'all' as cluster_id,
         'mirrored_side_preference' as bias,
         'rate' as measure,
-        pro_both + con_both as n,
+        count_pro_both + count_con_both as n,
         0 as x,
-        pro_both as y,
+        count_pro_both as y,
         0 as xx,
         0 as xy,
-        pro_both as yy
+        count_pro_both as yy
 
     from marts.judge_mirrored_pairs
 

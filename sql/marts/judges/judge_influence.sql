@@ -93,3 +93,4 @@ final as (
 )
 
 select * from final
+order by run_tag, judge_id

@@ -32,15 +32,15 @@ counts as (
     select
         verdicts.run_tag, verdicts.judge_id,
         count(*) as count_pairs,
-        count(case when verdicts.winner = 'pro' and swapped.winner = 'pro' then 1 end) as pro_both,
-        count(case when verdicts.winner = 'con' and swapped.winner = 'con' then 1 end) as con_both,
+        count(case when verdicts.winner = 'pro' and swapped.winner = 'pro' then 1 end) as count_pro_both,
+        count(case when verdicts.winner = 'con' and swapped.winner = 'con' then 1 end) as count_con_both,
         count(
             case
                 when verdicts.winner = 'pro' and swapped.winner = 'con' then 1
                 when verdicts.winner = 'con' and swapped.winner = 'pro' then 1
                 when verdicts.winner = 'tie' and swapped.winner = 'tie' then 1
             end
-        ) as consistent
+        ) as count_consistent
 
     from verdicts
 
@@ -60,8 +60,8 @@ counts as (
 final as (
 
     select
-        run_tag, judge_id, count_pairs, pro_both, con_both, consistent,
-        cast(consistent as double) / count_pairs as consistency_rate
+        run_tag, judge_id, count_pairs, count_pro_both, count_con_both, count_consistent,
+        cast(count_consistent as double) / count_pairs as consistency_rate
 
     from counts
 

@@ -12,8 +12,8 @@ winners as (
             when pro_total < con_total then 'con'
             when pro_total = con_total then 'tie'
         end as winner,
-        cast(pro_total as double) / count_dimensions as pro_mean,
-        cast(con_total as double) / count_dimensions as con_mean
+        cast(pro_total as double) / count_dimensions as pro_mean_score,
+        cast(con_total as double) / count_dimensions as con_mean_score
 
     from intermediate.int_verdict_totals
 
@@ -24,8 +24,8 @@ final as (
     select
         run_tag, debate_id, judge_id, panel_position, winner,
         winner is not null as is_valid,
-        case when winner is not null then pro_mean end as pro_mean,
-        case when winner is not null then con_mean end as con_mean
+        case when winner is not null then pro_mean_score end as pro_mean_score,
+        case when winner is not null then con_mean_score end as con_mean_score
 
     from winners
 

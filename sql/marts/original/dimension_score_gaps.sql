@@ -1,7 +1,7 @@
 -- One row per complete debate and dimension: how far pro's mean lies above con's.
 select
     run_tag, debate_id, dimension,
-    mean_pro - mean_con as gap,
+    pro_mean_score - con_mean_score as gap,
     source_position,
     dimension_position
 

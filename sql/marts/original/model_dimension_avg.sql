@@ -13,7 +13,7 @@ pro_scores as (
         run_tag,
         pro_model_id as model_id,
         dimension,
-        mean_pro as mean_score,
+        pro_mean_score as mean_score,
         source_position,
         dimension_position
 
@@ -28,7 +28,7 @@ con_scores as (
         run_tag,
         con_model_id as model_id,
         dimension,
-        mean_con as mean_score,
+        con_mean_score as mean_score,
         source_position,
         dimension_position
 

@@ -22,8 +22,8 @@ final as (
             when pro_total < con_total then 'con'
             when pro_total = con_total then 'tie'
         end as scored_winner,
-        cast(pro_total as double) / count_dimensions as pro_mean,
-        cast(con_total as double) / count_dimensions as con_mean,
+        cast(pro_total as double) / count_dimensions as pro_mean_score,
+        cast(con_total as double) / count_dimensions as con_mean_score,
         justification,
         source,
         annotated_at

@@ -16,8 +16,8 @@ neighbours as (
     select
         upper.run_tag,
         count(*) as count_neighbours,
-        count(case when differences.is_told_apart then 1 end) as count_neighbours_apart,
-        coalesce(bool_or(upper.place = 1 and differences.is_told_apart), false) as is_leader_apart
+        count(case when differences.is_significant then 1 end) as count_significant_neighbours,
+        coalesce(bool_or(upper.place = 1 and differences.is_significant), false) as is_leader_significant
 
     from places as upper
 
@@ -40,14 +40,14 @@ pairs as (
         run_tag,
         count(*) as count_pairs,
         count(case when games > 0 then 1 end) as count_pairs_met,
-        count(case when is_told_apart then 1 end) as count_pairs_apart,
+        count(case when is_significant then 1 end) as count_significant_pairs,
         cast(sum(games) as double) / count(*) as mean_pair_games,
         cast(floor(sum(a_wins + b_wins) / count(*)) as bigint) as pair_decisive_games,
-        cast(floor(sum(common_topics) / count(*)) as bigint) as pair_topics,
+        cast(floor(sum(count_common_topics) / count(*)) as bigint) as pair_topics,
         -- The spread by topic, pooled over pairs. Decimals, because a sum of floats depends on the order of the rows.
         sqrt(
-            cast(sum(cast(win_rate_gap_se * win_rate_gap_se * common_topics as decimal(38, 12))) as double)
-            / nullif(count(win_rate_gap_se), 0)
+            cast(sum(cast(win_rate_gap_standard_error * win_rate_gap_standard_error * count_common_topics as decimal(38, 12))) as double)
+            / nullif(count(win_rate_gap_standard_error), 0)
         ) as topic_spread
 
     from marts.debater_differences
@@ -73,21 +73,21 @@ final as (
         neighbours.count_neighbours + 1 as count_debaters,
         detectable.count_pairs,
         detectable.count_pairs_met,
-        detectable.count_pairs_apart,
+        detectable.count_significant_pairs,
         neighbours.count_neighbours,
-        neighbours.count_neighbours_apart,
-        neighbours.is_leader_apart,
+        neighbours.count_significant_neighbours,
+        neighbours.is_leader_significant,
         detectable.mean_pair_games,
         detectable.direct_win_rate as detectable_direct_win_rate,
         elo_gap(detectable.direct_win_rate) as detectable_direct_rating_gap,
         case when detectable.gap < 1 then detectable.gap end as detectable_win_rate_gap,
         case when detectable.gap < 1 then 2 * elo_gap(0.5 + detectable.gap / 2) end as detectable_rating_gap,
         case
-            when detectable.count_pairs_apart = 0
+            when detectable.count_significant_pairs = 0
                 then 'No two debaters are told apart: every difference in this run may be chance.'
-            when neighbours.count_neighbours_apart = 0
+            when neighbours.count_significant_neighbours = 0
                 then 'No debater is told apart from the next in the ranking: only distant places mean something.'
-            when not neighbours.is_leader_apart
+            when not neighbours.is_leader_significant
                 then 'The first place is not told apart from the second.'
         end as warning
 

@@ -63,24 +63,6 @@ annotation_counts as (
 
 ),
 
-expense_totals as (
-
-    select
-        run_tag,
-        cast(sum(total_tokens) as bigint) as total_tokens,
-        count(case when purpose <> 'unused' and total_tokens is null then 1 end) as count_unmetered,
-        sum(cost_usd) as total_cost_usd,
-        sum(case when cost_source = 'estimated' then cost_usd end) as estimated_cost_usd,
-        count(case when purpose = 'turn' and is_unpriced then 1 end) as count_unpriced_turns,
-        count(case when purpose = 'verdict' and is_unpriced then 1 end) as count_unpriced_verdicts,
-        count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls,
-        sum(possible_cost_usd) as possible_cost_usd
-
-    from intermediate.int_expenses
-    group by run_tag
-
-),
-
 final as (
 
     select
@@ -110,14 +92,18 @@ final as (
         coalesce(verdict_counts.count_verdicts, 0) as count_verdicts,
         coalesce(verdict_counts.count_invalid_verdicts, 0) as count_invalid_verdicts,
         coalesce(annotation_counts.count_annotations, 0) as count_annotations,
-        expense_totals.total_tokens,
-        coalesce(expense_totals.count_unmetered, 0) as count_unmetered,
-        expense_totals.total_cost_usd,
-        expense_totals.estimated_cost_usd,
-        coalesce(expense_totals.count_unpriced_turns, 0) as count_unpriced_turns,
-        coalesce(expense_totals.count_unpriced_verdicts, 0) as count_unpriced_verdicts,
-        coalesce(expense_totals.count_unpriced_calls, 0) as count_unpriced_calls,
-        expense_totals.possible_cost_usd,
+        costs.cost_usd,
+        costs.turn_cost_usd,
+        costs.verdict_cost_usd,
+        costs.unused_cost_usd,
+        costs.estimated_cost_usd,
+        costs.possible_cost_usd,
+        costs.count_unpriced,
+        costs.count_unpriced_turns,
+        costs.count_unpriced_verdicts,
+        costs.count_unpriced_calls,
+        costs.total_tokens,
+        costs.count_unmetered,
         runs.elo_initial_rating,
         runs.elo_k_factor,
         runs.min_games_for_display
@@ -131,8 +117,9 @@ final as (
     left join decided_counts using (run_tag)
     left join verdict_counts using (run_tag)
     left join annotation_counts using (run_tag)
-    left join expense_totals using (run_tag)
+    inner join intermediate.int_costs as costs on runs.run_tag = costs.run_tag and costs.kind = 'run'
 
 )
 
 select * from final
+order by run_tag

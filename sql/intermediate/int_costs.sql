@@ -1,0 +1,88 @@
+-- One row per run, debate, debater and judge: what its turns, verdicts and unused attempts used.
+with
+
+subjects as (
+
+    select 'run' as kind, run_tag, run_tag as subject from staging.stg_runs
+    union all
+    select 'debate' as kind, run_tag, debate_id as subject from staging.stg_debates
+    union all
+    select 'debater' as kind, run_tag, model_id as subject from staging.stg_debaters
+    union all
+    select 'judge' as kind, run_tag, judge_id as subject from staging.stg_judges
+
+),
+
+expenses as (
+
+    select 'run' as kind, run_tag as subject, * from intermediate.int_expenses
+    union all
+    select 'debate' as kind, debate_id as subject, * from intermediate.int_expenses
+    union all
+    select 'debater' as kind, model_id as subject, * from intermediate.int_expenses where model_id is not null
+    union all
+    select 'judge' as kind, judge_id as subject, * from intermediate.int_expenses where judge_id is not null
+
+),
+
+totals as (
+
+    select
+        kind, run_tag, subject,
+        count(case when purpose = 'turn' then 1 end) as count_turns,
+        count(case when purpose = 'verdict' then 1 end) as count_verdicts,
+        count(case when purpose = 'unused' then 1 end) as count_unused_calls,
+        sum(cost_usd) as cost_usd,
+        sum(case when purpose = 'turn' then cost_usd end) as turn_cost_usd,
+        sum(case when purpose = 'verdict' then cost_usd end) as verdict_cost_usd,
+        sum(case when purpose = 'unused' then cost_usd end) as unused_cost_usd,
+        sum(case when cost_source = 'estimated' then cost_usd end) as estimated_cost_usd,
+        sum(possible_cost_usd) as possible_cost_usd,
+        count(case when is_unpriced then 1 end) as count_unpriced,
+        count(case when purpose = 'turn' and is_unpriced then 1 end) as count_unpriced_turns,
+        count(case when purpose = 'verdict' and is_unpriced then 1 end) as count_unpriced_verdicts,
+        count(case when purpose = 'unused' and is_unpriced then 1 end) as count_unpriced_calls,
+        cast(sum(total_tokens) as bigint) as total_tokens,
+        cast(sum(case when purpose = 'turn' then total_tokens end) as bigint) as turn_tokens,
+        cast(sum(case when purpose = 'verdict' then total_tokens end) as bigint) as verdict_tokens,
+        cast(sum(case when purpose = 'unused' then total_tokens end) as bigint) as unused_tokens,
+        cast(sum(prompt_tokens) as bigint) as prompt_tokens,
+        cast(sum(completion_tokens) as bigint) as completion_tokens,
+        count(case when purpose <> 'unused' and total_tokens is null then 1 end) as count_unmetered
+
+    from expenses
+    group by kind, run_tag, subject
+
+),
+
+final as (
+
+    select
+        kind, run_tag, subject,
+        coalesce(totals.count_turns, 0) as count_turns,
+        coalesce(totals.count_verdicts, 0) as count_verdicts,
+        coalesce(totals.count_unused_calls, 0) as count_unused_calls,
+        totals.cost_usd,
+        totals.turn_cost_usd,
+        totals.verdict_cost_usd,
+        totals.unused_cost_usd,
+        totals.estimated_cost_usd,
+        totals.possible_cost_usd,
+        coalesce(totals.count_unpriced, 0) as count_unpriced,
+        coalesce(totals.count_unpriced_turns, 0) as count_unpriced_turns,
+        coalesce(totals.count_unpriced_verdicts, 0) as count_unpriced_verdicts,
+        coalesce(totals.count_unpriced_calls, 0) as count_unpriced_calls,
+        totals.total_tokens,
+        totals.turn_tokens,
+        totals.verdict_tokens,
+        totals.unused_tokens,
+        totals.prompt_tokens,
+        totals.completion_tokens,
+        coalesce(totals.count_unmetered, 0) as count_unmetered
+
+    from subjects
+    left join totals using (kind, run_tag, subject)
+
+)
+
+select * from final
