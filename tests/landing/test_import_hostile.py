@@ -117,6 +117,7 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 )
 @settings(deadline=None)
 @given(data=st.data())
+@pytest.mark.slow
 def test_any_value_at_any_place_is_either_refused_or_fit_to_land(format_name: str, file: Path, data: st.DataObject):
     text = file.read_text(encoding="utf-8")
     record = json.loads(text.splitlines()[0] if format_name == "debatebench" else text)
@@ -179,6 +180,7 @@ def test_a_hostile_motion_or_speech_file_is_a_bad_record(tmp_path: Path, name: s
         assert f"{folder}/debateart_0007.yml" in bad.reason
 
 
+@pytest.mark.slow
 def test_a_line_beyond_the_limit_is_refused_and_the_next_is_read(tmp_path: Path):
     path = tmp_path / "a.jsonl"
     with path.open("wb") as file:

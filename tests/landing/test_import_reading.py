@@ -50,6 +50,7 @@ def slowly(line: bytes) -> Any:
 
 @settings(deadline=None, max_examples=300)
 @given(mutated_debates())
+@pytest.mark.slow
 def test_a_line_means_the_same_read_quickly_and_slowly(record: Any):
     for line in (line_of(record), json.dumps(record, ensure_ascii=False, indent=1).replace("\n", " ").encode()):
         assert quickly(line)[0] == slowly(line)
@@ -202,6 +203,7 @@ def test_two_processes_read_what_one_reads(many_lines: Path, monkeypatch: pytest
     assert len(together) == len({unit.where if isinstance(unit, BadRecord) else unit[1] for unit in together}) > 250
 
 
+@pytest.mark.slow
 def test_one_process_reads_everything_where_the_second_fails(many_lines: Path, monkeypatch: pytest.MonkeyPatch):
     together = read(many_lines)
     monkeypatch.setattr(sys, "executable", "/bin/false")

@@ -190,6 +190,7 @@ def test_landing_again_leaves_no_setting_of_before(con: duckdb.DuckDBPyConnectio
     assert "topics: t" not in settings(con)
 
 
+@pytest.mark.slow
 def test_a_journal_of_the_first_format_has_settings(tmp_path: Path):
     folder = tmp_path / "warehouse" / "journal"
     folder.mkdir(parents=True)
@@ -207,6 +208,7 @@ def test_a_journal_of_the_first_format_has_settings(tmp_path: Path):
     ]
 
 
+@pytest.mark.slow
 def test_a_warehouse_from_before_this_table_gets_it_without_landing_again(two_runs: Path, tmp_path: Path):
     """Even where the journals are gone, because the settings follow from what is there."""
     database = tmp_path / "warehouse" / "debatebench.duckdb"

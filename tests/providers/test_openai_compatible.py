@@ -693,6 +693,7 @@ def test_a_huge_error_page_is_cut_and_its_status_counts() -> None:
     assert len(reply.body) < 100_000
 
 
+@pytest.mark.slow
 def test_a_request_after_a_failed_one_is_answered() -> None:
     async def work(provider: OpenAICompatible) -> list[str]:
         texts = []

@@ -304,6 +304,7 @@ def test_everything_follows_the_packaged_rule(second: duckdb.DuckDBPyConnection,
     check(second, Expected(debates, more_than_the_other, lambda each: each.scored))
 
 
+@pytest.mark.slow
 def test_one_sql_file_and_one_line_of_yaml_change_the_rule_everywhere(
     tmp_path: Path, second: duckdb.DuckDBPyConnection, debates: list[Played]
 ) -> None:
@@ -326,6 +327,7 @@ def test_one_sql_file_and_one_line_of_yaml_change_the_rule_everywhere(
             assert con.execute(everything).fetchall() != second.execute(everything).fetchall(), name
 
 
+@pytest.mark.slow
 def test_one_line_of_yaml_goes_back_to_declared_winners_and_strict_majorities(
     tmp_path: Path, debates: list[Played]
 ) -> None:
@@ -343,6 +345,7 @@ def test_a_warehouse_that_is_built_under_another_rule_changes_all_of_it(tmp_path
         check(con, Expected(debates, two_more_than_the_other, lambda each: each.scored))
 
 
+@pytest.mark.slow
 def test_winners_by_one_version_of_the_verdicts_beside_another_fail_a_data_test(
     tmp_path: Path, debates: list[Played]
 ) -> None:

@@ -53,6 +53,7 @@ def trace(folder: Path, sql: str, column: str = "x", **files: str) -> LineageNod
 # --- the SQL models that come with the project ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_column_of_every_sql_model_reaches_what_was_landed_or_is_a_constant(lineage: Lineage):
     columns = [(name, column) for name in lineage.models for column in lineage.columns(name)]
     assert len(columns) > 400

@@ -225,6 +225,7 @@ def test_a_file_that_was_closed_to_others_stays_closed(database: Path):
     assert stat.S_IMODE(database.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_into_memory_goes_beside_the_warehouse_and_is_cleared_away(database: Path):
     left = database.with_name(f".{database.name}.publishing.tmp")
     left.mkdir()
