@@ -55,8 +55,8 @@ def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
     if expected is None or expected.cost_usd is None:
         return
     share = f" ({spent.known / expected.cost_usd:.0%} of it)" if expected.cost_usd else ""
-    part = f"; {', '.join(expected.unpriced)} not included" if expected.unpriced else ""
-    note(f"The whole plan was expected to cost about {expected.cost_usd:.4f} USD{share}{part}.")
+    part = f"; not included: {', '.join(expected.unpriced)}" if expected.unpriced else ""
+    note(f"The estimate for the whole plan was about {expected.cost_usd:.4f} USD{share}{part}.")
 
 
 def note_costs_so_far(journal: Path) -> None:

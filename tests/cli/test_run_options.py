@@ -588,7 +588,7 @@ def test_options_that_contradict_each_other_are_refused_by_name(one: str, other:
 def test_contradictions_end_a_command_line_with_a_usage_error(tmp_path: Path):
     done = debatebench(tmp_path, "run", "--prod-run", "--quick-test")
     assert done.code == 2
-    assert "--prod-run and --quick-test exclude each other" in done.error_line
+    assert "--prod-run and --quick-test cannot be combined" in done.error_line
     assert "give both" in debatebench(tmp_path, "run", "--empty-debates", "2").error_line
 
 
@@ -644,7 +644,7 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
         assert len(server.requests) == 7
     assert done.code == 1
     assert "1 of 7 models did not answer: judge-1." in done.error_line
-    assert "Asked 7 for 0.006000 USD" in done.err
+    assert "Sent requests to 7 models for 0.006000 USD" in done.err
     rows = json.loads(done.out)
     assert {row["id"]: row["answers"] for row in rows}["judge-1"] is False
     assert not (root / "warehouse").exists()
@@ -663,7 +663,7 @@ def test_judges_are_tried_on_a_tiny_debate(tmp_path: Path):
         root = write_workspace(tmp_path, server)
         done = play(root, "--judges-test", "--format", "json")
     assert done.code == 1
-    assert "2 of 4 judges gave no verdict: judge-2, judge-3." in done.error_line
+    assert "2 of 4 judges returned no valid verdict: judge-2, judge-3." in done.error_line
     found = [(r["judge_id"], r["is_valid"], r["is_repaired"], r["asks"], r["cost_usd"]) for r in json.loads(done.out)]
     assert [row[:4] for row in found] == [
         ("judge-0", True, False, 1),
@@ -895,7 +895,7 @@ def test_a_selection_is_told_as_options(configured: Path):
 
 
 def test_answers_that_end_start_nothing(configured: Path):
-    with pytest.raises(InterruptedRunError, match="nothing was started"):
+    with pytest.raises(InterruptedRunError, match="no run was started"):
         select(offered(configured), [], Person("1").terminal, {})
 
 
@@ -1017,7 +1017,7 @@ def test_a_new_run_at_a_terminal_asks_and_the_run_that_goes_on_does_not(workspac
     with closing(PseudoTerminal(workspace, "--run-tag", "asked", "--no-build")) as terminal:
         code, shown = terminal.end()
     assert code == 0, shown
-    assert "What is to play?" not in shown
+    assert "What should be played?" not in shown
 
 
 @pytest.mark.parametrize(
@@ -1031,7 +1031,7 @@ def test_nobody_is_asked_when_nothing_is_to_be_asked(workspace: Path, arguments:
     ) as terminal:
         code, shown = terminal.end()
     assert code == 0, shown
-    assert "What is to play?" not in shown
+    assert "What should be played?" not in shown
 
 
 def test_ending_the_input_at_a_terminal_starts_nothing(workspace: Path):
@@ -1040,5 +1040,5 @@ def test_ending_the_input_at_a_terminal_starts_nothing(workspace: Path):
         terminal.type("\x04")
         code, shown = terminal.end()
     assert code == 130
-    assert "nothing was started" in shown
+    assert "no run was started" in shown
     assert not (workspace / "warehouse").exists()

@@ -125,7 +125,7 @@ unit_tests:
     assert "+  False" in done.out
     unbuilt = debatebench_here(mine, "test", "--select", "flags")
     assert unbuilt.code == 1
-    assert "marts.flags is not in the warehouse yet: run `debatebench build` first." in unbuilt.error_line
+    assert "marts.flags is not in the warehouse yet; run `debatebench build` first." in unbuilt.error_line
 
 
 def test_a_broken_test_fails_and_a_warning_does_not(mine: Path):
@@ -158,11 +158,11 @@ def test_control_characters_of_failing_rows_do_not_reach_the_terminal(mine: Path
     assert "␛[31m" in done.out
 
 
-def test_files_newer_than_the_warehouse_are_told_of(mine: Path):
+def test_files_newer_than_the_warehouse_are_reported(mine: Path):
     add(mine, "marts/gold.sql", "select run_tag from staging.stg_gold\n")
     done = debatebench_here(mine, "test", "--select", "marts.runs")
     assert done.code == 0
-    assert "changed since the last build" in done.err
+    assert "The warehouse is older than its SQL models or data" in done.err
 
 
 def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):

@@ -396,7 +396,7 @@ def test_a_duckdb_export_can_be_opened_by_older_clients_and_built_on(small: Work
 def test_the_command_writes_an_export_and_names_what_it_leaves_out(workspace: Workspace, tmp_path: Path):
     done = debatebench(workspace.root, "export", "--format", "jsonl", "--out", str(tmp_path / "out"))
     assert done.code == 0, done.err
-    assert done.out == f"2 files of 4 runs: {tmp_path / 'out'}\n"
+    assert done.out == f"Exported 4 runs as 2 files to {tmp_path / 'out'}\n"
     assert "of run 'bp'" in done.err
     assert "they have more than two sides" in done.err
     manifest = read_export_manifest(tmp_path / "out")
@@ -427,4 +427,4 @@ def test_runs_may_be_named_more_than_once(workspace: Workspace, tmp_path: Path):
         *("export", "--format", "parquet", "--out", str(tmp_path / "out"), "--select", "runs"),
         *("--run-tag", "bp", "--run-tag", "flow"),
     )
-    assert done.out.startswith("2 files of 2 runs")
+    assert done.out.startswith("Exported 2 runs as 2 files")

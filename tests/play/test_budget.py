@@ -154,7 +154,7 @@ def test_a_run_stops_before_the_request_that_could_pass_the_limit_and_goes_on_wi
         done = play(root, "--max-cost", "1", "--no-build")
         assert (done.code, len(billed)) == (0, 48)
     assert "Cost so far: 0.0480 USD billed" in done.err
-    assert "was expected to cost about" in done.err
+    assert "The estimate for the whole plan was about" in done.err
 
 
 def test_a_limit_waits_for_what_is_in_flight_before_it_gives_up(tmp_path: Path):

@@ -422,7 +422,7 @@ def test_an_interrupt_says_how_to_leave_at_once(tmp_path: Path):
         assert wait_until_asked(server, process, 3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
-    assert "Stopping: awaiting 3 requests in flight. Interrupt again to leave at once." in err
+    assert "Stopping: waiting for 3 requests in flight. Interrupt again to exit at once." in err
     assert process.returncode == 130
 
 

@@ -558,7 +558,7 @@ def test_output_of_a_query_never_replaces_the_warehouse(root: Path, tmp_path: Pa
             text=True,
         )
         assert done.returncode == 2
-        assert "belongs to the warehouse: name another file" in done.stderr
+        assert "is part of the warehouse; choose another file" in done.stderr
 
 
 # --- behind the doors -------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def damage(path: Path, number: int) -> bytes:
 
 def test_a_sound_workspace_has_nothing_to_tell(whole: Path):
     done = debatebench(whole, "doctor")
-    assert (done.code, done.out, done.err.strip()) == (0, "", "Everything is sound.")
+    assert (done.code, done.out, done.err.strip()) == (0, "", "No problems were found.")
 
 
 def test_a_workspace_without_anything_is_sound(tmp_path: Path):
@@ -245,7 +245,7 @@ def test_reading_again_with_the_same_parser_changes_nothing(mine: Path):
     before = journal_of(mine).read_bytes()
     done = debatebench(mine, "land", "--reparse", "--no-build")
     assert done.code == 0, done.err
-    assert "0 verdicts of 1 runs read in another way now." in done.err
+    assert "The current parser reads 0 verdicts of 1 runs differently." in done.err
     assert journal_of(mine).read_bytes() == before
 
 
