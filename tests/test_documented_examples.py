@@ -95,7 +95,7 @@ def test_documented_python_runs_from_top_to_bottom(two_runs: Path, page: Path, m
             exec(compile("\n" * block.line + block.text, page, "exec"), namespace)
     printed = capsys.readouterr().out
     assert "sim-" in printed
-    assert "A query may read the warehouse and nothing else" in printed
+    assert "A query may read only the warehouse" in printed
 
 
 @pytest.mark.parametrize("command", [command for _, command in COMMANDS], ids=[place for place, _ in COMMANDS])

@@ -91,7 +91,7 @@ class Journal:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise BusyError(
-                    f"Run '{path.stem}' is being played by another process; wait for it or stop it first."
+                    f"Another process is playing run '{path.stem}'; wait until it ends, or stop it."
                 ) from None
             tail = Tail()
             for event in sound_events(path, tail):
@@ -219,7 +219,7 @@ class Journal:
     def _refusal(self, what: str, error: OSError) -> str:
         return (
             f"The journal {self.path} cannot be {what}: {error.strerror}. "
-            "Make room or mend the disk, and start the run again; it goes on where it stopped."
+            "Free space or repair the disk, and run the same command again; the run resumes where it stopped."
         )
 
     def close(self) -> None:

@@ -254,10 +254,11 @@ class DurableCalls:
                 await self._ledger.changed()
                 continue
             spent = self._ledger.total
-            could = "an unknown sum" if call.possible_cost is None else f"up to {call.possible_cost:.6f} USD"
+            could = "an unknown amount" if call.possible_cost is None else f"up to {call.possible_cost:.6f} USD"
             self.stop(
-                f"The next request could cost {could} and so pass the limit of {self._ledger.limit} USD, of which "
-                f"{spent.known:.6f} are spent and {spent.possible:.6f} may be; a larger --max-cost goes on.",
+                f"The next request could cost {could} and exceed the limit of {self._ledger.limit} USD: "
+                f"{spent.known:.6f} USD are spent, and up to {spent.possible:.6f} USD more may be. To continue, raise "
+                "--max-cost.",
                 RunIncompleteError,
             )
 

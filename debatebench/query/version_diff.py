@@ -99,7 +99,7 @@ def diff_model(
             known = ", ".join(map(str, versions))
             raise UsageError(f"{alias.name} has no version {number}. Versions: {known}.")
     if before == after:
-        raise UsageError(f"Both versions of {alias.name} are {before}: give two that differ.")
+        raise UsageError(f"Both versions of {alias.name} are {before}; give two different versions.")
     standing, is_current = _look_at(database, project, run_tag)
     remark = _pinned(models, alias)
     targets = [versions[before].name, versions[after].name]
@@ -167,7 +167,7 @@ def _pinned(models: Mapping[str, SqlModel], alias: SqlModel) -> str | None:
         if read in models and (models[read].schema, models[read].base_name) == (alias.schema, alias.base_name)
     ]
     through = f": {', '.join(pins)}, which stays as it is" if pins else ""
-    return f"{LEADERBOARD} does not depend on what {alias.name} stands for{through}."
+    return f"{LEADERBOARD} does not depend on {alias.name}{through}."
 
 
 # --- two worlds in memory ---------------------------------------------------------------------------------------------

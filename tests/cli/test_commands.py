@@ -280,7 +280,7 @@ def test_a_warehouse_of_another_version_is_left_alone_when_a_run_would_be_lost(m
     before = (mine / "warehouse" / "debatebench.duckdb").read_bytes()
     done = debatebench_here(mine, "build", "--full-refresh")
     assert done.code == 3
-    assert "run 't' has neither journal nor import" in done.error_line
+    assert "journal or import of run 't' is missing" in done.error_line
     assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
 
 
@@ -311,7 +311,7 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
         (["report", "--run-tag", "nope"], 2, r"nope.*\bt\b"),
         (["land", "--run-tag", "nope"], 2, r"No run 'nope'.*Known: t\."),
         (["inspect-debate", "nope"], 2, "No debate 'nope'"),
-        (["inspect-debate", ""], 2, r"fits 30 debates .*give more of the id"),
+        (["inspect-debate", ""], 2, r"matches 30 debates .*give a longer prefix"),
         (["query"], 2, "Give the query either as an argument"),
         (["query", "select 1", "--file", "x.sql"], 2, "either as an argument"),
         (["query", "--file", "missing.sql"], 2, "Cannot read the query in missing.sql: No such file"),
@@ -325,8 +325,8 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
         (["import", "debatebench", ".", "--run-tag", "../x"], 2, r"'\.\./x'"),
         (["run", "--run-tag", "a/b"], 2, "'a/b'"),
         (["run", "--config-path", "missing.yaml"], 2, r"missing\.yaml"),
-        (["run", "--run-tag", "t", "--sample-topics", "2"], 2, "Run 't' was begun with other inputs: .*topics"),
-        (["run", "--run-tag", "t", "--sample-topics", "1", "--seed", "1"], 2, r"begun with other inputs: .*seed"),
+        (["run", "--run-tag", "t", "--sample-topics", "2"], 2, "Run 't' was started with other inputs: .*topics"),
+        (["run", "--run-tag", "t", "--sample-topics", "1", "--seed", "1"], 2, r"started with other inputs: .*seed"),
         (["build", "--select", "nope"], 2, "nope"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

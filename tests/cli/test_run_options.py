@@ -231,7 +231,7 @@ def test_a_run_that_stops_in_the_middle_of_what_was_added_goes_on_without_the_op
     ("new", "begun", "complaint"),
     [
         ("nobody", True, "No debater 'nobody' to add. Known: d0, d1, d2, d3."),
-        ("d0", True, "'d0' is a debater of run 'run' from its beginning"),
+        ("d0", True, "'d0' has been a debater of run 'run' from the beginning"),
         ("d3", False, "adds a debater to a run that has begun, and 'run' has not"),
     ],
 )
@@ -716,10 +716,10 @@ def test_who_has_no_timing_is_named_and_taken_for_the_median_of_the_others():
     found = estimate_time(plan, latencies({0: 1000.0, 1: 3000.0}, dict.fromkeys(range(5), 0.0)), 1)
     assert found.assumed == ("d2",)
     assert found.call_s == 12 * 4 * 2.0
-    assert "taken for the median of the others: d2" in found.summary()
+    assert "estimated by the median of the others: d2" in found.summary()
     nothing = estimate_time(plan, Latencies({}, {}), 1)
     assert (nothing.least_s, nothing.most_s) == (None, None)
-    assert "nobody knows" in nothing.summary()
+    assert "the duration is unknown" in nothing.summary()
 
 
 def test_simulated_debaters_and_judges_take_no_time():
@@ -756,7 +756,7 @@ def test_estimating_the_time_asks_nobody(tmp_path: Path):
         assert not server.requests
     assert done.code == 0
     assert "12 debates: 48 calls" in done.out
-    assert "nobody knows how long" in done.err
+    assert "the duration is unknown" in done.err
 
 
 # --- selections and kept prompts --------------------------------------------------------------------------------------

@@ -297,7 +297,7 @@ def test_a_model_that_the_leaderboard_does_not_follow_says_so(played: Path):
     assert done.code == 0
     assert "Only version 2 has: pro_mean, con_mean" in done.out
     assert "The leaderboard under" not in done.out
-    assert "marts.leaderboard does not depend on what marts.judge_verdicts stands for" in done.err
+    assert "marts.leaderboard does not depend on marts.judge_verdicts" in done.err
 
 
 def test_without_a_warehouse_a_difference_cannot_be_shown(tmp_path: Path):

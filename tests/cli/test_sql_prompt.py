@@ -111,7 +111,7 @@ def test_parameters_go_to_the_statements_that_name_them(ask: Session):
     assert ask("select $tag as t;", "select $n + 1 as n;", "select 1 as x;") == "t\ndemo\nn\n3\nx\n1\n"
     assert ask(".param") == "parameter,value\nn,2\ntag,demo\n"
     ask(".param n")
-    with pytest.raises(UsageError, match=r"no value for \$n: give \.param n=VALUE\."):
+    with pytest.raises(UsageError, match=r"parameter \$n has no value; give \.param n=VALUE\."):
         ask("select $n;")
 
 
@@ -474,7 +474,7 @@ def test_session_works_where_no_history_can_be_kept(two_runs: Path, tmp_path: Pa
 def test_query_that_cannot_be_stopped_is_left_behind(terminal: Terminal):
     terminal.type(".timeout 0.2\n")
     shown = terminal.type("select levenshtein(repeat('a', 500000), repeat('b', 500000));\n")
-    assert "in a step that cannot be interrupted" in shown
+    assert "in a step that cannot be stopped" in shown
     assert "continues in the background" in shown
     assert "42" in terminal.type("select 6 * 7;\n")
     assert terminal.leave("\x04") == 0

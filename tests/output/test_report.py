@@ -631,7 +631,7 @@ PAGE = "path: p.html\ntitle: P\nsections:\n  - id: a\n    title: A\n    query: s
         (PAGE.replace("id: a", "id: 'a b'"), "id: found 'a b'; allowed: lower-case letters"),
         (PAGE.replace("select 1 as x", "select 1; select 2"), "exactly one SELECT statement"),
         (PAGE.replace("select 1 as x", "copy (select 1) to 'x'"), "exactly one SELECT statement"),
-        (PAGE.replace("select 1 as x", "from read_text('/etc/hostname')"), "may read the warehouse and nothing else"),
+        (PAGE.replace("select 1 as x", "from read_text('/etc/hostname')"), "may read only the warehouse"),
         ("path: index.html\ntitle: P\n", "'index' and 'p' both have the path index.html"),
     ],
 )

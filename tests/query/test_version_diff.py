@@ -187,7 +187,7 @@ def test_a_leaderboard_that_reads_a_version_by_its_number_cannot_change(database
     judges = diff_model(database, project, "judge_verdicts", 1, 2)
     assert judges.leaderboard is None
     assert judges.remark == (
-        "marts.leaderboard does not depend on what marts.judge_verdicts stands for: "
+        "marts.leaderboard does not depend on marts.judge_verdicts: "
         "marts.panel_winners_v2 reads marts.judge_verdicts_v2, which stays as it is."
     )
 
@@ -353,7 +353,7 @@ def test_a_model_without_runs_is_counted_as_a_whole(tmp_path: Path):
 
 
 def test_a_run_cannot_be_chosen_where_there_are_none(tmp_path: Path):
-    with pytest.raises(UsageError, match=r"marts\.x_v1 has no column run_tag: leave out --run-tag\."):
+    with pytest.raises(UsageError, match=r"marts\.x_v1 has no column run_tag; leave --run-tag out\."):
         compare(tmp_path, f"select debate_id from {S}", f"select debate_id from {S}", run_tag="r1")
 
 

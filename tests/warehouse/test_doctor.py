@@ -148,7 +148,7 @@ def test_a_kept_import_that_was_changed_is_damage(tmp_path: Path):
         file.write(b"\n")
     (found,) = (finding for finding in examine(workspace) if finding.is_damage)
     assert (found.run_tag, found.finding) == ("old", "changed_import")
-    assert "debates.jsonl is not what was imported" in found.detail
+    assert "debates.jsonl has changed since it was imported" in found.detail
 
 
 def test_an_unknown_tag_is_a_usage_error(whole: Path):
@@ -195,7 +195,7 @@ def test_without_its_header_a_journal_cannot_be_saved(mine: Path):
     damage(journal_of(mine), 1)
     done = debatebench(mine, "doctor", "--salvage")
     assert done.code == 3
-    assert "only a copy of the file" in done.error_line
+    assert "only from a copy of the file" in done.error_line
     assert not list(journal_of(mine).parent.glob("*.salvaged*"))
 
 
