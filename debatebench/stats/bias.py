@@ -47,7 +47,7 @@ def mirrored_pairs(first: Sequence[str | None], second: Sequence[str | None]) ->
     both were ties. Pairs with a missing winner are left out.
     """
     if len(first) != len(second):
-        raise ValueError(f"a pair has two debates, but there are {len(first)} and {len(second)}")
+        raise ValueError(f"a pair has two debates, but the lists have {len(first)} and {len(second)}")
     pairs = [(x, y) for x, y in zip(first, second, strict=True) if x is not None and y is not None]
     pro_both, con_both = pairs.count(("pro", "pro")), pairs.count(("con", "con"))
     consistent = sum(pair in (("pro", "con"), ("con", "pro"), ("tie", "tie")) for pair in pairs)
@@ -75,7 +75,7 @@ def verbosity(length_differences: Sequence[float], score_differences: Sequence[f
     difference never varies, what divides by its variation is `None`; so are rates of nothing.
     """
     if len(length_differences) != len(score_differences):
-        raise ValueError(f"there are {len(length_differences)} lengths and {len(score_differences)} scores")
+        raise ValueError(f"there are {len(length_differences)} lengths but {len(score_differences)} scores")
     pairs = [
         (float(x), float(y))
         for x, y in zip(length_differences, score_differences, strict=True)

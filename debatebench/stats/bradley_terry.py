@@ -151,10 +151,10 @@ def resampled_ratings(
 
     scores = np.asarray(score, dtype=float)
     if not np.isin(scores, (0.0, 0.5, 1.0)).all():
-        raise ValueError("a score is 1 (pro won), 0.5 (tie) or 0 (con won)")
+        raise ValueError("a score must be 1 (pro won), 0.5 (tie) or 0 (con won)")
     numbers, place = np.unique(np.asarray(game, dtype=np.int64), return_inverse=True)
     if len(numbers) < len(place):
-        raise ValueError("a game's number occurs twice")
+        raise ValueError("the number of a game occurs twice")
     one = np.ones(len(place), dtype=np.int64)
     games = counted_games(one.tolist(), pro, con, *((scores == each).tolist() for each in (1.0, 0.5, 0.0)))
     pairs, counts, points = pair_counts(games, place)
@@ -162,7 +162,7 @@ def resampled_ratings(
     for row, chosen in enumerate(resamples):
         at = np.searchsorted(numbers, chosen)
         if len(at) and (at.max() >= len(numbers) or (numbers[at] != chosen).any()):
-            raise ValueError("a resample names a game that is not there")
+            raise ValueError("a resample contains an unknown game")
         drawn[row] = np.bincount(at, minlength=len(numbers))
     strengths = fit_resampled(pairs, drawn @ counts, drawn @ points, fit(games))
     ratings: list[list[float]] = (mean + ELO_PER_LOG_STRENGTH * strengths).tolist()

@@ -90,5 +90,5 @@ def _start(
     if any(map(eq, pro, con)):
         raise ValueError("a debater cannot play against itself")
     if not all(0.0 <= s <= 1.0 for s in set(score)):
-        raise ValueError("scores lie between 0 (con won) and 1 (pro won)")
+        raise ValueError("scores must be from 0 (con won) to 1 (pro won)")
     return [initial] * (count + 1)

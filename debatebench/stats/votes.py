@@ -34,7 +34,7 @@ def winner_errors(predicted: Sequence[str | None], gold: Sequence[str | None]) -
     any.
     """
     if len(predicted) != len(gold):
-        raise ValueError(f"there are {len(predicted)} predicted winners and {len(gold)} gold ones")
+        raise ValueError(f"there are {len(predicted)} predicted winners but {len(gold)} gold winners")
     pairs = [(p, g) for p, g in zip(predicted, gold, strict=True) if p in WINNERS and g in WINNERS]
     if not pairs:
         return None

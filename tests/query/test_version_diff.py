@@ -279,12 +279,12 @@ def test_who_reads_a_prerelease_or_something_deprecated_is_warned(tmp_path: Path
     prerelease = "marts.other reads marts.winners_v3, a prerelease whose meaning may still change."
     assert list(reading_warnings(project.models, date(2026, 2, 1))) == [prerelease]
     assert list(reading_warnings(project.models, date(2026, 3, 1))) == [
-        "marts.other reads marts.winners_v1, which is deprecated since 2026-03-01.",
+        "marts.other reads marts.winners_v1, which has been deprecated since 2026-03-01.",
         prerelease,
     ]
     first = versions_of(project.models, "winners")[1][1]
     assert remarks(first, date(2026, 2, 1)) == ["marts.winners_v1 will be deprecated on 2026-03-01."]
-    assert remarks(first, date(2026, 3, 1)) == ["marts.winners_v1 is deprecated since 2026-03-01."]
+    assert remarks(first, date(2026, 3, 1)) == ["marts.winners_v1 has been deprecated since 2026-03-01."]
 
 
 # --- small SQL models -------------------------------------------------------------------------------------------------
