@@ -203,11 +203,11 @@ class Journal:
             served = self._waiters(lambda seq: seq <= target)
         _tell(served, None)
 
-    def _waiters(self, are_told: Callable[[int], bool]) -> list[_Waiter]:
+    def _waiters(self, is_settled: Callable[[int], bool]) -> list[_Waiter]:
         """Remove and return the waiters for events that can be settled now."""
-        told = [waiter for waiter in self._waiting if are_told(waiter[0])]
-        self._waiting = [waiter for waiter in self._waiting if not are_told(waiter[0])]
-        return told
+        settled = [waiter for waiter in self._waiting if is_settled(waiter[0])]
+        self._waiting = [waiter for waiter in self._waiting if not is_settled(waiter[0])]
+        return settled
 
     def _fail(self, error: OSError) -> None:
         """Handle a failed sync: events since the last sync may be lost, so every waiter for one gets the error."""

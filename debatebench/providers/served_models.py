@@ -84,8 +84,8 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
         said = excerpt(f"{type(error).__name__}: {error}", keys)
         raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({said}).")
     if status != 200 or len(body) > _LARGEST_BODY:
-        told = "it is too large" if len(body) > _LARGEST_BODY else f"status {status}"
-        raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({told}).")
+        reason = "it is too large" if len(body) > _LARGEST_BODY else f"status {status}"
+        raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({reason}).")
     return parse_catalogue(body, keys)
 
 

@@ -113,9 +113,9 @@ def check_gate(
     Raises `UsageError` if there is nothing to check: no limit, an unknown debater, or no rated debate in common.
     """
     checks = tuple(_checks(comparison, limits, debaters))
-    failures = [_told(check) for check in checks if check.outcome == "failed"]
+    failures = [_described(check) for check in checks if check.outcome == "failed"]
     warnings = [
-        f"{_told(check)}: there are too few debates to distinguish this from chance"
+        f"{_described(check)}: too few debates to distinguish it from chance"
         for check in checks
         if _is_unsettled(check)
     ]
@@ -217,7 +217,7 @@ def _is_unsettled(check: Check) -> bool:
     return check.outcome == "unsettled"
 
 
-def _told(check: Check) -> str:
+def _described(check: Check) -> str:
     """What changed by how much, and how much may: `rating of a -38.2 (allowed -25.0; interval -60.1 to -16.3)`."""
     name = {"rating": "rating", "win_rate": "win rate", "mean_score": "mean score", "cost_usd": "cost per debate"}.get(
         check.measure, "agreement of the judges"

@@ -196,9 +196,9 @@ def _create(
     """
     from debatebench.transform.build_state import relations
 
-    anew = downstream(models, [swapped[0].name]) if swapped else set()
+    changed = downstream(models, [swapped[0].name]) if swapped else set()
     needed = upstream(models, targets) | (upstream(models, [swapped[1]]) if swapped else set())
-    from_sql = [name for name in models if name in needed and (name in anew or name not in standing)]
+    from_sql = [name for name in models if name in needed and (name in changed or name not in standing)]
     read = {dependency for name in from_sql for dependency in models[name].dependencies}
     there = set(relations(con))
     for name in sorted({*targets, *read} - set(from_sql) - there):

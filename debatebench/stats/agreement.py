@@ -2,8 +2,8 @@
 
 Two judges: `agreement`, `cohen_kappa`, `gwet_ac1`. Panels: `fleiss_kappa` where all have one size, `krippendorff_alpha`
 everywhere. 1 is perfect agreement, 0 what chance would give, below 0 is worse than chance. Where chance alone would
-give perfect agreement (everybody always says the same) nothing is known about agreement beyond it: the result is then
-`None`, never 0 or 1. Sums are exact, so results do not depend on the order of the rows.
+give perfect agreement (all judges always give the same answer) nothing is known about agreement beyond it: the result
+is then `None`, never 0 or 1. Sums are exact, so results do not depend on the order of the rows.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Verbosity:
 def mirrored_pairs(first: Sequence[str | None], second: Sequence[str | None]) -> MirroredPairs:
     """Side preference from pairs of debates with the sides swapped: the winners named in the two debates of pair i.
 
-    Both are on one topic between the same two debaters; a winner is `pro`, `con` or `tie`. Whoever is better wins once
+    Both are on one topic between the same two debaters; a winner is `pro`, `con` or `tie`. The better debater wins once
     as pro and once as con, so the strength of the debaters cancels. A judge that named the same side twice followed the
     side: `exact_p` is the sign test of `pro_both` against `con_both` (McNemar's exact test), `None` where there is
     neither. A motion that is easier to defend has the same effect, so compare judges that heard the same debates.

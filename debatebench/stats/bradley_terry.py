@@ -92,7 +92,7 @@ class StandardErrors:
 
 
 def fit(games: Games) -> Fit:
-    """Log-strengths of all debaters; empty where there is none, and zero for one who met nobody."""
+    """Log-strengths of all debaters; empty where there is none, and zero for a debater without games."""
     import numpy as np
 
     pairs, counts, points = pair_counts(games)
@@ -252,7 +252,7 @@ def _information(pairs: Pairs, weights: Array, strengths: Array, has_prior: bool
     if has_prior:
         p = expit(strengths - strengths.mean(axis=1, keepdims=True))
         pull = PRIOR_GAMES * p * (1 - p)
-        # The average opponent moves with everybody: C diag(pull) C with the centring matrix C.
+        # The average opponent moves with every debater: C diag(pull) C with the centring matrix C.
         information += pull.mean(axis=1)[:, None, None] / n - (pull[:, :, None] + pull[:, None, :]) / n
         own += pull
     information[:, np.arange(n), np.arange(n)] += own
@@ -319,7 +319,7 @@ def closure(links: Array) -> Array:
 
 
 def _is_linked(pairs: Pairs, counts: Array, points: Array) -> Array:
-    """Per row, whether chains lead from everybody to everybody."""
+    """Per row, whether chains lead from every debater to every other one."""
     import numpy as np
 
     # What holds of the links that all rows share holds of all rows, and that is nearly always so.

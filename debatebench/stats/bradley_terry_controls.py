@@ -34,7 +34,7 @@ __all__ = ["Controlled", "Davidson", "Effect", "controlled", "davidson"]
 
 _CONVERGED = 1e-7
 _MOST_STEPS = 100
-# Log-odds that no number of games that anybody plays can show.
+# Log-odds that no realistic number of games can show.
 _FARTHEST = 25.0
 
 

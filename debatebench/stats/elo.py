@@ -79,7 +79,7 @@ def elo_path(
 def _start(
     pro: Sequence[int], con: Sequence[int], score: Sequence[float], initial: float, players: int | None
 ) -> list[float]:
-    """Every debater at `initial`; element 0 is nobody's, so that codes are indexes."""
+    """Every debater at `initial`; element 0 is unused, so that codes are indexes."""
     if not len(pro) == len(con) == len(score):
         raise ValueError(f"lengths differ: {len(pro)} pro, {len(con)} con, {len(score)} scores")
     codes = {*pro, *con}

@@ -1,4 +1,4 @@
-"""YAML beside the SQL → descriptions, columns, versions, data tests and unit tests, with dbt's keys."""
+"""YAML next to the SQL → descriptions, columns, versions, data tests and unit tests, with dbt's keys."""
 
 from __future__ import annotations
 
