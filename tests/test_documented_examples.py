@@ -109,4 +109,4 @@ def test_a_documented_command_runs(two_runs: Path, tmp_path: Path, command: str)
         env=os.environ,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout or "rows:" in done.stderr
+    assert done.stdout or "rows to" in done.stderr

@@ -1,4 +1,4 @@
-"""What the options of `debatebench run` mean together: which exclude each other, and when a person is asked."""
+"""How the options of `debatebench run` work together: which cannot be combined, and when a person is asked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PLAYING = ("--new-model", "--retry-failed", "--dry-run", "--estimate-time", "--
 
 
 def refuse_contradictions(given: Mapping[str, bool]) -> None:
-    """Raise `UsageError` for options that exclude each other; `given` says of each whether it was given."""
+    """Raise `UsageError` for options that cannot be combined; `given` says for each option whether it was given."""
     for (one, other), why in _CONTRADICTIONS.items():
         if given[one] and given[other]:
             raise UsageError(f"{one} and {other} cannot be combined: {why}. Leave one out.")

@@ -3,7 +3,7 @@
 attempts.py        one attempt at a call, and its events in the journal
 bans.py            debaters that are banned because they keep giving empty answers
 budget.py          what a run has spent, what it may have spent, and whether the next request fits
-calls.py           durable calls: one request, paid for at most once
+calls.py           durable calls: one request, answered at most once
 debate.py          one debate, turn by turn
 debate_records.py  the records of a debate that has ended
 opening.py         the steps before the first request of a run

@@ -198,13 +198,13 @@ def check_affordable(plan: Plan) -> None:
             if is_simulated(member.provider):
                 continue
             raise UsageError(
-                f"--max-cost needs to know what a request can cost, and the price of '{member.id}' is unknown: give "
-                "it `pricing` (USD per token)."
+                f"--max-cost needs to know the cost of a request, but the price of '{member.id}' is unknown: give it "
+                "`pricing` (USD per token)."
             )
         if None in caps:
             raise UsageError(
-                f"--max-cost needs to know what a request can cost, and '{member.id}' has no limit on the length of "
-                "its answers: give it a `token_limit`."
+                f"--max-cost needs to know the cost of a request, but '{member.id}' has no limit on the length of its "
+                "answers: give it a `token_limit`."
             )
 
 

@@ -48,7 +48,7 @@ def check_free_space(journal_path: Path) -> None:
         make_folder(journal_path.parent)
         free = shutil.disk_usage(journal_path.parent).free
     except OSError as error:
-        raise DebatebenchError(f"{journal_path.parent} cannot hold the journal: {error.strerror}.") from error
+        raise DebatebenchError(f"The journal cannot be written to {journal_path.parent}: {error.strerror}.") from error
     if free < _LEAST_FREE_BYTES:
         raise DebatebenchError(
             f"Only {free // 2**20} MiB are free for {journal_path}; free at least {_LEAST_FREE_BYTES // 2**20} MiB "

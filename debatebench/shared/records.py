@@ -398,7 +398,7 @@ class Verdict(Record):
     cost: Money | None = None
     cost_source: CostSource | None = None
     currency: Text | None = None
-    asks: int = Field(1, description="How often the judge was asked about this debate.")
+    asks: int = Field(1, description="The number of requests to the judge about this debate.")
     replaces_judge_id: Text | None = Field(None, description="The panel judge whose seat this one took.")
     is_repaired: bool = Field(False, description="Whether the JSON object had to be cut out of a fence or prose.")
     is_injection_suspected: bool = False

@@ -297,7 +297,7 @@ def t_interval(mean: float, standard_error: float, df: float, level: float = 0.9
     """mean ± t · standard_error: Student's t with `df` degrees of freedom lies within ± t at probability `level`."""
     _check_level(level)
     if df <= 0:
-        raise ValueError(f"{df:g} degrees of freedom give no interval")
+        raise ValueError(f"{df:g} degrees of freedom are not enough for an interval")
     half = t_quantile(level, df) * standard_error
     return mean - half, mean + half
 

@@ -321,7 +321,7 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
         (["query", "select $x"], 2, r"--param x=VALUE"),
         (["import", "nope", ".", "--run-tag", "i"], 2, "No format 'nope'. Known: debatebench, debateflow, panelbench"),
         (["import", "debatebench", "missing.jsonl", "--run-tag", "i"], 2, r"missing\.jsonl"),
-        (["import", "debatebench", ".", "--run-tag", "t"], 2, "'t' is a run that was played here"),
+        (["import", "debatebench", ".", "--run-tag", "t"], 2, "'t' is a run that was played in this workspace"),
         (["import", "debatebench", ".", "--run-tag", "../x"], 2, r"'\.\./x'"),
         (["run", "--run-tag", "a/b"], 2, "'a/b'"),
         (["run", "--config-path", "missing.yaml"], 2, r"missing\.yaml"),

@@ -352,7 +352,7 @@ def test_agreement_on_every_case_gives_no_hint_of_a_difference() -> None:
         (lambda: significance.paired_t([1, None], [1, 2]), "a value is missing or not a finite number"),  # type: ignore[list-item]
         (lambda: significance.cluster_mean([1, 2], ["a", None]), "a cluster is missing"),
         (lambda: significance.holm([0.5, 1.5]), "a p value must be from 0 to 1"),
-        (lambda: significance.t_interval(0, 1, 0), "0 degrees of freedom give no interval"),
+        (lambda: significance.t_interval(0, 1, 0), "0 degrees of freedom are not enough for an interval"),
         (lambda: power.games_needed(0.6, 80), "a threshold and a power must be between 0 and 1"),
         (lambda: power.detectable_win_rate(-1), "the number of games must be from 0"),
         (lambda: power.debates_needed(10, 0.1, 0), "a design effect must be above 0"),
