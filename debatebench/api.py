@@ -130,7 +130,9 @@ class Warehouse:
         for other in list(Warehouse._all_open):
             # All DuckDB connections of a process share the file that the first one opened.
             if other._file != self._file and other.database.resolve() == database.resolve():
-                raise BusyError(f"{database} was published anew while an older one is open in this process: close it.")
+                raise BusyError(
+                    f"{database} has been published again, but this process still has the old file open; close it."
+                )
         self._con: duckdb.DuckDBPyConnection | None = open_for_query(database, memory_limit=memory_limit)
         # Also at the end of the process, because DuckDB warns on stderr about open connections.
         self._closer = weakref.finalize(self, _close, self._con)
@@ -163,7 +165,7 @@ class Warehouse:
     def connection(self) -> duckdb.DuckDBPyConnection:
         """The DuckDB connection, read-only and locked. Raises `UsageError` if the warehouse is closed."""
         if self._con is None:
-            raise UsageError(f"The warehouse {self.database} is closed: open it again.")
+            raise UsageError(f"The warehouse {self.database} is closed; open it again.")
         return self._con
 
     @property

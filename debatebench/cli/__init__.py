@@ -1,6 +1,6 @@
 """The command line: parse, call, print. `main` is the entry point.
 
-app.py               the typer application, and what becomes of errors
+app.py               the typer application, and how errors are printed
 common.py            workspace, clock, output format, notes
 compare.py           compare, gate
 doctor.py            doctor
@@ -12,13 +12,13 @@ report.py            report
 run.py               run
 run_checks.py        run: probes and estimates before a run
 run_inputs.py        run: options and files → a plan
-run_options.py       run: which options exclude each other
-run_report.py        run: how it ended
-run_wizard.py        run: choosing at a terminal
+run_options.py       run: which options cannot be combined
+run_report.py        run: the report at the end
+run_wizard.py        run: questions at a terminal
 show.py              show-leaderboard, summarize, inspect-debate
-sql_completion.py    what can come next in a SQL statement
+sql_completion.py    completion of SQL statements
 sql_models.py        test, lineage, diff-models, docs
-sql_prompt.py        where the lines of a SQL session come from
+sql_prompt.py        the input of a SQL session: a terminal or a pipe
 sql_session.py       statements and dot commands on one warehouse
 warehouse.py         import, land, build, rate
 """

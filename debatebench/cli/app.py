@@ -58,10 +58,10 @@ def _global_options(
     context: typer.Context,
     root: Annotated[
         Path,
-        typer.Option(help="The workspace: where configs/, sql/, reports/ and warehouse/ are.", file_okay=False),
+        typer.Option(help="The workspace, the folder with configs/, sql/, reports/ and warehouse/.", file_okay=False),
     ] = Path("."),
     _version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     context.obj = root
@@ -115,11 +115,11 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
             note("Interrupted.")
         raise
     except Exception as error:
-        told = _explained(error, is_interrupted=bool(signals))
-        if told is None:
+        explained = _explained(error, is_interrupted=bool(signals))
+        if explained is None:
             raise
-        note(told[0])
-        sys.exit(told[1])
+        note(explained[0])
+        sys.exit(explained[1])
 
 
 def _explained(error: Exception, *, is_interrupted: bool) -> tuple[str, int] | None:
@@ -134,7 +134,7 @@ def _explained(error: Exception, *, is_interrupted: bool) -> tuple[str, int] | N
         name = error.filename2 or error.filename
         return f"Error: {f'{name}: ' if name else ''}{error.strerror or error}.", DebatebenchError.exit_code
     if duckdb is not None and isinstance(error, duckdb.Error):
-        return f"Error: DuckDB refused: {str(error).splitlines()[0]}", DebatebenchError.exit_code
+        return f"Error: DuckDB failed: {str(error).splitlines()[0]}", DebatebenchError.exit_code
     return None
 
 

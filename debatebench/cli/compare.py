@@ -19,7 +19,7 @@ __all__ = ["compare", "gate"]
 
 Rows = Sequence[Mapping[str, Any]]
 
-_NAME = "A run tag or benchmark version; run:NAME or version:NAME where a name is both."
+_NAME = "A run tag or benchmark version; run:NAME or version:NAME if the name is both."
 _CHANGES = ("baseline_value", "candidate_value", "difference", "ci_low", "ci_high")
 _DECIMALS = {"rating": 1, "rank": 0, "win_rate": 3, "mean_score": 2, "dimension_score": 2, "turn_cost_usd": 6}
 _CAPTIONS = {
@@ -27,7 +27,7 @@ _CAPTIONS = {
     "win_rate": "Win rates",
     "mean_score": "Mean scores",
     "turn_cost_usd": "Cost of a debater's own turns in a debate, USD",
-    "agreement": "Agreement of the judges: share of pairs of a panel that named the same winner",
+    "agreement": "Agreement of judges: share of pairs of judges on a panel that named the same winner",
 }
 _MOST_FLIPPED = 10
 _LONGEST = 60
@@ -38,11 +38,14 @@ def compare(
     baseline: Annotated[str, typer.Argument(help=f"What to compare with. {_NAME}")],
     candidate: Annotated[str, typer.Argument(help="What to compare.")],
     show_all: Annotated[
-        bool, typer.Option("--all", help="Print settings that are the same, every dimension and flipped debate, too.")
+        bool, typer.Option("--all", help="Also print equal settings, unchanged dimensions and all flipped debates.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare two runs or benchmark versions: are they like for like, and what changed, with intervals."""
+    """Compare two runs or benchmark versions.
+
+    Print whether the two are like for like, and what changed, with intervals.
+    """
     comparison = _comparison(context, baseline, candidate)
     if output is Format.JSON:
         _print_json(_as_data(comparison))
@@ -56,33 +59,36 @@ def compare(
 def gate(
     context: typer.Context,
     baseline: Annotated[str, typer.Option("--baseline", help=f"What to compare with. {_NAME}")],
-    candidate: Annotated[str, typer.Option("--candidate", help="What to let through, or not.")],
-    max_drop: Annotated[float, typer.Option("--max-drop", min=0, help="Most points that a rating may fall.")] = 25.0,
+    candidate: Annotated[str, typer.Option("--candidate", help="What to check against the baseline.")],
+    max_drop: Annotated[float, typer.Option("--max-drop", min=0, help="Largest drop of a rating, in points.")] = 25.0,
     max_win_rate_drop: Annotated[
-        float | None, typer.Option("--max-win-rate-drop", min=0, max=1, help="Most that a win rate may fall: 0.05.")
+        float | None,
+        typer.Option("--max-win-rate-drop", min=0, max=1, help="Largest drop of a win rate, such as 0.05."),
     ] = None,
     max_score_drop: Annotated[
-        float | None, typer.Option("--max-score-drop", min=0, help="Most points that a mean score may fall.")
+        float | None, typer.Option("--max-score-drop", min=0, help="Largest drop of a mean score, in points.")
     ] = None,
     max_cost_increase: Annotated[
-        float | None, typer.Option("--max-cost-increase", min=0, help="Most that a debate may cost more: 0.2 is 20 %.")
+        float | None,
+        typer.Option("--max-cost-increase", min=0, help="Largest rise of the cost per debate, such as 0.2 for 20%."),
     ] = None,
     max_agreement_drop: Annotated[
         float | None,
-        typer.Option("--max-agreement-drop", min=0, max=1, help="Most that the agreement of judges may fall: 0.1."),
+        typer.Option("--max-agreement-drop", min=0, max=1, help="Largest drop of the judge agreement, such as 0.1."),
     ] = None,
-    debater: Annotated[
-        list[str] | None, typer.Option("--debater", help="Look at this debater only; may come several times.")
-    ] = None,
+    debater: Annotated[list[str] | None, typer.Option("--debater", help="Check only this debater. Repeatable.")] = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Let debaters that the candidate lacks pass.")
+        bool, typer.Option("--allow-missing", help="Pass debaters that are missing from the candidate.")
     ] = False,
     require_comparable: Annotated[
-        bool, typer.Option("--require-comparable", help="Fail when the two are not known to be like for like.")
+        bool, typer.Option("--require-comparable", help="Fail if the two are not known to be like for like.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Fail with exit code 6 when the candidate is worse than the baseline, beyond a limit and beyond chance."""
+    """Fail if the candidate is worse than the baseline.
+
+    The exit code is 6 if a measure got worse by more than its limit, and by more than chance explains.
+    """
     from debatebench.query.gate import GateLimits, check_gate
 
     comparison = _comparison(context, baseline, candidate)
@@ -180,10 +186,10 @@ def _print_comparison(comparison: Comparison, show_all: bool, output: Format) ->
     """Print the tables for people, one below the other."""
     typer.echo(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.")
     typer.echo(comparison.verdict["explanation"])
-    typer.echo(f"Winners of both: {', '.join(comparison.sql_models.values())}.")
+    typer.echo(f"SQL models of the winners, in both: {', '.join(comparison.sql_models.values())}.")
     items = [item for item in comparison.items if show_all or item["state"] != "same"]
     if items:
-        print_caption("Settings" if show_all else "Settings that are not the same", output)
+        print_caption("Settings" if show_all else "Settings that differ or are unknown", output)
         _print_rows([_item_row(item) for item in items], output)
     for measure in ("rating", "win_rate", "mean_score"):
         _print_measure(comparison, measure, output)
@@ -224,7 +230,8 @@ def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) ->
     if shown:
         caption = "Scores by dimension"
         print_caption(
-            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} whose interval excludes 0", output
+            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} with an interval that excludes 0",
+            output,
         )
         _print_rows([_picked(row, ("model_id", "dimension", *_CHANGES, "method")) for row in shown], output)
 
@@ -232,11 +239,12 @@ def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) ->
 def _print_flipped(comparison: Comparison, show_all: bool, output: Format) -> None:
     debates = comparison.debates
     if not debates["matched"]:
-        print_caption("They have no debate in common: no topic with the same debaters on the same sides.", output)
+        text = "The two have no debate in common: no topic was debated by the same debaters on the same sides."
+        print_caption(text, output)
         return
     rate = f" ({debates['flip_rate']:.1%})" if debates["flip_rate"] is not None else ""
     print_caption(
-        f"Of {debates['decided']} debates that both decided, {debates['flipped']}{rate} have another winner", output
+        f"Of {debates['decided']} debates decided in both, {debates['flipped']}{rate} have a different winner", output
     )
     rows = comparison.flipped if show_all else comparison.flipped[:_MOST_FLIPPED]
     names = ("topic_id", "pro_model_id", "con_model_id", "repetition", "baseline_winner", "candidate_winner")

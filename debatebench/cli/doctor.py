@@ -16,13 +16,17 @@ __all__ = ["doctor"]
 
 def doctor(
     context: typer.Context,
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Look at this run only; default: all.")] = None,
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Check only this run. Default: all runs.")] = None,
     salvage: Annotated[
-        bool, typer.Option("--salvage", help="Copy what is sound of damaged journals to new files beside them.")
+        bool,
+        typer.Option("--salvage", help="Copy the undamaged part of each damaged journal to a new file next to it."),
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Say what is damaged, missing, ambiguous or not landed; exit code 3 when data is damaged."""
+    """Report damaged, missing, ambiguous and unlanded data.
+
+    The exit code is 3 if data is damaged.
+    """
     from debatebench.warehouse.doctor import Finding, examine
 
     workspace = workspace_of(context)
@@ -30,13 +34,13 @@ def doctor(
     if found or output is not Format.TABLE:
         print_rows(Finding.columns(), [finding.row() for finding in found], output)
     counts = Counter(finding.finding for finding in found)
-    note(", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "Everything is sound.")
+    note(", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "No problems were found.")
     damaged = [finding for finding in found if finding.is_damage]
     if salvage:
         broken = {finding.run_tag for finding in damaged if finding.finding == "damaged_line"}
         _salvage([workspace.journal / f"{tag}.jsonl" for tag in sorted(broken)])
     if damaged:
-        raise DamagedDataError(f"{len(damaged):,} findings are damage, the first: {damaged[0].place}.")
+        raise DamagedDataError(f"Data is damaged in {len(damaged):,} places; the first is {damaged[0].place}.")
 
 
 def _salvage(journals: list[Path]) -> None:
@@ -47,8 +51,13 @@ def _salvage(journals: list[Path]) -> None:
         saved = salvage(journal)
         if saved is None:
             continue
-        note(f"{saved.events:,} events of {journal} are in {saved.target}, {saved.lost:,} are lost. To go on:")
+        note(
+            f"{saved.events:,} events of {journal} were saved to {saved.target}, {saved.lost:,} are lost. To continue:"
+        )
         note(f"  mv '{journal}' '{journal}.damaged' && mv '{saved.target}' '{journal}'")
-        note(f"  debatebench run --run-tag {journal.stem} …   (the same arguments as before; it asks what is missing)")
+        note(
+            f"  debatebench run --run-tag {journal.stem} …   (with the same arguments as before; it repeats the lost "
+            "calls)"
+        )
     if not journals:
         note("No journal has a damaged line, so there is nothing to salvage.")

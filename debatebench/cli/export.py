@@ -29,33 +29,33 @@ class ExportFormat(StrEnum):
 
 def export(
     context: typer.Context,
-    format_name: Annotated[ExportFormat, typer.Option("--format", help="What to write.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder of the export; it is made, whole or not at all.")],
+    format_name: Annotated[ExportFormat, typer.Option("--format", help="The format of the export.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the export. It is created complete or not at all.")],
     run_tag: Annotated[
-        list[str] | None, typer.Option("--run-tag", help="Export this run; may be given again. Default: all.")
+        list[str] | None, typer.Option("--run-tag", help="Export only this run. Repeatable. Default: all runs.")
     ] = None,
     select: Annotated[
         list[str] | None,
         typer.Option(
             "--select",
-            help="Tables of a Parquet export: as for build, and raw.NAME. Default: marts.* ratings.*",
+            help="Tables of a Parquet export, as for `build`, or raw.NAME. Default: marts.* and ratings.*",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the export that the folder holds.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
 ) -> None:
-    """Write runs as Parquet, JSONL, a DuckDB file or a dbt project."""
+    """Export runs as Parquet, JSONL, DuckDB or dbt files."""
     from debatebench.output.export import export as write_export
 
     done = write_export(
         workspace_of(context), format_name.value, out, run_tags=run_tag, select=select, force=force, now=now()
     )
     for part in done.manifest.left_out:
-        note(f"Left out: {_told(part)}")
+        note(f"Left out: {_described(part)}")
     runs = len(done.manifest.run_tags)
-    typer.echo(f"{len(done.manifest.files)} files of {runs} {'run' if runs == 1 else 'runs'}: {done.folder}")
+    typer.echo(f"Exported {runs} {'run' if runs == 1 else 'runs'} as {len(done.manifest.files)} files to {done.folder}")
 
 
-def _told(part: LeftOut) -> str:
+def _described(part: LeftOut) -> str:
     """One line about what was left out; the manifest has all names."""
     names = ", ".join(part.names[:_MOST_NAMES]) + (", …" if len(part.names) > _MOST_NAMES else "")
     of = f" of run '{part.run_tag}'" if part.run_tag else ""

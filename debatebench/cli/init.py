@@ -13,9 +13,9 @@ __all__ = ["init"]
 
 def init(
     context: typer.Context,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite configuration files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing configuration files.")] = False,
 ) -> None:
-    """Write a ready-to-run configuration and the folders of a workspace."""
+    """Create the configuration and folders of a workspace."""
     from debatebench.shared.workspace import init_workspace
 
     root = workspace_of(context).root
@@ -25,5 +25,5 @@ def init(
     for path in done.kept:
         typer.echo(f"kept  {path}")
     if done.kept and not force:
-        note("Files that were there already are kept as they are; --force overwrites them.")
+        note("Existing files were not changed; --force overwrites them.")
     note("Next: debatebench run --run-tag first")

@@ -39,7 +39,7 @@ def watching(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
 
 
 def _say_how_to_leave(progress: Progress) -> None:
-    note(f"Stopping: awaiting {progress.calls_in_flight:,} requests in flight. Interrupt again to leave at once.")
+    note(f"Stopping: waiting for {progress.calls_in_flight:,} requests in flight. Interrupt again to exit at once.")
 
 
 def describe(progress: Progress) -> str:
@@ -66,7 +66,7 @@ def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str,
     if spent.unknown:
         cost += f" and {spent.unknown:,} attempts of unknown cost"
     if progress.projected_cost is not None:
-        cost += f", about ${progress.projected_cost:,.4f} in the end"
+        cost += f", about ${progress.projected_cost:,.4f} projected"
     if progress.ledger.limit is not None:
         cost += f", at most ${progress.ledger.limit:,}"
     rate = "" if calls_per_s is None else f", {calls_per_s:,.1f} per second"
@@ -78,8 +78,8 @@ def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str,
     ]
     trouble = [
         (progress.calls_failed, "failed attempts"),
-        (progress.rate_limited, "of them declined as too many (429)"),
-        (progress.calls_waiting, "waiting to be tried again"),
+        (progress.rate_limited, "of them rate-limited (429)"),
+        (progress.calls_waiting, "waiting to be retried"),
         (progress.debates_incomplete, "debates incomplete"),
     ]
     if said := ", ".join(f"{count:,} {what}" for count, what in trouble if count):

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["query", "sql"]
 
-ParamOption = Annotated[list[str] | None, typer.Option("--param", help="name=value, for $name in the query.")]
-TimeoutOption = Annotated[float, typer.Option("--timeout", min=0.1, help="Stop a query after so many seconds.")]
+ParamOption = Annotated[
+    list[str] | None, typer.Option("--param", help="The value of $name in the query, as name=value. Repeatable.")
+]
+TimeoutOption = Annotated[float, typer.Option("--timeout", min=0.1, help="Stop a query after this many seconds.")]
 
 _PRINTED_ROWS = 1000
 # Twice the memory that DuckDB may use, for the rows in Python, plus the stacks of its threads.
@@ -42,19 +44,28 @@ class ResultFormat(StrEnum):
 
 def query(
     context: typer.Context,
-    sql: Annotated[str | None, typer.Argument(help="One SELECT statement; `-` reads it from standard input.")] = None,
+    sql: Annotated[str | None, typer.Argument(help="A SELECT statement; `-` reads it from standard input.")] = None,
     file: Annotated[Path | None, typer.Option("--file", help="Read the statement from a file.")] = None,
     param: ParamOption = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=0, help="Most rows; 0 for all. Default: 1000 printed, all in a file.")
+        int | None,
+        typer.Option(
+            "--limit", min=0, help="Maximum number of rows; 0 for all. Default: 1000 if printed, all in a file."
+        ),
     ] = None,
     timeout: TimeoutOption = 60.0,
-    output_path: Annotated[Path | None, typer.Option("--output", help="Write to a file instead of printing.")] = None,
+    output_path: Annotated[
+        Path | None, typer.Option("--output", help="Write the result to a file instead of printing it.")
+    ] = None,
     output: Annotated[
-        ResultFormat | None, typer.Option("--format", help="Default: as the name of --output ends, else a table.")
+        ResultFormat | None,
+        typer.Option("--format", help="How to write the result. Default: by the suffix of --output, else table."),
     ] = None,
 ) -> None:
-    """Ask the warehouse one SELECT; nothing else can be read, and nothing changed."""
+    """Run one SELECT on the warehouse.
+
+    The query can read only the warehouse, and it cannot change anything.
+    """
     from debatebench.query.safe_query import parse_params, run_query
 
     workspace = workspace_of(context)
@@ -65,23 +76,25 @@ def query(
             _write(workspace, statement, params, output_path, form, limit or None, timeout)
         return
     if output == ResultFormat.PARQUET:
-        raise UsageError("Parquet is no text: name a file with --output FILE.")
+        raise UsageError("Parquet is not text and cannot be printed; name a file with --output FILE.")
     limit = _PRINTED_ROWS if limit is None else limit
     with _guarded():
         result = run_query(workspace.database, statement, params, limit=limit or None, timeout_s=timeout)
     print_rows(result.columns, result.rows, Format(output.value if output else "table"))
     if result.truncated:
-        note(f"Only the first {limit} rows; --limit 0 gives all.")
+        note(f"Only the first {limit} rows are shown; --limit 0 shows all.")
 
 
 def sql(
     context: typer.Context,
     param: ParamOption = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Most rows to print; 0 for all.")] = _PRINTED_ROWS,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, help="Maximum number of rows to print; 0 for all.")
+    ] = _PRINTED_ROWS,
     timeout: TimeoutOption = 60.0,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Ask the warehouse one SELECT after the other, at a prompt or through a pipe."""
+    """Run SELECT statements at a prompt or from a pipe."""
     from debatebench.cli.sql_prompt import history_file, interact, run_lines
     from debatebench.cli.sql_session import Settings, SqlSession
     from debatebench.query.safe_query import parse_params
@@ -124,7 +137,7 @@ def _write(
             write_atomically(path, render(result.columns, result.rows, form))
         except OSError as error:
             raise DebatebenchError(f"{path} cannot be written: {error.strerror}.") from error
-    note(f"{rows} rows: {path}")
+    note(f"Wrote {rows} rows to {path}")
 
 
 def _refuse_to_overwrite(workspace: Workspace, path: Path) -> None:
@@ -133,7 +146,7 @@ def _refuse_to_overwrite(workspace: Workspace, path: Path) -> None:
     kept = (workspace.journal.resolve(), workspace.imports.resolve())
     is_database = where.parent == database.parent and where.name.lstrip(".").startswith(database.name)
     if is_database or any(where.is_relative_to(folder) for folder in kept):
-        raise UsageError(f"{path} belongs to the warehouse: name another file for the result.")
+        raise UsageError(f"{path} is part of the warehouse; choose another file for the result.")
 
 
 @contextmanager
@@ -169,7 +182,7 @@ def _leave_at_once(code: int) -> None:
 def _statement(sql: str | None, file: Path | None) -> str:
     """The SQL text, from exactly one of argument, file or standard input."""
     if (sql is None) == (file is None):
-        raise UsageError('Give the query as an argument ("select …"), or with --file, not both.')
+        raise UsageError('Give the query either as an argument ("select …") or with --file.')
     if file is None:
         return _standard_input() if sql == "-" else str(sql)
     try:

@@ -14,10 +14,12 @@ __all__ = ["report"]
 
 def report(
     context: typer.Context,
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="This run only; default: every run.")] = None,
-    out_dir: Annotated[Path | None, typer.Option("--out-dir", help="Default: reports/site.")] = None,
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Report only this run. Default: all runs.")] = None,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out-dir", help="Folder for the site. Default: reports/site.")
+    ] = None,
 ) -> None:
-    """Render the static HTML site from queries on the warehouse."""
+    """Render the warehouse as a static HTML site."""
     from debatebench.output.report.site import build_site
 
     workspace = workspace_of(context)

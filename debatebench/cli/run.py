@@ -29,100 +29,127 @@ _COLLECTED_AFTER = 20_000
 def run(
     context: typer.Context,
     run_tag: Annotated[
-        str | None, typer.Option("--run-tag", help="The name of the run; an unfinished one goes on. Default: the time.")
+        str | None,
+        typer.Option("--run-tag", help="The name of the run. An unfinished run is resumed. Default: the current time."),
     ] = None,
     config_path: Annotated[Path | None, typer.Option(help="Default: configs/config.yaml.")] = None,
     topics_path: Annotated[Path | None, typer.Option(help="Default: configs/topics.json.")] = None,
     models_path: Annotated[Path | None, typer.Option(help="The debaters. Default: configs/models.yaml.")] = None,
     judges_path: Annotated[Path | None, typer.Option(help="Default: configs/judges.yaml.")] = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Only this topic, by id; again for further ones.")
+        list[str] | None, typer.Option("--topic", help="Play only the topic with this id. Repeatable.")
     ] = None,
     debater: Annotated[
-        list[str] | None, typer.Option("--debater", help="Only this debater, by id; again for further ones.")
+        list[str] | None, typer.Option("--debater", help="Play only with this debater, by id. Repeatable.")
     ] = None,
     judge: Annotated[
-        list[str] | None, typer.Option("--judge", help="Only this judge, by id; again for further ones.")
+        list[str] | None, typer.Option("--judge", help="Use only the judge with this id. Repeatable.")
     ] = None,
     debater_prompt: Annotated[
-        str | None, typer.Option(help="A kept prompt: configs/prompts/debater_pro_STYLE.md and debater_con_STYLE.md.")
+        str | None,
+        typer.Option(
+            help="Style of the debaters' prompts: debater_pro_STYLE.md and debater_con_STYLE.md in configs/prompts/."
+        ),
     ] = None,
     judge_prompt: Annotated[
-        str | None, typer.Option(help="A kept prompt for all judges: configs/prompts/judge_STYLE.md.")
+        str | None, typer.Option(help="Style of the prompt of all judges: configs/prompts/judge_STYLE.md.")
     ] = None,
-    list_prompts: Annotated[bool, typer.Option("--list-prompts", help="Print the kept prompts, and leave.")] = False,
+    list_prompts: Annotated[
+        bool, typer.Option("--list-prompts", help="List the prompts in configs/prompts/ and exit.")
+    ] = False,
     quick_test: Annotated[
         bool,
         typer.Option(
             "--quick-test",
-            help="One topic and two debaters, drawn by the seed, and at most 3 judges, who may be debaters; "
-            "configs/quick-test-models.yaml where there is one.",
+            help="Play one topic with two debaters, drawn with the seed, and at most 3 judges, which may be debaters. "
+            "If configs/quick-test-models.yaml exists, it names them.",
         ),
     ] = False,
     prod_run: Annotated[
-        bool, typer.Option("--prod-run", help="Everybody on every topic in both orders; nobody simulated.")
+        bool,
+        typer.Option(
+            "--prod-run",
+            help="Play all debaters on all topics in both orders. Simulated debaters and judges are refused.",
+        ),
     ] = False,
     new_model: Annotated[
         list[str] | None,
-        typer.Option("--new-model", help="Add this debater of models.yaml to a run that has begun; again for more."),
+        typer.Option("--new-model", help="Add this debater of models.yaml to a run that has begun. Repeatable."),
     ] = None,
     sample_topics: Annotated[
-        int | None, typer.Option("--sample-topics", min=1, help="Play this many topics, drawn by the seed.")
+        int | None, typer.Option("--sample-topics", min=1, help="Play this many topics, drawn with the seed.")
     ] = None,
     debates_per_pair: Annotated[int, typer.Option(min=1, help="Debates per pair of debaters and topic.")] = 1,
     balanced_sides: Annotated[
-        bool, typer.Option("--balanced-sides/--no-balanced-sides", help="Every pair meets in both orders.")
+        bool, typer.Option("--balanced-sides/--no-balanced-sides", help="Each pair debates each topic in both orders.")
     ] = True,
-    swap_sides: Annotated[bool, typer.Option("--swap-sides", help="Flip sides per debate, by the seed.")] = False,
+    swap_sides: Annotated[
+        bool, typer.Option("--swap-sides", help="Draw the sides of each debate with the seed.")
+    ] = False,
     balanced_judges: Annotated[
-        bool, typer.Option("--balanced-judges/--random-judges", help="Even out how often judges sit, and together.")
+        bool,
+        typer.Option(
+            "--balanced-judges/--random-judges", help="Balance how often judges sit on a panel, and with whom."
+        ),
     ] = True,
     judges_from_selection: Annotated[
         bool, typer.Option("--judges-from-selection", help="The debaters judge each other's debates.")
     ] = False,
     allow_judge_overlap: Annotated[
-        bool, typer.Option("--allow-judge-overlap", help="Let a debater judge, and mark the run.")
+        bool, typer.Option("--allow-judge-overlap", help="Allow a debater to be a judge too, and mark the run.")
     ] = False,
     swap_order: Annotated[
-        bool, typer.Option("--swap-order", help="Show every judge con first in half of its debates, by the seed.")
+        bool,
+        typer.Option("--swap-order", help="Show each judge con first in half of its debates, drawn with the seed."),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Decides every draw of the plan.")] = 12345,
-    concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Most requests in flight.")] = 32,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run; also the default.")] = False,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Ask again what had failed for good.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of all random choices in the plan.")] = 12345,
+    concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Maximum number of requests in flight.")] = 32,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Resume an unfinished run. This is also the default.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Retry the calls that failed permanently.")
+    ] = False,
     skip_on_empty: Annotated[
-        bool, typer.Option("--skip-on-empty", help="Ask a debater no more that keeps answering empty.")
+        bool, typer.Option("--skip-on-empty", help="Ban a debater that keeps giving empty answers.")
     ] = False,
     empty_debates: Annotated[
         int | None,
-        typer.Option(min=1, help="For --skip-on-empty: so many debates in a row without its speech. Default: 3."),
+        typer.Option(
+            min=1,
+            help="With --skip-on-empty, ban a debater after this many debates in a row without its speech. Default: 3.",
+        ),
     ] = None,
     max_cost: Annotated[
-        float | None, typer.Option("--max-cost", min=0, help="Stop before the request that could pass this many USD.")
+        float | None,
+        typer.Option("--max-cost", min=0, help="Stop before a request that could raise the cost above this many USD."),
     ] = None,
     max_ambiguous_retries: Annotated[
-        int, typer.Option(min=0, help="Ask again this often per call when an attempt may have been billed.")
+        int, typer.Option(min=0, help="Retry a call at most this often when an attempt may have been billed.")
     ] = 3,
     log_failed_judges: Annotated[
-        bool, typer.Option("--log-failed-judges", help="Write judges' unusable answers to warehouse/failed_judges/.")
+        bool, typer.Option("--log-failed-judges", help="Write unusable answers of judges to warehouse/failed_judges/.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost; ask nobody.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost; send no requests.")] = False,
     estimate_time: Annotated[
-        bool, typer.Option("--estimate-time", help="Like --dry-run, and how long it takes, from stored timings.")
+        bool, typer.Option("--estimate-time", help="Like --dry-run, and estimate the duration from stored timings.")
     ] = False,
     judges_test: Annotated[
-        bool, typer.Option("--judges-test", help="Only have every judge judge a tiny debate; lands nothing.")
+        bool, typer.Option("--judges-test", help="Only have each judge judge a tiny debate. Nothing is landed.")
     ] = False,
     openrouter_probe: Annotated[
-        bool, typer.Option("--openrouter-probe", help="Only send every hosted model one tiny request; lands nothing.")
+        bool,
+        typer.Option("--openrouter-probe", help="Only send one tiny request to each hosted model. Nothing is landed."),
     ] = False,
     no_input: Annotated[
-        bool, typer.Option("--no-input", help="Never ask; a new run at a terminal asks what is to play.")
+        bool, typer.Option("--no-input", help="Do not ask what to play. By default, a new run at a terminal asks.")
     ] = False,
-    no_build: Annotated[bool, typer.Option("--no-build", help="Land, but leave the SQL models for later.")] = False,
+    no_build: Annotated[
+        bool, typer.Option("--no-build", help="Land the run, but do not build the SQL models.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Play a tournament, land it in the warehouse and build the SQL models."""
+    """Play a tournament, land it and build the SQL models."""
     from debatebench.cli.run_inputs import InputPaths, load_inputs, planned
     from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import check_run_tag
@@ -149,14 +176,14 @@ def run(
         }
     )
     if empty_debates is not None and not skip_on_empty:
-        raise UsageError("--empty-debates says when --skip-on-empty bans a debater; give both.")
+        raise UsageError("--empty-debates has no effect without --skip-on-empty; give both.")
     if list_prompts:
         checking.list_prompts(workspace, output)
         return
     run_tag = now().strftime("run-%Y%m%d-%H%M%S") if run_tag is None else run_tag
     check_run_tag(run_tag)
     if (workspace.imports / run_tag).exists():
-        raise UsageError(f"Run tag '{run_tag}' names an import already; choose another --run-tag.")
+        raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --run-tag.")
     inputs = load_inputs(
         workspace, InputPaths(config_path, topics_path, models_path, judges_path), is_quick_test=quick_test
     )
@@ -239,7 +266,7 @@ def _print_plan(workspace: Workspace, plan: Plan, part: PlanPart | None, output:
     if part is not None:
         note(f"These are the {len(part.debates)} debates that --new-model adds to run '{plan.run_tag}'.")
     note_costs_so_far(workspace.journal / f"{plan.run_tag}.jsonl")
-    note(f"Nothing was asked. The plan is in {path}.")
+    note(f"No requests were sent. The plan is in {path}.")
 
 
 def _play(
@@ -285,8 +312,8 @@ def _play(
         print_report(report, output)
     if report.missing:
         raise RunIncompleteError(
-            f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; "
-            "`debatebench run` with the same arguments and --retry-failed asks again."
+            f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; to retry them, "
+            "run the same command with --retry-failed."
         )
 
 
@@ -315,4 +342,4 @@ def _log_failed_judges(workspace: Workspace, journal: Path) -> None:
 
     path = workspace.warehouse / "failed_judges" / f"{journal.stem}.jsonl"
     count = write_failed_judges(journal, path)
-    note(f"{count:,} unusable answers of judges: {path}")
+    note(f"Wrote {count:,} unusable answers of judges to {path}.")

@@ -43,7 +43,7 @@ def probe_models(inputs: Inputs, output: Format) -> None:
 
     members = hosted([*inputs.debaters, *inputs.judges])
     if not members:
-        raise UsageError("All debaters and judges of the configuration are simulated, so there is nobody to probe.")
+        raise UsageError("All configured debaters and judges are simulated, so there is nothing to probe.")
     probes = uvloop.run(probe_members(members, os.environ))
     columns = ["id", "provider", "model", "answers", "latency_ms", "cost_usd", "problem"]
     print_rows(columns, [[getattr(probe, name) for name in columns] for probe in probes], output)
@@ -61,7 +61,7 @@ def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, 
     from debatebench.play.probe import check_judges
 
     if not inputs.judges:
-        raise UsageError("There are no judges to test; add some to judges.yaml.")
+        raise UsageError("No judges are configured; add some to judges.yaml.")
     judges = [
         judge if judge_prompt is None else judge.model_copy(update={"prompt_style": judge_prompt})
         for judge in inputs.judges
@@ -73,7 +73,9 @@ def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, 
     _note_cost([check.cost_usd for check in checks])
     invalid = [check.judge_id for check in checks if not check.is_valid]
     if invalid:
-        raise DebatebenchError(f"{len(invalid)} of {len(checks)} judges gave no verdict: {', '.join(invalid)}.")
+        raise DebatebenchError(
+            f"{len(invalid)} of {len(checks)} judges returned no valid verdict: {', '.join(invalid)}."
+        )
 
 
 def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
@@ -110,5 +112,8 @@ def _note_cost(costs: Sequence[Decimal | None]) -> None:
     """Print what the requests cost; they are not recorded anywhere else."""
     known = sum((cost for cost in costs if cost is not None), Decimal(0))
     unknown = sum(cost is None for cost in costs)
-    rest = f", and {unknown} at a cost that nobody told" if unknown else ""
-    note(f"Asked {len(costs)} for {known:.6f} USD{rest}. This belongs to no run, and nothing was landed.")
+    rest = f", and {unknown} of them at an unknown cost" if unknown else ""
+    note(
+        f"Sent requests to {len(costs)} models for {known:.6f} USD{rest}. They are not part of a run, and nothing was "
+        "landed."
+    )

@@ -141,6 +141,6 @@ def _refuse_simulated(inputs: Inputs, options: PlanOptions) -> None:
     simulated = [member.id for member in asked if is_simulated(member.provider)]
     if simulated:
         raise UsageError(
-            f"--prod-run is for real debaters and judges, and '{simulated[0]}' is simulated: take it out of the "
+            f"--prod-run needs real debaters and judges, and '{simulated[0]}' is simulated: remove it from the "
             "configuration, or leave --prod-run out (its settings are the defaults)."
         )

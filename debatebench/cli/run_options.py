@@ -1,4 +1,4 @@
-"""What the options of `debatebench run` mean together: which exclude each other, and when a person is asked."""
+"""How the options of `debatebench run` work together: which cannot be combined, and when a person is asked."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 __all__ = ["asked_for", "refuse_contradictions"]
 
-_SAMPLING = "plays everybody on every topic in both orders"
+_SAMPLING = "plays all debaters on all topics in both orders"
 _CONTRADICTIONS = {
-    ("--prod-run", "--quick-test"): "one plays everything, the other as little as possible",
+    ("--prod-run", "--quick-test"): "one plays everything, and the other as little as possible",
     ("--prod-run", "--sample-topics"): f"--prod-run {_SAMPLING}",
     ("--prod-run", "--topic"): f"--prod-run {_SAMPLING}",
     ("--prod-run", "--debater"): f"--prod-run {_SAMPLING}",
     ("--prod-run", "--no-balanced-sides"): f"--prod-run {_SAMPLING}",
     ("--prod-run", "--swap-sides"): f"--prod-run {_SAMPLING}",
     ("--quick-test", "--sample-topics"): "--quick-test draws one topic",
-    ("--quick-test", "--judges-from-selection"): "--quick-test has two debaters, and nobody judges its own debates",
+    (
+        "--quick-test",
+        "--judges-from-selection",
+    ): "--quick-test has two debaters, and a debater never judges its own debates",
     ("--judge", "--judges-from-selection"): "with --judges-from-selection the debaters are the judges",
 }
 _ALONE = ("--judges-test", "--openrouter-probe", "--list-prompts")
@@ -33,16 +36,14 @@ _PLAYING = ("--new-model", "--retry-failed", "--dry-run", "--estimate-time", "--
 
 
 def refuse_contradictions(given: Mapping[str, bool]) -> None:
-    """Raise `UsageError` for options that exclude each other; `given` says of each whether it was given."""
+    """Raise `UsageError` for options that cannot be combined; `given` says for each option whether it was given."""
     for (one, other), why in _CONTRADICTIONS.items():
         if given[one] and given[other]:
-            raise UsageError(f"{one} and {other} exclude each other: {why}. Leave one out.")
+            raise UsageError(f"{one} and {other} cannot be combined: {why}. Leave one out.")
     for alone in _ALONE:
         for other in (*_ALONE, *_PLAYING):
             if alone != other and given[alone] and given[other]:
-                raise UsageError(
-                    f"{alone} is done instead of a run, so {other} means nothing beside it. Leave one out."
-                )
+                raise UsageError(f"{alone} does not play a run, so it cannot be combined with {other}. Leave one out.")
 
 
 def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanOptions) -> tuple[Inputs, PlanOptions]:
@@ -55,17 +56,17 @@ def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanO
 
     journal = workspace.journal / f"{run_tag}.jsonl"
     selecting = (options.selected_topics, options.selected_debaters, options.selected_judges)
-    is_told = any(selecting) or options.sample_topics is not None or options.preset is not None
-    if is_told or not is_at_terminal() or (journal.is_file() and has_begun(journal)):
+    is_selected = any(selecting) or options.sample_topics is not None or options.preset is not None
+    if is_selected or not is_at_terminal() or (journal.is_file() and has_begun(journal)):
         return inputs, options
     from debatebench.config.prompts import prompt_library
 
     library = prompt_library(workspace)
     talk = at_terminal()
-    talk.show("What is to play? Enter keeps what is configured; --no-input never asks.")
+    talk.show("What should be played? Enter keeps the configuration; --no-input skips these questions.")
     selection = select(inputs, library, talk, os.environ, judges_from_selection=options.judges_from_selection)
     if words := selection.command_line():
-        note(f"The same without asking: {words}")
+        note(f"To select the same without questions: {words}")
     given = {"debater_prompt": options.debater_prompt, "judge_prompt": options.judge_prompt}
     chosen = {**selection.options, **{name: style for name, style in given.items() if style is not None}}
     return selection.inputs, options.model_copy(update=chosen)

@@ -54,9 +54,9 @@ def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
     note(f"Cost so far: {spent.summary()}")
     if expected is None or expected.cost_usd is None:
         return
-    share = f" ({spent.known / expected.cost_usd:.0%} of it)" if expected.cost_usd else ""
-    part = f"; {', '.join(expected.unpriced)} not included" if expected.unpriced else ""
-    note(f"The whole plan was expected to cost about {expected.cost_usd:.4f} USD{share}{part}.")
+    share = f", of which {spent.known / expected.cost_usd:.0%} is spent" if expected.cost_usd else ""
+    part = f"; not included: {', '.join(expected.unpriced)}" if expected.unpriced else ""
+    note(f"The estimate for the whole plan was about {expected.cost_usd:.4f} USD{share}{part}.")
 
 
 def note_costs_so_far(journal: Path) -> None:

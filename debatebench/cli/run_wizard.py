@@ -27,7 +27,7 @@ __all__ = ["Selection", "Terminal", "at_terminal", "is_at_terminal", "pick", "se
 
 _MOST_ROWS = 30
 _WIDEST = 72
-_HOW = "Numbers and ranges such as 1,3-5; other text filters the list, * shows it whole"
+_HOW = "numbers and ranges such as 1,3-5; other text filters the list, * shows all of it"
 
 Row = Sequence[str]
 
@@ -88,7 +88,7 @@ def select(
         debater_prompt = _pick_prompt("debater", library, terminal)
         judge_prompt = _pick_prompt("judge", library, terminal)
     except EOFError:
-        raise InterruptedRunError("The selection ended before it was complete, so nothing was started.") from None
+        raise InterruptedRunError("The input ended before the selection was complete, so no run was started.") from None
     chosen = {*(debaters or ()), *(judges or ())}
     options = {
         "selected_topics": topics,
@@ -119,7 +119,7 @@ def pick(
         is_whole = len(shown) == len(rows)
         _show_rows(title, rows, shown, terminal)
         wanted = "nothing" if empty == "none" else "all" if is_whole else "these"
-        plus = "; + adds from a provider's catalogue" if more is not None else ""
+        plus = "; + adds models from a provider's catalogue" if more is not None else ""
         answer = terminal.ask(f"{title} ({_HOW}{plus}) [Enter = {wanted}]: ").strip()
         if not answer:
             return None if empty == "none" or is_whole else shown
@@ -136,7 +136,7 @@ def pick(
         else:
             found = [index for index, row in enumerate(rows) if fits_filter(answer, row)]
             if not found:
-                terminal.show(f"Nothing in the list fits '{visible(answer)}'.")
+                terminal.show(f"Nothing in the list matches '{visible(answer)}'.")
             shown = found or shown
 
 
@@ -146,7 +146,7 @@ def _show_rows(title: str, rows: Sequence[Row], shown: Sequence[int], terminal: 
         cells = "  ".join(_cell(cell) for cell in rows[index] if cell)
         terminal.show(f"{index + 1:5}  {cells}")
     if len(shown) > _MOST_ROWS:
-        terminal.show(f"       … and {len(shown) - _MOST_ROWS} more; a filter shortens the list")
+        terminal.show(f"       … and {len(shown) - _MOST_ROWS} more; type text to filter the list")
 
 
 def _cell(text: str) -> str:
@@ -223,7 +223,7 @@ def _from_catalogue(
             if any(
                 (m.provider, m.endpoint, m.model) == (member.provider, member.endpoint, member.model) for m in known
             ):
-                terminal.show(f"{visible(member.model)} is in the list already.")
+                terminal.show(f"{visible(member.model)} is already in the list.")
             else:
                 picked.append(member)
     return picked
@@ -274,4 +274,4 @@ def _pick_prompt(role: str, library: Sequence[LibraryPrompt], terminal: Terminal
             return None
         if len(found) == 1:
             return kept[found[0]].style
-        terminal.show("Pick one, or none with Enter: then everything stays as configured.")
+        terminal.show("Pick one number, or press Enter to keep the configured prompt.")

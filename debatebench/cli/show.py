@@ -75,10 +75,13 @@ _DECIMALS = {
 def show_leaderboard(
     context: typer.Context,
     run_tag: RunTagOption = None,
-    top: Annotated[int | None, typer.Option("--top", min=1, help="Only the best N debaters.")] = None,
+    top: Annotated[int | None, typer.Option("--top", min=1, help="Show only the best N debaters.")] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print the debaters of a run by rating: the judges' preference in debates, not truth."""
+    """Print the debaters of a run, ranked by rating.
+
+    A rating measures what judges prefer, not what is true.
+    """
     from debatebench.query.one_debate import check_marts
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query, run_query
@@ -97,26 +100,29 @@ def show_leaderboard(
         print_rows(*_with_ranges(found.columns, _rounded(found.columns, rows)), output)
     else:
         print_rows(found.columns, rows, output)
-    note(f"Run '{run_tag}': Bradley–Terry from the panels' winners; it measures judges' preference, not truth.")
+    note(
+        f"Run '{run_tag}': Bradley–Terry ratings from the panels' winners. They measure what judges prefer, not what "
+        "is true."
+    )
     for text in (text for row in settled for text in _what_is_settled(*row)):
         note(text)
     if simulated:
-        note("Debaters or judges of this run are simulated: it says nothing about real models.")
+        note("Debaters or judges of this run are simulated, so it says nothing about real models.")
     if hidden:
         note(f"{hidden} debaters with fewer than {least} games are not shown.")
     if top is not None and len(found.rows) > top:
-        note(f"{len(found.rows) - top} more debaters: leave out --top.")
+        note(f"{len(found.rows) - top} more debaters are not shown; leave out --top to see all.")
 
 
 def _what_is_settled(
     debaters: int, first: int, settled: int, interval_method: str, topics: int, is_separated: bool
 ) -> list[str]:
     """What the intervals say about the ranking as a whole, in sentences."""
-    lead = "The first place is settled" if first == 1 else f"The first place is open between {first} debaters"
-    texts = [f"{lead}; of all {debaters} places {settled} are settled (95 % intervals)."]
+    lead = "First place is settled" if first == 1 else f"First place is open between {first} debaters"
+    texts = [f"{lead}; {settled} of {debaters} places are settled (95 % intervals)."]
     if interval_method.endswith("_games"):
         held = "one topic" if topics == 1 else f"{topics} topics"
-        texts.append(f"The debates are on {held}: the intervals say nothing about others.")
+        texts.append(f"The debates cover {held}, so the intervals do not generalize to others.")
     if is_separated:
         texts.append("Wins and ties do not link all debaters both ways, so the ratings rest partly on a prior.")
     return texts
@@ -147,7 +153,7 @@ def summarize(
     context: typer.Context,
     run_tag: RunTagOption = None,
     out_dir: Annotated[
-        Path | None, typer.Option("--out-dir", help="Where the CSV files go. Default: warehouse/summaries/<run tag>.")
+        Path | None, typer.Option("--out-dir", help="Folder for the CSV files. Default: warehouse/summaries/TAG.")
     ] = None,
 ) -> None:
     """Write a run's eleven summary tables as CSV files."""
@@ -165,13 +171,13 @@ def summarize(
 
 def inspect_debate(
     context: typer.Context,
-    debate_id: Annotated[str, typer.Argument(help="The debate's id, or its beginning where that is unique.")],
+    debate_id: Annotated[str, typer.Argument(help="The id of the debate, or a unique prefix of it.")],
     run_tag: Annotated[
-        str | None, typer.Option("--run-tag", help="Needed only where two runs hold the same id.")
+        str | None, typer.Option("--run-tag", help="The run of the debate. Needed only if several runs contain the id.")
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print one debate: the motion, every speech, every judge's verdict."""
+    """Print one debate: the motion, speeches and verdicts."""
     from debatebench.query.one_debate import find_debate, render_debate
 
     debate = find_debate(workspace_of(context).database, debate_id, run_tag)

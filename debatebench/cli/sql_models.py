@@ -60,14 +60,19 @@ def run_tests(
     context: typer.Context,
     select: Annotated[
         list[str] | None,
-        typer.Option("--select", help="Only these SQL models: name, +name, name+, tag:x, path:sql/marts."),
+        typer.Option(
+            "--select", help="Test only these SQL models: name, +name, name+, tag:x, path:sql/marts. Repeatable."
+        ),
     ] = None,
     unit_only: Annotated[
-        bool, typer.Option("--unit-only", help="Only the unit tests, which need no warehouse.")
+        bool, typer.Option("--unit-only", help="Run only the unit tests, which need no warehouse.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Run the unit tests of the SQL models, and the data tests and contracts on the warehouse."""
+    """Run the tests of the SQL models.
+
+    Unit tests run in memory. Data tests and contracts run on the warehouse.
+    """
     from debatebench.query.attached import attached
     from debatebench.transform.build_state import is_current
     from debatebench.transform.testing.data_tests import run_data_tests, unbuilt_models
@@ -80,8 +85,8 @@ def run_tests(
         results = run_unit_tests(project, select)
     elif not database.is_file():
         raise UsageError(
-            f"There is no warehouse at {database}: `debatebench run` or `debatebench import` makes one; "
-            "`debatebench test --unit-only` needs none."
+            f"There is no warehouse at {database}: `debatebench run` or `debatebench import` creates it; `debatebench "
+            "test --unit-only` does not need it."
         )
     else:
         with attached(database, memory_limit=_MEMORY_LIMIT) as con:
@@ -90,9 +95,9 @@ def run_tests(
             con.execute("set enable_external_access = false")
             missing = unbuilt_models(con, project, select)
             if missing:
-                raise SqlModelError(f"{_some(missing)} not in the warehouse yet: run `debatebench build` first.")
+                raise SqlModelError(f"{_some(missing)} not in the warehouse yet; run `debatebench build` first.")
             if not is_current(con, project):
-                note("SQL models or data changed since the last build; data tests see the warehouse as it was built.")
+                note("The warehouse is older than its SQL models or data; the data tests run on the last build.")
             results = [*run_unit_tests(project, select), *run_data_tests(con, project, select)]
             if select is None:
                 results.append(version_name_test(project, workspace_of(context).files("reports", "pages/**/*.yml")))
@@ -137,7 +142,7 @@ def _print_results(results: Sequence[TestResult], output: Format) -> None:
         output,
     )
     if not results:
-        note("No test is selected.")
+        note("The selection contains no tests.")
 
 
 def _result_row(result: TestResult) -> tuple[Any, ...]:
@@ -153,13 +158,16 @@ def _result_row(result: TestResult) -> tuple[Any, ...]:
 
 def lineage(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="schema.model.column, such as marts.leaderboard.win_rate; or a model.")],
-    output: Annotated[LineageFormat, typer.Option("--format", help="How to print it.")] = LineageFormat.TEXT,
+    name: Annotated[str, typer.Argument(help="A column, such as marts.leaderboard.win_rate, or a SQL model.")],
+    output: Annotated[LineageFormat, typer.Option("--format", help="How to print the result.")] = LineageFormat.TEXT,
     depth: Annotated[
-        int | None, typer.Option("--depth", min=0, help="How many SQL models deep; default: down to what was landed.")
+        int | None,
+        typer.Option(
+            "--depth", min=0, help="Number of SQL models to go through. Default: all, down to the landed columns."
+        ),
     ] = None,
 ) -> None:
-    """Print where a column comes from, through every SQL model down to the landed columns."""
+    """Trace a column through the SQL models to its sources."""
     import shutil
 
     from debatebench.transform.lineage.column_lineage import column_lineage
@@ -190,12 +198,15 @@ def diff_models(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="A SQL model with versions, such as panel_winners.")],
     before: Annotated[int, typer.Option("--from", help="The version to compare with.")],
-    after: Annotated[int, typer.Option("--to", help="The version that is compared.")],
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="This run only; default: every run.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Most rows shown; 0 for all.")] = 20,
+    after: Annotated[int, typer.Option("--to", help="The version to compare.")],
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Compare only this run. Default: all runs.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Maximum number of rows to print; 0 for all.")] = 20,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Show which rows two versions of a SQL model decide differently, and what that does to the leaderboard."""
+    """Compare two versions of a SQL model.
+
+    Print the rows that differ, and how the leaderboard changes.
+    """
     from debatebench.query.version_diff import diff_model
     from debatebench.transform.model_versions import remarks, versions_of
 
@@ -215,7 +226,8 @@ def diff_models(
         note(diff.remark)
     if not diff.is_current:
         note(
-            "Warning: SQL models or data changed since the last build; run `debatebench build` to compare what is new."
+            "Warning: SQL models or data have changed since the last build; run `debatebench build` to compare the "
+            "current ones."
         )
     for version in (before, after):
         for remark in remarks(versions_of(project.models, name)[1][version], now().date()):
@@ -233,7 +245,7 @@ def _cell_rows(diff: ModelDiff) -> list[tuple[Any, ...]]:
 
 def _print_diff(diff: ModelDiff, output: Format) -> None:
     """Print the tables for people, one below the other."""
-    by = f"rows matched by {', '.join(diff.key)}" if diff.key else "no key is tested, so whole rows are matched"
+    by = f"rows matched by {', '.join(diff.key)}" if diff.key else "whole rows are matched, because no key is tested"
     typer.echo(f"{diff.name}: version {diff.before} → version {diff.after}; {by}\n")
     for version, only in ((diff.before, diff.columns_only_before), (diff.after, diff.columns_only_after)):
         if only:
@@ -248,7 +260,7 @@ def _print_diff(diff: ModelDiff, output: Format) -> None:
         print_caption("Columns that differ", output)
         print_rows(["column", "rows"], list(diff.columns_changed.items()), output)
     if diff.values:
-        print_caption("What became of what", output)
+        print_caption("Values that differ", output)
         values = [(value.column, value.before, value.after, value.rows) for value in diff.values]
         print_rows(["column", f"v{diff.before}", f"v{diff.after}", "rows"], values, output)
     if diff.rows:
@@ -261,9 +273,7 @@ def _print_diff(diff: ModelDiff, output: Format) -> None:
 
 def _print_leaderboard(diff: ModelDiff, standings: Sequence[Standing], output: Format) -> None:
     moved = sum(each.rank_before != each.rank_after for each in standings)
-    print_caption(
-        f"The leaderboard under both versions; {moved} of {len(standings)} debaters change their rank", output
-    )
+    print_caption(f"The leaderboard under both versions; {moved} of {len(standings)} debaters change rank", output)
     b, a = f"v{diff.before}", f"v{diff.after}"
     columns = ["run_tag", "model_id", f"rank_{b}", f"rank_{a}", f"rating_{b}", f"rating_{a}", "difference"]
     rows = [
@@ -300,7 +310,10 @@ def docs(
     context: typer.Context,
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the page. Default: reports/docs.")] = None,
 ) -> None:
-    """Write one HTML page about all SQL models: graph, columns, tests, versions, lineage, SQL."""
+    """Write an HTML page that describes all SQL models.
+
+    It shows the graph of the SQL models, and the columns, tests, versions, lineage and SQL of each.
+    """
     from debatebench.output.docs.page import write_docs
     from debatebench.transform.model_versions import reading_warnings
 

@@ -30,7 +30,7 @@ def run_lines(session: SqlSession, lines: Iterable[str]) -> None:
 
 def interact(session: SqlSession, history: Path) -> None:
     """Read lines from the terminal until the user leaves. An error is printed on one line, then the session goes on."""
-    print(f"{session.database}, for reading only. .help helps, .quit leaves.")
+    print(f"{session.database}, read-only. Type .help for help, .quit to leave.")
     with _line_editing(session, history) as remember:
         while True:
             try:
@@ -43,7 +43,7 @@ def interact(session: SqlSession, history: Path) -> None:
                 print()
                 continue
             except UnicodeDecodeError:
-                print("Error: what was typed is no text.", file=sys.stderr)
+                print("Error: the input is not UTF-8 text.", file=sys.stderr)
                 continue
             remember()
             if not _took(session, text):

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["LeaveSession", "Settings", "SqlSession"]
 
 _HELP = """\
-End a statement with ; and it runs: one SELECT, which can read the warehouse and nothing else.
-  .tables [PATTERN]    tables and views, all or those like marts.*
-  .schema NAME         columns of a table or view
-  .format [FORMAT]     {formats}
-  .limit [N]           most rows to print; 0 for all
-  .timeout [SECONDS]   when to stop a query
-  .param [NAME=VALUE]  set $NAME; .param lists them, .param NAME forgets one
-  .help                this
-  .quit                leave, as does Ctrl-D
-Ctrl-C drops what you typed, or stops the query. Tab completes.
+A statement runs when it ends with a semicolon. It must be a SELECT, and it can read only the warehouse.
+  .tables [PATTERN]    list tables and views, all or those that match, such as marts.*
+  .schema NAME         list the columns of a table or view
+  .format [FORMAT]     how to print results: {formats}
+  .limit [N]           maximum number of rows to print; 0 for all
+  .timeout [SECONDS]   stop a query after this many seconds
+  .param [NAME=VALUE]  set $NAME; .param lists all, .param NAME removes one
+  .help                show this text
+  .quit                leave; Ctrl-D does the same
+Ctrl-C discards the input or stops the query. Tab completes names.
 """
 
 
@@ -130,7 +130,7 @@ class SqlSession:
             self._warehouse.close()
             self._warehouse = Warehouse(self.database)
             self._completions = None
-            self._note("The warehouse was published anew; this reads the new one.")
+            self._note("The warehouse has been published again; this session now reads the new one.")
         return self._warehouse
 
     def _known(self) -> Completions:
@@ -164,7 +164,7 @@ class SqlSession:
             )
         except StuckQueryError:
             self.has_stuck_query = True
-            self._note("It goes on in the background until you leave.")
+            self._note("The query continues in the background until you leave.")
             self._warehouse = Warehouse(self.database)
             raise
         took = time.monotonic() - began
@@ -173,7 +173,7 @@ class SqlSession:
         if self.is_for_people:
             self._note(f"{len(result.rows)} {'row' if len(result.rows) == 1 else 'rows'}, {took:.2f} s")
         if result.truncated:
-            self._note(f"Only the first {settings.limit} rows; .limit 0 gives all.")
+            self._note(f"Only the first {settings.limit} rows are shown; .limit 0 shows all.")
 
     # --- dot commands -------------------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class SqlSession:
         relations = self._known().relations
         found = [each for each in relations.values() if not pattern or fnmatchcase(each.name, pattern.lower())]
         if not found:
-            raise UsageError(f"No table or view is like '{pattern}'; * stands for anything, as in marts.*")
+            raise UsageError(f"No table or view matches '{pattern}'; * matches any text, as in marts.*")
         rows = [(each.name, each.kind, len(each.columns)) for each in found]
         print_table(("name", "kind", "columns"), rows, self.settings.format)
 
@@ -219,7 +219,7 @@ class SqlSession:
         if not argument:
             self._note(f"limit {self.settings.limit}")
         elif not argument.isdecimal():
-            raise UsageError(f"'{argument}' is no number of rows: give 0 for all, or more.")
+            raise UsageError(f"'{argument}' is not a number of rows; give 0 for all, or more.")
         else:
             self.settings.limit = int(argument)
 
@@ -230,7 +230,7 @@ class SqlSession:
         try:
             seconds = float(argument)
         except ValueError:
-            raise UsageError(f"'{argument}' is no number of seconds.") from None
+            raise UsageError(f"'{argument}' is not a number of seconds.") from None
         check_limits(None, seconds)
         self.settings.timeout_s = seconds
 

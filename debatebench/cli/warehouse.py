@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "import_", "land", "rate", "report_update"]
 
-NoBuildOption = Annotated[bool, typer.Option("--no-build", help="Land only; leave the SQL models for a later build.")]
-RunTagArgument = Annotated[str, typer.Option("--run-tag", help="The name of the run.")]
+NoBuildOption = Annotated[bool, typer.Option("--no-build", help="Land the data, but do not build the SQL models.")]
+RunTagArgument = Annotated[str, typer.Option("--run-tag", help="The tag to import under.")]
 
 
 def report_update(update: Update) -> None:
     """Print what an update of the warehouse did."""
     for landed in update.landed:
         if landed.rows is None:
-            note(f"{landed.run_tag}: landed before, unchanged")
+            note(f"{landed.run_tag}: unchanged since it was landed")
         else:
             debates = landed.rows.get("debates", 0)
             note(f"{landed.run_tag}: landed {debates:,} debates, {sum(landed.rows.values()):,} rows")
@@ -42,11 +42,11 @@ def import_(
     path: Annotated[Path, typer.Argument(help="A file or folder in that format.")],
     run_tag: RunTagArgument,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Let records that differ from kept ones replace them.")
+        bool, typer.Option("--replace", help="Replace kept records with imported ones that differ.")
     ] = False,
     no_build: NoBuildOption = False,
 ) -> None:
-    """Import debates, annotations or gold verdicts of another system under a run tag."""
+    """Import debates, annotations or gold verdicts."""
     from debatebench.landing.importers.store import importing
     from debatebench.warehouse.update import update_warehouse
 
@@ -60,14 +60,14 @@ def import_(
 
 def land(
     context: typer.Context,
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Land this run only; default: all.")] = None,
+    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Land only this run. Default: all runs.")] = None,
     reparse: Annotated[
-        bool, typer.Option("--reparse", help="First read judges' stored answers again with the parser of today.")
+        bool, typer.Option("--reparse", help="First parse the stored answers of judges again with the current parser.")
     ] = False,
     no_build: NoBuildOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Land what journals and kept imports hold, and build the SQL models."""
+    """Land journals and imports, and build the SQL models."""
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
@@ -87,18 +87,20 @@ def _reparse(workspace: Workspace, run_tag: str | None, output: Format) -> None:
     journals = [source.path for source in known.values() if source.is_journal and run_tag in (None, source.run_tag)]
     changed = [row for journal in journals for row in reparse_run(journal)]
     print_rows(ChangedVerdict.columns(), [row.row() for row in changed], output)
-    note(f"{len(changed):,} verdicts of {len(journals):,} runs read in another way now.")
+    note(f"The current parser reads {len(changed):,} verdicts of {len(journals):,} runs differently.")
 
 
 def build(
     context: typer.Context,
     select: Annotated[
         list[str] | None,
-        typer.Option("--select", help="Only these SQL models: name, +name, name+, tag:x, path:sql/marts."),
+        typer.Option(
+            "--select", help="Build only these SQL models: name, +name, name+, tag:x, path:sql/marts. Repeatable."
+        ),
     ] = None,
-    full_refresh: Annotated[bool, typer.Option("--full-refresh", help="Build also what has not changed.")] = False,
+    full_refresh: Annotated[bool, typer.Option("--full-refresh", help="Also build what has not changed.")] = False,
     from_journals: Annotated[
-        bool, typer.Option("--from-journals", help="Make the whole file anew from journals and kept imports.")
+        bool, typer.Option("--from-journals", help="Create the whole warehouse again from journals and imports.")
     ] = False,
 ) -> None:
     """Build the SQL models and ratings in the warehouse."""
@@ -126,10 +128,10 @@ def rate(
     context: typer.Context,
     run_tag: Annotated[str | None, typer.Option("--run-tag", help="Default: the run that was landed last.")] = None,
     ratings_path: Annotated[
-        Path | None, typer.Option("--ratings-path", help="Default: warehouse/ratings/<run tag>.json.")
+        Path | None, typer.Option("--ratings-path", help="The JSON file. Default: warehouse/ratings/TAG.json.")
     ] = None,
 ) -> None:
-    """Compute the ratings again and write them as JSON."""
+    """Recompute the ratings and write them as JSON."""
     from debatebench.output.summaries import ratings_json
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query
@@ -146,4 +148,4 @@ def rate(
         ratings = ratings_json(con, run_tag)
     path = ratings_path or workspace.warehouse / "ratings" / f"{run_tag}.json"
     write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
-    typer.echo(f"{len(ratings['models'])} debaters of run '{run_tag}' rated: {path}")
+    typer.echo(f"Rated {len(ratings['models'])} debaters of run '{run_tag}': {path}")

@@ -200,11 +200,11 @@ def _dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dic
     dimensions: dict[str, DimensionConfig] = {}
     for name, entry in _named_dimensions(setting):
         if name in dimensions:
-            entry.holding(name).refuse("dimensions that come once")
+            entry.holding(name).refuse("dimensions without duplicates")
         least, most = _score(entry.at("min"), low), _score(entry.at("max"), high)
         if least >= most:
             end = entry.at("min") if entry.at("min").is_given else entry.at("max")
-            end.refuse(f"min below max (here {least} and {most})")
+            end.refuse(f"min below max (found {least} and {most})")
         description = entry.at("description").optional_text() or entry.at("name").optional_text()
         integer = entry.at("integer").flag(default=False) if entry.at("integer").is_given else None
         dimensions[name] = DimensionConfig(min=least, max=most, description=description, integer=integer)
@@ -297,14 +297,14 @@ def _name(setting: Setting, default: str | None = None) -> str:
     """Text that can be an id: one line, without surrounding blanks."""
     name = setting.text(default)
     if name != name.strip() or not name.isprintable() or len(name) > 200:
-        setting.refuse("text on one line, of at most 200 characters, without blanks around it")
+        setting.refuse("text on one line, of at most 200 characters, without leading or trailing spaces")
     return name
 
 
 def _endpoint(setting: Setting) -> str | None:
     url = setting.optional_text()
     if url is not None and (not _URL.fullmatch(url) or _SECRET_IN_URL.search(url)):
-        setting.refuse("an http or https URL without a key or password in it", is_shown=False)
+        setting.refuse("an http or https URL without a key or password", is_shown=False)
     return url
 
 
@@ -338,7 +338,9 @@ def _refuse_secrets(setting: Setting) -> None:
         for key in setting.value:
             inner = setting.at_key(key)
             if _SECRET_KEY.fullmatch(key):
-                inner.refuse("no keys in files; name their environment variable in api_key_env", is_shown=False)
+                inner.refuse(
+                    "no API keys in files; name the environment variable of the key in api_key_env", is_shown=False
+                )
             _refuse_secrets(inner)
 
 
@@ -348,5 +350,5 @@ def _refuse_twice(entries: Iterable[Setting]) -> None:
     for entry in entries:
         setting = entry.at("id")
         if setting.value is not None and str(setting.value) in seen:
-            setting.refuse("ids that come once")
+            setting.refuse("ids without duplicates")
         seen.add(str(setting.value))

@@ -91,7 +91,9 @@ def parse_json(text: str, file: str) -> Any:
     except json.JSONDecodeError as error:
         raise ConfigError(f"{file}: line {error.lineno}: cannot be read as JSON: {error.msg}.") from error
     except (RecursionError, ValueError) as error:
-        raise ConfigError(f"{file}: cannot be read as JSON: it nests too deeply or holds too long a number.") from error
+        raise ConfigError(
+            f"{file}: cannot be read as JSON: it nests too deeply or contains a number that is too long."
+        ) from error
     _refuse_unusable(data, file, "")
     return data
 
@@ -121,7 +123,7 @@ def _refuse_unusable(value: Any, file: str, path: str, depth: int = 0) -> None:
     if depth > _DEEPEST_NESTING:
         setting.refuse(f"at most {_DEEPEST_NESTING} levels of nesting")
     if isinstance(value, _Unusable):
-        raise ConfigError(f"{setting.place}: found {value.what}; allowed: keys that come once, and finite numbers.")
+        raise ConfigError(f"{setting.place}: found {value.what}; allowed: keys without duplicates, and finite numbers.")
     if isinstance(value, str) and _SURROGATE.search(value):
         raise ConfigError(f"{setting.place}: found half of a surrogate pair; allowed: Unicode text.")
     if isinstance(value, dict):
@@ -157,7 +159,7 @@ class Setting:
 
     def refuse(self, allowed: str, *, is_shown: bool = True) -> NoReturn:
         """Raise `ConfigError`; `is_shown=False` keeps the value out of the message."""
-        found = _shown(self.value) if is_shown else "a value that is not shown"
+        found = _shown(self.value) if is_shown else "a value (not shown)"
         raise ConfigError(f"{self.place}: found {found}; allowed: {allowed}.")
 
     def at(self, *paths: str) -> Setting:
@@ -169,7 +171,7 @@ class Setting:
         given = [setting for setting in found if setting.is_given]
         if len(given) > 1:
             raise ConfigError(
-                f"{given[1].place}: found a setting that {given[0].path} holds already; allowed: one of the two."
+                f"{given[1].place}: found a setting that {given[0].path} also sets; allowed: one of the two."
             )
         return (given or found)[0]
 

@@ -59,8 +59,8 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
             # A line without an end is the last one, even if a running session has written more after it meanwhile.
             elif line.endswith(b"\n") and file.read(1):
                 raise DamagedDataError(
-                    f"{path}: line {tail.seq + 1} at byte {offset} is damaged, the lines before it are sound. "
-                    "Restore the file from a copy, or move it elsewhere to go on without this run."
+                    f"{path}: line {tail.seq + 1} at byte {offset} is damaged; the lines before it are intact. "
+                    "Restore the file from a copy, or move it elsewhere to continue without this run."
                 )
             else:
                 return
@@ -70,8 +70,8 @@ def _check_format(path: Path, text: bytes) -> None:
     """Refuse a journal in another version's format before it is misread."""
     if text.startswith(start_of("header")) and (found := data_of(text).get("format")) != JOURNAL_FORMAT:
         raise DamagedDataError(
-            f"{path} is a journal of format {found}, and this version of debatebench knows format "
-            f"{JOURNAL_FORMAT} only; use the version that wrote it, or a newer one."
+            f"{path} is a journal of format {found}, but this version of debatebench reads only format "
+            f"{JOURNAL_FORMAT}; use the version that wrote it, or a newer one."
         )
 
 

@@ -91,7 +91,7 @@ class Journal:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise BusyError(
-                    f"Run '{path.stem}' is being played by another process; wait for it or stop it first."
+                    f"Another process is playing run '{path.stem}'; wait until it ends, or stop it."
                 ) from None
             tail = Tail()
             for event in sound_events(path, tail):
@@ -203,11 +203,11 @@ class Journal:
             served = self._waiters(lambda seq: seq <= target)
         _tell(served, None)
 
-    def _waiters(self, are_told: Callable[[int], bool]) -> list[_Waiter]:
+    def _waiters(self, is_settled: Callable[[int], bool]) -> list[_Waiter]:
         """Remove and return the waiters for events that can be settled now."""
-        told = [waiter for waiter in self._waiting if are_told(waiter[0])]
-        self._waiting = [waiter for waiter in self._waiting if not are_told(waiter[0])]
-        return told
+        settled = [waiter for waiter in self._waiting if is_settled(waiter[0])]
+        self._waiting = [waiter for waiter in self._waiting if not is_settled(waiter[0])]
+        return settled
 
     def _fail(self, error: OSError) -> None:
         """Handle a failed sync: events since the last sync may be lost, so every waiter for one gets the error."""
@@ -219,7 +219,7 @@ class Journal:
     def _refusal(self, what: str, error: OSError) -> str:
         return (
             f"The journal {self.path} cannot be {what}: {error.strerror}. "
-            "Make room or mend the disk, and start the run again; it goes on where it stopped."
+            "Free space or repair the disk, and run the same command again; the run resumes where it stopped."
         )
 
     def close(self) -> None:

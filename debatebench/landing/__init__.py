@@ -4,5 +4,5 @@ failed_judges.py    the answers of judges that gave no valid verdict, as a file
 journal_records.py  the journal of a run → its records and rows
 land.py             rows → `raw.*`: one transaction per run, repeatable, checked by counts
 run_settings.py     the settings of a run, from its other landed tables
-importers/          foreign formats → records; kept imports
+importers/          formats of other systems → records; kept imports
 """

@@ -50,7 +50,8 @@ def journal_header(path: Path) -> dict[str, Any]:
             run_tag = event.data["plan"]["run_tag"]
             if run_tag != path.stem:
                 raise DamagedDataError(
-                    f"{path} holds run '{run_tag}': name it {run_tag}.jsonl, or move it elsewhere if it is a copy."
+                    f"{path} contains run '{run_tag}'; rename it to {run_tag}.jsonl, or move it elsewhere if it is a "
+                    "copy."
                 )
             return event.data
         break
@@ -123,8 +124,8 @@ def _of_records(outcome: _Outcome, event: Event, path: Path, make: _Make[_T]) ->
                 yield make(TABLES[table], row)
             except (KeyError, ValueError) as error:
                 raise DamagedDataError(
-                    f"{path}: event {event.seq} at byte {event.offset} holds a record of '{table}' that this version "
-                    f"does not understand: {str(error).splitlines()[0]}."
+                    f"{path}: event {event.seq} at byte {event.offset} contains a record of '{table}' that this "
+                    f"version of debatebench cannot read: {str(error).splitlines()[0]}."
                 ) from error
 
 

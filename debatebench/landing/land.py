@@ -92,7 +92,7 @@ class RowFiles:
         """Write a row; raises `DamagedDataError` if it carries another run tag."""
         table, tag, columns, lines = row
         if tag != self.run_tag:
-            raise DamagedDataError(f"A record of {table} carries another run tag than '{self.run_tag}'.")
+            raise DamagedDataError(f"A record of {table} has a run tag other than '{self.run_tag}'.")
         if table not in self._files:
             path = self.folder / f"{table}.ndjson"
             self._files[table] = open(path, "wb", buffering=_BUFFER)  # noqa: SIM115
@@ -154,7 +154,7 @@ def land_files(con: duckdb.DuckDBPyConnection, files: RowFiles, *, added_to: Col
     run_tag = files.run_tag
     if files.counts["runs"] != 1:
         raise DamagedDataError(
-            f"Run '{run_tag}' has {files.counts['runs']} run records instead of one: nothing was landed."
+            f"Run '{run_tag}' has {files.counts['runs']} run records instead of one; nothing was landed."
         )
     with transaction(con):
         remove_run(con, run_tag, except_from=added_to)
@@ -205,4 +205,4 @@ def _check_rows(con: duckdb.DuckDBPyConnection, name: str, run_tag: str, count: 
             f"select ({key})::varchar from raw.{name} where run_tag = ? group by {key} having count(*) > 1 limit 1",
             [run_tag],
         ).fetchall()[0][0]
-        raise DamagedDataError(f"raw.{name}: the key ({key}) = {twice} comes more than once.")
+        raise DamagedDataError(f"raw.{name}: the key ({key}) = {twice} occurs more than once.")

@@ -1,4 +1,4 @@
-"""What leaves the warehouse: reports, exports, documentation, summaries.
+"""Output of the warehouse: reports, exports, documentation, summaries.
 
 summaries.py  the original harness's eleven CSV files and its ratings JSON
 docs/         the documentation of the SQL models as one HTML page

@@ -150,7 +150,7 @@ def _check_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
     """Refuse a tag that is not in the warehouse, and name those that are."""
     known = landed_tags(con)
     if run_tag not in known:
-        others = f"Known: {', '.join(known)}." if known else "The warehouse holds none yet."
+        others = f"Known: {', '.join(known)}." if known else "The warehouse contains no runs yet."
         raise UsageError(f"No run '{run_tag}'. {others}")
 
 
@@ -173,7 +173,7 @@ def _rows(con: duckdb.DuckDBPyConnection, query: str, run_tag: str) -> Sequence[
     try:
         return con.execute(query, [run_tag]).fetchall()
     except duckdb.CatalogException as error:
-        raise DebatebenchError("The SQL models are not built yet: run `debatebench build` first.") from error
+        raise DebatebenchError("The SQL models are not built yet; run `debatebench build` first.") from error
 
 
 def _cell(value: Any, spec: str) -> str:

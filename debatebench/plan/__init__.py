@@ -1,13 +1,13 @@
-"""Configuration → a frozen plan: every debate with sides, seed and panel, and what it will take.
+"""Configuration → a frozen plan: every debate with sides, seed and panel, and the expected cost and time.
 
 cost_estimate.py     the calls, tokens and cost of a plan
 frozen_plan.py       the plan of a run that has begun, from its journal and today's inputs
-panels.py            which judges sit on which debate, drawn or evened out
+panels.py            which judges sit on the panel of which debate, drawn or balanced
 plan.py              a plan as plain data
 plan_differences.py  what differs between two plans, in words
 plan_records.py      a plan → records
-prices.py            configured prices, else those of the provider's catalogue when the run begins
+prices.py            configured prices, or those of the provider's catalogue when the run begins
 schedule.py          topics × pairs × repetitions → debates
 selection.py         which topics, debaters and judges take part
-time_estimate.py     how long a plan will take, from what the same members took before
+time_estimate.py     how long a plan will take, from stored timings of the same members
 """

@@ -79,13 +79,13 @@ class CostEstimate:
 
     def summary(self) -> str:
         """The totals in a sentence or two."""
-        cost = "at a cost that no pricing tells" if self.cost_usd is None else f"for about {self.cost_usd:.4f} USD"
+        cost = "at an unknown cost" if self.cost_usd is None else f"for about {self.cost_usd:.4f} USD"
         text = (
             f"{self.debates} debates: {self.calls} calls ({self.turns} turns, {self.verdicts} verdicts), about "
             f"{self.prompt_tokens} prompt and {self.completion_tokens} completion tokens, {cost}."
         )
         if self.unpriced and self.cost_usd is not None:
-            text += f" Without a price, and not in the sum: {', '.join(self.unpriced)}."
+            text += f" Not included, because they have no price: {', '.join(self.unpriced)}."
         return text
 
 

@@ -39,7 +39,7 @@ def read_begun_plan(journal_path: Path) -> Plan | None:
         return begun_plan(header, parts)
     except ValueError as error:
         raise DamagedDataError(
-            f"{journal_path} holds a plan that this version of debatebench does not understand; "
+            f"{journal_path} contains a plan that this version of debatebench cannot read; "
             "use the version that wrote it, or a newer one."
         ) from error
 
@@ -65,14 +65,16 @@ def plan_of_today(
     if begun is None:
         if new_models:
             raise UsageError(
-                f"--new-model adds a debater to a run that has begun, and '{run_tag}' has not: leave it out, because a "
-                "new run has all debaters of models.yaml."
+                f"--new-model adds a debater to a run that has begun, and '{run_tag}' has not: leave it out; a new "
+                "run includes all debaters of models.yaml."
             )
         return make_base(debaters), None
     from_the_beginning = {debater.id for debater in begun.debaters} - set(begun.added_debaters)
     for wanted in new_models:
         if wanted in from_the_beginning:
-            raise UsageError(f"'{wanted}' is a debater of run '{run_tag}' from its beginning; leave --new-model out.")
+            raise UsageError(
+                f"'{wanted}' has been a debater of run '{run_tag}' from the beginning; leave --new-model out."
+            )
     newcomers = [wanted for wanted in dict.fromkeys(new_models) if wanted not in begun.added_debaters]
     later = {*begun.added_debaters, *newcomers}
     plan = make_base([debater for debater in debaters if debater.id not in later])

@@ -37,7 +37,7 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
         *_changed_fields(old.options.model_dump(mode="json"), new.options.model_dump(mode="json")),
     ]
     if not found and old.debates != new.debates:
-        found.append("schedule (this version of debatebench plans the same inputs in another way)")
+        found.append("schedule (this version of debatebench plans the same inputs differently)")
     return found
 
 
@@ -74,7 +74,7 @@ def _changed_list(name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str
             fields = [field for field in old[key] if old[key][field] != new[key].get(field)]
             changes.append(f"{key} changed: {', '.join(fields)}")
     if not changes and list(old) != list(new):
-        changes.append("in another order")
+        changes.append("in a different order")
     if changes:
         more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
         yield f"{name} ({'; '.join(changes[:5])}{more})"

@@ -39,7 +39,7 @@ def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[s
                 catalogues[key] = read_catalogue(member, environ)
             except DebatebenchError as problem:
                 catalogues[key] = {}
-                warn(f"{problem} Prices that no answer tells stay unknown; `pricing` in the configuration gives them.")
+                warn(f"{problem} Prices stay unknown unless answers report costs; set `pricing` in the configuration.")
         model = catalogues[key].get(member.model)
         return model.pricing if model is not None else None
 

@@ -44,7 +44,7 @@ def make_plan(
     judges = _selected(judges, options.selected_judges, "judge")
     if len(debaters) < 2:
         raise UsageError(
-            f"A tournament needs at least 2 debaters, and there are {len(debaters)}; add some to models.yaml."
+            f"A tournament needs at least 2 debaters, but {len(debaters)} are configured; add some to models.yaml."
         )
     if not topics:
         raise UsageError("A tournament needs at least one topic; add some to topics.json.")
@@ -77,7 +77,7 @@ def plan_part(plan: Plan, newcomers: Sequence[MemberConfig], git_commit: str | N
     """
     for newcomer in newcomers:
         if any(newcomer.id == debater.id for debater in plan.debaters):
-            raise UsageError(f"'{newcomer.id}' is a debater of run '{plan.run_tag}' already; leave --new-model out.")
+            raise UsageError(f"'{newcomer.id}' is already a debater of run '{plan.run_tag}'; leave --new-model out.")
     if not plan.options.judges_from_selection:
         _check_overlap(newcomers, plan.judges, plan.options)
     new = {newcomer.id for newcomer in newcomers}
@@ -108,7 +108,7 @@ def _check_overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig
         else:
             clash = f"Judge '{judge.id}' and debater '{debater.id}' are the same model ({judge.provider} {judge.model})"
         raise UsageError(
-            f"{clash}: take one out, or use --judges-from-selection (nobody judges its own debates) or "
+            f"{clash}: remove one of them, or use --judges-from-selection (a debater never judges its own debates) or "
             "--allow-judge-overlap (the run is marked)."
         )
 
@@ -133,7 +133,7 @@ def _sample(topics: Sequence[TopicConfig], options: PlanOptions) -> tuple[TopicC
     if count is None:
         return tuple(topics)
     if count > len(topics):
-        raise UsageError(f"--sample-topics asks for {count} topics, and there are {len(topics)}.")
+        raise UsageError(f"--sample-topics asks for {count} topics, but there are only {len(topics)}.")
     return tuple(topics[i] for i in sorted(_rng(options.seed, "topics").sample(range(len(topics)), count)))
 
 

@@ -31,7 +31,7 @@ def parse_numbers(text: str, most: int) -> list[int]:
             raise UsageError(f"{part!r} is neither a number nor a range such as 3-5.")
         first, last = int(found[1]), int(found[2] or found[1])
         if not 1 <= first <= last <= most:
-            raise UsageError(f"{part!r} is not within 1 to {most}.")
+            raise UsageError(f"{part!r} is not between 1 and {most}.")
         chosen.update(range(first, last + 1))
     return sorted(chosen)
 
@@ -48,6 +48,6 @@ def quick_test_draw(debaters: Sequence[str], seed: int) -> tuple[str, ...]:
     Raises `UsageError` when there are fewer.
     """
     if len(debaters) < QUICK_TEST_DEBATERS:
-        raise UsageError(f"--quick-test draws {QUICK_TEST_DEBATERS} debaters, and there are {len(debaters)}.")
+        raise UsageError(f"--quick-test needs {QUICK_TEST_DEBATERS} debaters, but there are {len(debaters)}.")
     drawn = random.Random(f"quick-test {seed}").sample(list(debaters), QUICK_TEST_DEBATERS)  # noqa: S311 (repeatable)
     return tuple(debater for debater in debaters if debater in drawn)

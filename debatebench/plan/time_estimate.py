@@ -49,15 +49,18 @@ class TimeEstimate:
     def summary(self) -> str:
         """The estimate in words, for a user who plans a run."""
         if self.least_s is None or self.most_s is None:
-            return "No timings of these debaters and judges are stored, so nobody knows how long this takes."
+            return "No timings of these debaters and judges are stored, so the duration is unknown."
         if self.most_s == 0:
-            return "Everybody is simulated and answers at once: this takes as long as the computing."
+            return (
+                "All debaters and judges are simulated and answer at once, so the duration is only the computing time."
+            )
         text = (
             f"{self.calls:,} calls, {self.concurrency} at once: {spoken(self.least_s)} to {spoken(self.most_s)} (the "
-            f"longest debate takes {spoken(self.longest_debate_s or 0.0)}), without retries and waiting for limits."
+            f"longest debate takes {spoken(self.longest_debate_s or 0.0)}), not counting retries and waiting for rate "
+            "limits."
         )
         if self.assumed:
-            text += f" No stored timings, taken for the median of the others: {', '.join(self.assumed)}."
+            text += f" Without stored timings, so estimated by the median of the others: {', '.join(self.assumed)}."
         return text
 
 

@@ -100,12 +100,16 @@ class Spending:
         """The figures in a sentence or two."""
         text = f"{self.billed:.4f} USD billed, {self.estimated:.4f} USD estimated from tokens and prices"
         if not self.unknown:
-            return f"{text}, nothing unknown."
-        text += f"; {self.unknown:,} attempts may have been billed at a cost that nobody told"
+            return f"{text}, with no unknown costs."
+        text += f"; {self.unknown:,} attempts may have been billed at an unknown cost"
         if self.unbounded == self.unknown:
-            return f"{text}, and no price or token limit bounds it."
-        text += f", {self.possible:.4f} USD at most"
-        return f"{text} without {self.unbounded:,} of them that nothing bounds." if self.unbounded else f"{text}."
+            return f"{text}, and no price or token limit bounds that cost."
+        text += f", at most {self.possible:.4f} USD"
+        return (
+            f"{text}, not counting {self.unbounded:,} attempts without an upper bound."
+            if self.unbounded
+            else f"{text}."
+        )
 
 
 class Ledger:
@@ -194,13 +198,13 @@ def check_affordable(plan: Plan) -> None:
             if is_simulated(member.provider):
                 continue
             raise UsageError(
-                f"--max-cost needs to know what a request can cost, and nobody knows the price of '{member.id}': "
-                "give it `pricing` (USD per token)."
+                f"--max-cost needs to know the cost of a request, but the price of '{member.id}' is unknown: give it "
+                "`pricing` (USD per token)."
             )
         if None in caps:
             raise UsageError(
-                f"--max-cost needs to know what a request can cost, and nothing bounds the answers of '{member.id}': "
-                "give it a `token_limit`."
+                f"--max-cost needs to know the cost of a request, but '{member.id}' has no limit on the length of its "
+                "answers: give it a `token_limit`."
             )
 
 

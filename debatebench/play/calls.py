@@ -254,10 +254,11 @@ class DurableCalls:
                 await self._ledger.changed()
                 continue
             spent = self._ledger.total
-            could = "an unknown sum" if call.possible_cost is None else f"up to {call.possible_cost:.6f} USD"
+            could = "an unknown amount" if call.possible_cost is None else f"up to {call.possible_cost:.6f} USD"
             self.stop(
-                f"The next request could cost {could} and so pass the limit of {self._ledger.limit} USD, of which "
-                f"{spent.known:.6f} are spent and {spent.possible:.6f} may be; a larger --max-cost goes on.",
+                f"The next request could cost {could} and exceed the limit of {self._ledger.limit} USD: "
+                f"{spent.known:.6f} USD are spent, and up to {spent.possible:.6f} USD more may be. To continue, raise "
+                "--max-cost.",
                 RunIncompleteError,
             )
 
@@ -290,15 +291,15 @@ class DurableCalls:
         failure: ProviderFailure | None = None,
     ) -> None:
         """Journal the outcome of an attempt and any part of a cut reply. With a whole reply, the write may wait."""
-        told = completion or (failure.completion if failure is not None else None) or Completion(text="")
+        counted = completion or (failure.completion if failure is not None else None) or Completion(text="")
         status = status_of(failure)
-        cost, cost_source = cost_of(told, call.member)
+        cost, cost_source = cost_of(counted, call.member)
         cost = None if cost is None else to_money(cost)
         # An answer that broke off with an error was partly written, and may have been partly billed.
-        may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(told.text)
+        may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(counted.text)
         could_cost = call.possible_cost if cost is None and may_be_billed else None
         row = {
-            **call.row(self._run_tag, sent_at, told, reply, failure),
+            **call.row(self._run_tag, sent_at, counted, reply, failure),
             "cost": None if cost is None else str(cost),
             "cost_source": cost_source,
             "possible_cost": None if could_cost is None else str(could_cost),

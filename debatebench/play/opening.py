@@ -48,11 +48,11 @@ def check_free_space(journal_path: Path) -> None:
         make_folder(journal_path.parent)
         free = shutil.disk_usage(journal_path.parent).free
     except OSError as error:
-        raise DebatebenchError(f"{journal_path.parent} cannot hold the journal: {error.strerror}.") from error
+        raise DebatebenchError(f"The journal cannot be written to {journal_path.parent}: {error.strerror}.") from error
     if free < _LEAST_FREE_BYTES:
         raise DebatebenchError(
-            f"Only {free // 2**20} MiB are free for {journal_path}; "
-            f"make at least {_LEAST_FREE_BYTES // 2**20} MiB free first."
+            f"Only {free // 2**20} MiB are free for {journal_path}; free at least {_LEAST_FREE_BYTES // 2**20} MiB "
+            "first."
         )
 
 
@@ -69,8 +69,8 @@ def allow_connections(concurrency: int, providers: Mapping[Any, Provider]) -> No
     most = enough if hard == resource.RLIM_INFINITY else hard
     if most < least:
         raise UsageError(
-            f"--concurrency {concurrency} needs {least} open files, and this process may have {most}: "
-            "lower it, or raise the limit (`ulimit -Hn`)."
+            f"--concurrency {concurrency} needs {least} open files, but this process may have only {most}: lower it, "
+            "or raise the limit (`ulimit -Hn`)."
         )
     if soft != resource.RLIM_INFINITY and soft < enough:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(enough, most), hard))
@@ -80,7 +80,9 @@ def begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, n
     """Write the header of a new run, or check that an existing one is the same run; returns the plan to play."""
     if resume.header is None:
         if part is not None:
-            raise UsageError(f"Run '{plan.run_tag}' has not begun, so nothing is added to it: leave --new-model out.")
+            raise UsageError(
+                f"Run '{plan.run_tag}' has not begun, so no debater can be added to it: leave --new-model out."
+            )
         records = event_rows(run_records(plan, now, _simulated_among(*plan.debaters, *plan.judges)))
         journal.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan.to_json(), "records": records})
         return plan
@@ -88,14 +90,14 @@ def begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, n
         frozen = begun_plan(resume.header["plan"], resume.parts)
     except ValueError as error:
         raise DamagedDataError(
-            f"{journal.path} holds a plan that this version of debatebench does not understand; "
-            "use the version that wrote it, or a newer one."
+            f"{journal.path} contains a plan that this version of debatebench cannot read; use the version that wrote "
+            "it, or a newer one."
         ) from error
     differences = plan_differences(frozen, with_prices_of(plan, frozen))
     if differences:
         raise UsageError(
-            f"Run '{plan.run_tag}' was begun with other inputs: {'; '.join(differences)}. "
-            "Restore them to go on, or choose another --run-tag" + _way_to_add(frozen, plan) + "."
+            f"Run '{plan.run_tag}' was started with other inputs: {'; '.join(differences)}. Restore them to resume "
+            "it, or choose another --run-tag" + _way_to_add(frozen, plan) + "."
         )
     if part is None:
         return frozen
@@ -108,7 +110,7 @@ def _way_to_add(frozen: Plan, plan: Plan) -> str:
     """A hint for the message when the configuration has gained a debater since the run began."""
     known = {debater.id for debater in frozen.debaters}
     newcomers = [debater.id for debater in plan.debaters if debater.id not in known]
-    return f"; `--new-model {newcomers[0]}` adds a debater to this one" if newcomers else ""
+    return f"; `--new-model {newcomers[0]}` adds a debater to this run" if newcomers else ""
 
 
 def _simulated_among(*members: MemberConfig) -> set[str]:

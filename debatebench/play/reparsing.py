@@ -119,7 +119,7 @@ def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
     records["debates"] = [debate.model_dump(mode="json", exclude_defaults=True)]
     records["verdicts"] = [verdict.model_dump(mode="json", exclude_defaults=True) for verdict in now]
     return [
-        ChangedVerdict(debate.run_tag, debate.debate_id, old.judge_id, _told(old), _told(new), debate.status)
+        ChangedVerdict(debate.run_tag, debate.debate_id, old.judge_id, _described(old), _described(new), debate.status)
         for old, new in pairs
     ]
 
@@ -163,7 +163,7 @@ def _accepted(verdict: Verdict, read: ParsedVerdict, *, is_copied: bool) -> Verd
     metadata = {name: value for name, value in (verdict.metadata or {}).items() if name not in ("flags", "reparsed_by")}
     if read.flags:
         metadata["flags"] = list(read.flags)
-    told = {
+    parsed = {
         "is_valid": True,
         "invalid_reason": None,
         "declared_winner": read.declared_winner,
@@ -171,10 +171,10 @@ def _accepted(verdict: Verdict, read: ParsedVerdict, *, is_copied: bool) -> Verd
         "is_repaired": read.is_repaired,
         "is_injection_suspected": verdict.is_injection_suspected or is_copied,
     }
-    is_same = all(getattr(verdict, name) == value for name, value in told.items())
+    is_same = all(getattr(verdict, name) == value for name, value in parsed.items())
     if is_same and (verdict.metadata or {}).get("flags", []) == list(read.flags):
         return verdict
-    return verdict.model_copy(update={**told, "metadata": {**metadata, "reparsed_by": __version__}})
+    return verdict.model_copy(update={**parsed, "metadata": {**metadata, "reparsed_by": __version__}})
 
 
 def _refused(verdict: Verdict, reason: str) -> Verdict:
@@ -194,7 +194,7 @@ def _refused(verdict: Verdict, reason: str) -> Verdict:
     )
 
 
-def _told(verdict: Verdict) -> str:
+def _described(verdict: Verdict) -> str:
     """A short description of a verdict."""
     if not verdict.is_valid:
         return f"invalid: {verdict.invalid_reason}"

@@ -195,11 +195,11 @@ class _Session:
         if self._interrupted:
             raise InterruptedRunError(
                 f"Run '{self._plan.run_tag}' was interrupted with {self._progress.debates_complete} of "
-                f"{len(self._plan.debates)} debates complete; start it again to go on."
+                f"{len(self._plan.debates)} debates complete; run the same command again to resume."
             )
         if self._calls.stop_reason is not None:
             raise self._calls.stop_error(
-                f"{self._calls.stop_reason} Nothing answered is lost; start the run again to go on."
+                f"{self._calls.stop_reason} No answer is lost; run the same command again to resume."
             )
         return RunReport(
             self._plan.run_tag,
@@ -216,7 +216,7 @@ class _Session:
         """Every planned debate that is not complete, and why; counted from the plan, so that none is lost."""
         for debate in self._plan.debates:
             if debate.debate_id not in self._complete:
-                yield debate.debate_id, self._reasons.get(debate.debate_id, "It was not played to its end.")
+                yield debate.debate_id, self._reasons.get(debate.debate_id, "The debate was not finished.")
 
     async def _work(self, todo: Iterator[ScheduledDebate]) -> None:
         """A few workers for each request that may be in flight, each taking one debate after another.

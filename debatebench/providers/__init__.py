@@ -1,13 +1,13 @@
-"""Providers by name. A new one is a file and a line in `_FACTORIES`.
+"""Providers by name. A new provider is a file and a line in `_FACTORIES`.
 
 base.py               what a provider is: request, reply, completion
 endpoints.py          profiles of known providers, allowed addresses
 openai_compatible.py  any provider with OpenAI's chat completions
-openai_reply.py       what a reply says: a completion, or why there is none
-redaction.py          keys are taken out of whatever is kept or shown
-retry_after.py        how long a provider asks to wait
+openai_reply.py       a reply → a completion, or the reason why there is none
+redaction.py          remove keys from everything that is stored or shown
+retry_after.py        how long a provider asks the client to wait
 served_models.py      the models and prices that a provider lists
-transport.py          one POST: what came back, and whether the request had left
+transport.py          one POST request: its reply, and whether the request was sent
 simulated/            the offline provider
 """
 

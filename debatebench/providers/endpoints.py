@@ -60,7 +60,7 @@ def completions_url(member: MemberConfig) -> str:
     if not address:
         raise UsageError(
             f"'{member.id}' needs an `endpoint`, such as http://localhost:8000/v1, "
-            f"because provider '{member.provider}' has no address of its own."
+            f"because provider '{member.provider}' has no default address."
         )
     try:
         parts = urlsplit(address)
@@ -71,7 +71,9 @@ def completions_url(member: MemberConfig) -> str:
     if not is_clean or not _HOST.fullmatch(host) or parts.scheme not in ("http", "https"):
         raise UsageError(f"The `endpoint` of '{member.id}' is not an http or https address.")
     if parts.username is not None or parts.password is not None:
-        raise UsageError(f"The `endpoint` of '{member.id}' must not hold a user name or password; use `api_key_env`.")
+        raise UsageError(
+            f"The `endpoint` of '{member.id}' must not contain a user name or password; use `api_key_env`."
+        )
     if parts.scheme == "http" and not _is_loopback(host) and not member.allow_insecure:
         raise UsageError(
             f"The `endpoint` of '{member.id}' ({parts.scheme}://{host}) is neither https nor on this machine: "
@@ -98,11 +100,13 @@ def key_for(member: MemberConfig, environ: Mapping[str, str]) -> str | None:
     key = environ.get(variable, "").strip()
     if not key:
         raise UsageError(
-            f"'{member.id}' is asked through '{member.provider}', which needs a key: "
-            f"set the environment variable {variable}."
+            f"'{member.id}' uses the provider '{member.provider}', which needs a key: set the environment variable "
+            f"{variable}."
         )
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise UsageError(f"The environment variable {variable} holds characters that no key has; set it anew.")
+        raise UsageError(
+            f"The environment variable {variable} contains characters that cannot be part of a key; correct it."
+        )
     return key
 
 
@@ -129,8 +133,8 @@ def proxy_for(member: MemberConfig, url: str, environ: Mapping[str, str]) -> str
             is_usable = False
         if not is_usable:
             raise UsageError(
-                f"'{member.id}' is asked through the proxy of the environment, and {name} is not an http or https "
-                "address; set it anew, or take out `environment_proxies`."
+                f"'{member.id}' uses the proxy of the environment, but {name} is not an http or https address; "
+                "correct it, or remove `environment_proxies`."
             )
         return address
     return None

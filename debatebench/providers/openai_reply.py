@@ -125,10 +125,12 @@ def _declined(
 ) -> ProviderFailure:
     """The failure for an error status, or for an error in a body of status 200."""
     kind = _kind_of(status, error)
-    told = f"{reply.status}" if status == reply.status else f"{reply.status} with error {status or 'of no known code'}"
+    answer = (
+        f"{reply.status}" if status == reply.status else f"{reply.status} with error {status or 'of no known code'}"
+    )
     return ProviderFailure(
         kind,
-        f"{source.name} answered {told}{_said(error, source)}{_way_out(kind, status, source)}.",
+        f"{source.name} answered {answer}{_said(error, source)}{_way_out(kind, status, source)}.",
         http_status=status or reply.status,
         retry_after_s=retry_after_s(reply.headers, reply.received_at) if kind is FailureKind.RETRY else None,
         completion=completion,

@@ -84,8 +84,8 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
         said = excerpt(f"{type(error).__name__}: {error}", keys)
         raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({said}).")
     if status != 200 or len(body) > _LARGEST_BODY:
-        told = "more than it should hold" if len(body) > _LARGEST_BODY else f"status {status}"
-        raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({told}).")
+        reason = "it is too large" if len(body) > _LARGEST_BODY else f"status {status}"
+        raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({reason}).")
     return parse_catalogue(body, keys)
 
 
@@ -121,7 +121,7 @@ def parse_catalogue(body: bytes, keys: tuple[str, ...] = ()) -> dict[str, Listed
         data = None
     entries = data.get("data") if isinstance(data, dict) else data
     if not isinstance(entries, list):
-        raise DebatebenchError("What came back is no catalogue of models (a list of entries with an `id`).")
+        raise DebatebenchError("The provider's reply is not a catalogue of models (a list of entries with an `id`).")
     listed = {}
     for entry in entries:
         if isinstance(entry, dict) and isinstance(entry.get("id"), str) and entry["id"].strip():

@@ -129,14 +129,14 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     """
     check_marts(con)
     if not _rows(con, _IS_BUILT):
-        raise UsageError("The warehouse was built without comparisons: `debatebench build` adds them.")
+        raise UsageError("The warehouse was built without comparisons; run `debatebench build` to add them.")
     known = [Subject(cast(Kind, row[0]), row[1], tuple(row[2])) for row in _rows(con, _SUBJECTS)]
     found = [subject for subject in known if subject.name == name]
     kind, colon, rest = name.partition(":")
     if not found and colon:
         found = [subject for subject in known if subject.kind == kind and subject.name == rest]
     if len(found) > 1:
-        raise UsageError(f"'{name}' is a run and a benchmark version: write run:{name} or version:{name}.")
+        raise UsageError(f"'{name}' is both a run and a benchmark version; write run:{name} or version:{name}.")
     if not found:
         runs, versions = (", ".join(s.name for s in known if s.kind == kind) or "none" for kind in ("run", "version"))
         raise UsageError(f"No run or benchmark version '{name}'. Runs: {runs}. Benchmark versions: {versions}.")
@@ -146,7 +146,9 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
 def compare(con: duckdb.DuckDBPyConnection, baseline: Subject, candidate: Subject) -> Comparison:
     """Everything that the warehouse says about the pair. Raises `UsageError` if they share a run."""
     if shared := sorted(set(baseline.run_tags) & set(candidate.run_tags)):
-        raise UsageError(f"Run '{shared[0]}' is on both sides: compare two runs, or two versions, that share none.")
+        raise UsageError(
+            f"Run '{shared[0]}' is on both sides; compare two runs, or two versions, without a common run."
+        )
     pair = {
         "baseline_kind": baseline.kind,
         "baseline": baseline.name,

@@ -19,7 +19,7 @@ _HINT = re.compile(r"^(Did you mean|Candidate)")
 _LINE = re.compile(r"^LINE (\d+): (.*)$")
 _KIND = re.compile(r"^([A-Z]\w*(?: \w+)* Error|INTERRUPT Error): ")
 _IN_FUNCTION = re.compile(r"Python exception occurred while executing the UDF: \w+: ")
-_TOO_LARGE = "The query needs more memory than it may use: ask for fewer rows at once."
+_TOO_LARGE = "The query needs more memory than it may use; select fewer rows."
 
 
 @contextmanager
@@ -32,7 +32,7 @@ def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
     except duckdb.InterruptException as error:
         raise DebatebenchError(f"The query took longer than {timeout_s or 0:g} seconds and was stopped.") from error
     except UnicodeEncodeError as error:
-        raise UsageError("The query, or a value for it, holds bytes that are no text.") from error
+        raise UsageError("The query, or the value of a parameter, contains bytes that are not UTF-8 text.") from error
     except MemoryError as error:
         # The frames of the traceback keep the rows in memory.
         error.__traceback__ = None
@@ -45,15 +45,17 @@ def opening_error(database: Path, error: Exception) -> DebatebenchError:
     """Why the file could not be opened, in one sentence."""
     text = str(error)
     if "different configuration" in text:
-        return BusyError(f"This process has {database} open in another way: close it there, then ask again.")
+        return BusyError(
+            f"This process has {database} open with a different configuration; close that connection and try again."
+        )
     if "Could not set lock" in text:
         holder = re.search(r"\(PID (\d+)\)", text)
         by = f"process {holder[1]}" if holder else "another process"
-        return BusyError(f"{by.capitalize()} has {database} open for writing: close it there, then ask again.")
+        return BusyError(f"{by.capitalize()} has {database} open for writing; close it there and try again.")
     if "not a valid DuckDB" in text or "Corrupt" in text or "checksum" in text or "version number" in text:
         return DamagedDataError(
-            f"{database} is not a DuckDB file that can be read ({_first_lines(text)}): "
-            "`debatebench build --from-journals` makes it anew."
+            f"{database} is not a DuckDB file that can be read ({_first_lines(text)}); `debatebench build "
+            "--from-journals` creates it again."
         )
     return DebatebenchError(f"{database} cannot be opened: {_first_lines(text)}.")
 
@@ -67,14 +69,14 @@ def _sql_error(error: Exception) -> DebatebenchError:
         return DebatebenchError(_TOO_LARGE)
     if "Corrupt database" in text or "checksum" in text:
         return DamagedDataError(
-            f"The warehouse is damaged ({_first_lines(text)}): `debatebench build --from-journals` makes it anew."
+            f"The warehouse is damaged ({_first_lines(text)}); `debatebench build --from-journals` creates it again."
         )
     if "has been disabled by configuration" in text or "configuration has been locked" in text:
         return DebatebenchError(
-            f"A query may read the warehouse and nothing else, and may change no setting ({_first_lines(text)})."
+            f"A query may read only the warehouse, and it cannot change settings ({_first_lines(text)})."
         )
     if "read-only" in text:
-        return DebatebenchError("A query may change nothing: the warehouse is open for reading only.")
+        return DebatebenchError("A query cannot change anything; the warehouse is open read-only.")
     return DebatebenchError(f"SQL: {_first_lines(text)}{_place(text)}")
 
 

@@ -113,10 +113,16 @@ def check_gate(
     Raises `UsageError` if there is nothing to check: no limit, an unknown debater, or no rated debate in common.
     """
     checks = tuple(_checks(comparison, limits, debaters))
-    failures = [_told(check) for check in checks if check.outcome == "failed"]
-    warnings = [f"{_told(check)}: too few debates to tell it from chance" for check in checks if _is_unsettled(check)]
+    failures = [_described(check) for check in checks if check.outcome == "failed"]
+    warnings = [
+        f"{_described(check)}: too few debates to distinguish it from chance"
+        for check in checks
+        if _is_unsettled(check)
+    ]
     missing = list(dict.fromkeys(str(check.model_id) for check in checks if check.outcome == "missing"))
-    (warnings if allow_missing else failures).extend(f"{name} is not in the candidate" for name in missing)
+    (warnings if allow_missing else failures).extend(
+        f"debater {name} is missing from the candidate" for name in missing
+    )
     if incomparable := _incomparable(comparison, {check.measure for check in checks}):
         (failures if require_comparable else warnings).append(incomparable)
     warnings += _power_warnings(checks)
@@ -142,7 +148,7 @@ def _limited_rows(
     """The rows to check, each with its limit. A debater that only the candidate has gets no row."""
     by_measure = limits.of_debaters()
     if not by_measure and limits.agreement_drop is None:
-        raise UsageError("There is nothing to gate: give at least one limit, such as --max-drop 25.")
+        raise UsageError("There is nothing to check; give at least one limit, such as --max-drop 25.")
     known = sorted({row["model_id"] for row in comparison.debaters if row["method"] != "only in the candidate"})
     for name in debaters:
         if name not in known:
@@ -150,7 +156,7 @@ def _limited_rows(
                 f"The baseline, {comparison.baseline}, has no rated debater '{name}'. Known: {', '.join(known)}."
             )
     if by_measure and not known:
-        raise UsageError(f"The baseline, {comparison.baseline}, has no rated debate, so there is nothing to gate.")
+        raise UsageError(f"The baseline, {comparison.baseline}, has no rated debates, so there is nothing to check.")
     for row in comparison.debaters:
         is_wanted = row["measure"] in by_measure and (not debaters or row["model_id"] in debaters)
         if is_wanted and row["baseline_value"] is not None:
@@ -211,7 +217,7 @@ def _is_unsettled(check: Check) -> bool:
     return check.outcome == "unsettled"
 
 
-def _told(check: Check) -> str:
+def _described(check: Check) -> str:
     """What changed by how much, and how much may: `rating of a -38.2 (allowed -25.0; interval -60.1 to -16.3)`."""
     name = {
         "rating": "rating",
@@ -254,7 +260,10 @@ def _power_warnings(checks: Collection[Check]) -> Iterator[str]:
             continue
         found = [check.detectable for check in small if check.detectable is not None]
         at_best = f"only changes of {_size(measure, max(found))} or more" if found else "no change"
-        yield f"too small to tell: of {len(own)} checks of {measure}, {len(small)} would find {at_best} (4 times of 5)"
+        yield (
+            f"the runs are too small: of {len(own)} checks of {measure}, {len(small)} would find {at_best} "
+            "(4 times out of 5)"
+        )
 
 
 def _size(measure: str, value: float) -> str:

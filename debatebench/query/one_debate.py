@@ -48,7 +48,7 @@ _MOST_NAMED = 5
 def check_marts(con: duckdb.DuckDBPyConnection) -> None:
     """Raise `UsageError` if the SQL models were never built."""
     if not con.execute("select 1 from duckdb_schemas() where schema_name = 'marts'").fetchall():
-        raise UsageError("The SQL models are not built yet: `debatebench build` builds them.")
+        raise UsageError("The SQL models are not built yet; run `debatebench build`.")
 
 
 def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str, Any]:
@@ -68,7 +68,9 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
             raise UsageError(f"No debate '{debate_id}'{where}; `debatebench query \"from marts.debates\"` lists them.")
         if len(rows) > 1:
             named = ", ".join(f"{row['debate_id']} of '{row['run_tag']}'" for row in rows[:_MOST_NAMED])
-            raise UsageError(f"'{debate_id}' fits {len(rows)} debates ({named}): give more of the id, or --run-tag.")
+            raise UsageError(
+                f"'{debate_id}' matches {len(rows)} debates ({named}); give a longer prefix, or --run-tag."
+            )
         (debate,) = rows
         key = {"run_tag": debate["run_tag"], "debate_id": debate["debate_id"]}
         for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS)):

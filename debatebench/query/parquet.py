@@ -52,7 +52,7 @@ def write_parquet(
             return write_parquet(con, sql, params, path, limit=limit, timeout_s=timeout_s)
     check_limits(limit, timeout_s)
     if path.is_dir():
-        raise UsageError(f"{path} is a folder: name a file.")
+        raise UsageError(f"{path} is a folder; give the name of a file.")
     with sql_errors(timeout_s):
         statement, values = one_select(database, sql, params or {})
         # DuckDB 2.0 can hang if writing is interrupted or its source fails, so the query finishes first.

@@ -86,7 +86,7 @@ class RowDiff:
         self.columns_only_after = tuple(column for column in columns[1] if column not in common)
         self.has_runs = "run_tag" in common
         if run_tag is not None and not self.has_runs:
-            raise UsageError(f"{before.name} has no column run_tag: leave out --run-tag.")
+            raise UsageError(f"{before.name} has no column run_tag; leave --run-tag out.")
         self.key = _key(after, common) or _key(before, common)
         self.compared = [column for column in common if column not in self.key] if self.key else []
         self._closed = {column for model in (before, after) for column in _closed_columns(model)}

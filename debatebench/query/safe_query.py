@@ -73,7 +73,7 @@ def open_for_query(
     import duckdb
 
     if not database.is_file():
-        raise UsageError(f"There is no warehouse at {database}: `debatebench run` or `debatebench build` makes one.")
+        raise UsageError(f"There is no warehouse at {database}; `debatebench run` or `debatebench build` creates it.")
     config: dict[str, Any] = {
         "temp_directory": "",
         "memory_limit": memory_limit,
@@ -133,7 +133,7 @@ def parse_params(arguments: Iterable[str]) -> dict[str, Any]:
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if not equals or not _NAME.fullmatch(name):
-            raise UsageError(f"--param wants name=value, where the query says $name, not '{argument}'.")
+            raise UsageError(f"--param takes name=value, the value of $name in the query, not '{argument}'.")
         if name in params:
             raise UsageError(f"--param {name} is given twice.")
         params[name] = _typed(value)
@@ -179,9 +179,9 @@ def run_query(
 def check_limits(limit: int | None, timeout_s: float | None) -> None:
     """Raise `UsageError` for a row limit below 0 or a timeout that is not a usable time."""
     if limit is not None and limit < 0:
-        raise UsageError(f"A limit of {limit} rows is not possible: give 0 or more.")
+        raise UsageError(f"A limit of {limit} rows is not possible; give 0 or more.")
     if timeout_s is not None and not 0 < timeout_s <= threading.TIMEOUT_MAX:
-        raise UsageError(f"A timeout of {timeout_s:g} seconds is not possible: give more than 0.")
+        raise UsageError(f"A timeout of {timeout_s:g} seconds is not possible; give more than 0.")
 
 
 def within(timeout_s: float | None, work: Callable[[threading.Event], T], *connections: duckdb.DuckDBPyConnection) -> T:
@@ -223,7 +223,7 @@ def _interrupt_until(done: threading.Event, connections: Iterable[duckdb.DuckDBP
     deadline = time.monotonic() + _STOPPED_WITHIN_S
     while not done.is_set():
         if time.monotonic() > deadline:
-            raise StuckQueryError("The query was told to stop, but is in a step that cannot be interrupted.")
+            raise StuckQueryError("The query was interrupted, but it is in a step that cannot be stopped.")
         for con in connections:
             con.interrupt()
         # The work is being stopped already.
@@ -268,14 +268,14 @@ def _only_statement(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
     if not statements:
         raise UsageError("The query is empty.")
     if len(statements) > 1:
-        raise UsageError(f"{_WRONG_SELECT}this text holds {len(statements)}.")
+        raise UsageError(f"{_WRONG_SELECT}this text contains {len(statements)}.")
     try:
         kind = statements[0].type
     except ValueError:
         # A kind of statement that DuckDB has but its Python client does not name.
         kind = duckdb.StatementType.INVALID
     if kind == duckdb.StatementType.MULTI:
-        raise UsageError(f"{_WRONG_SELECT}a PIVOT is one when it lists its values: `pivot … on … in (…)`.")
+        raise UsageError(f"{_WRONG_SELECT}a PIVOT counts as one if it lists its values: `pivot … on … in (…)`.")
     if kind != duckdb.StatementType.SELECT:
         name = "something else" if kind == duckdb.StatementType.INVALID else kind.name.replace("_", " ")
         raise UsageError(f"{_WRONG_SELECT}this is {name}.")
@@ -287,10 +287,10 @@ def _values_for(statement: duckdb.Statement, params: Mapping[str, Any], asking_f
     wanted = set(statement.named_parameters)
     if any(name.isdigit() for name in wanted):
         given = asking_for.format(name="name")
-        raise UsageError(f"Parameters have names here: write $name instead of ? or $1, and give {given}.")
+        raise UsageError(f"Parameters need names; write $name instead of ? or $1, and give {given}.")
     missing, unknown = sorted(wanted - set(params)), sorted(set(params) - wanted)
     if missing:
-        raise UsageError(f"The query has no value for ${missing[0]}: give {asking_for.format(name=missing[0])}.")
+        raise UsageError(f"The parameter ${missing[0]} has no value; give {asking_for.format(name=missing[0])}.")
     if unknown:
         known = ", ".join(f"${name}" for name in sorted(wanted)) or "none"
         raise UsageError(f"The query has no parameter ${unknown[0]}. Its parameters: {known}.")

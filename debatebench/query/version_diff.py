@@ -99,7 +99,7 @@ def diff_model(
             known = ", ".join(map(str, versions))
             raise UsageError(f"{alias.name} has no version {number}. Versions: {known}.")
     if before == after:
-        raise UsageError(f"Both versions of {alias.name} are {before}: give two that differ.")
+        raise UsageError(f"Both versions of {alias.name} are {before}; give two different versions.")
     standing, is_current = _look_at(database, project, run_tag)
     remark = _pinned(models, alias)
     targets = [versions[before].name, versions[after].name]
@@ -167,7 +167,7 @@ def _pinned(models: Mapping[str, SqlModel], alias: SqlModel) -> str | None:
         if read in models and (models[read].schema, models[read].base_name) == (alias.schema, alias.base_name)
     ]
     through = f": {', '.join(pins)}, which stays as it is" if pins else ""
-    return f"{LEADERBOARD} does not depend on what {alias.name} stands for{through}."
+    return f"{LEADERBOARD} does not depend on {alias.name}{through}."
 
 
 # --- two worlds in memory ---------------------------------------------------------------------------------------------
@@ -196,9 +196,9 @@ def _create(
     """
     from debatebench.transform.build_state import relations
 
-    anew = downstream(models, [swapped[0].name]) if swapped else set()
+    changed = downstream(models, [swapped[0].name]) if swapped else set()
     needed = upstream(models, targets) | (upstream(models, [swapped[1]]) if swapped else set())
-    from_sql = [name for name in models if name in needed and (name in anew or name not in standing)]
+    from_sql = [name for name in models if name in needed and (name in changed or name not in standing)]
     read = {dependency for name in from_sql for dependency in models[name].dependencies}
     there = set(relations(con))
     for name in sorted({*targets, *read} - set(from_sql) - there):

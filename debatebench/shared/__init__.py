@@ -1,15 +1,15 @@
-"""What every room may use: errors, records, the workspace, files, text formats. It imports no other room.
+"""Shared by all rooms: errors, records, the workspace, files, text formats. It imports no other room.
 
 config_sections.py  the JSON of a configuration in sections
 duckdb_sql.py       a transaction, a text literal and a quoted name for DuckDB statements
-errors.py           errors that a user can cause or meet, each with its exit code
+errors.py           errors that are reported to the user, each with its exit code
 files.py            atomic writes, synced files and folders, paths as a person would type them
 hashing.py          SHA-256 over several parts
 json_bytes.py       JSON in ASCII, written and read fast
 record_columns.py   the columns of a record's table, derived from its class
 records.py          frozen records: one class per landed table, the only schema of `raw.*`
-result_formats.py   rows as a table for people, JSON, CSV or Markdown
-strict_yaml.py      YAML as plain data with lines; what is doubtful is refused
+result_formats.py   rows as a text table, JSON, CSV or Markdown
+strict_yaml.py      YAML as plain data with line numbers; anything doubtful is refused
 version.py          the version of debatebench, and the commit of a checkout
 workspace.py        where configs/, sql/, reports/ and warehouse/ are; a workspace's files overlay the packaged ones
 """

@@ -277,7 +277,7 @@ class ScheduledDebate(Record):
     debate_seed: int
     panel: tuple[Text, ...]
     con_first: tuple[Text, ...] = Field(
-        (), description="The judges of the panel to whom con is presented first; empty without --swap-order."
+        (), description="The judges of the panel that are shown con first; empty without --swap-order."
     )
 
     def model_post_init(self, _context: Any, /) -> None:
@@ -317,14 +317,14 @@ class Debate(Record):
     judges_actual: int | None = None
     panel_latency_ms: float | None = None
     recorded_winner: Text | None = Field(
-        None, description="The winner that an import's source states; derived nowhere."
+        None, description="The winner that an import's source states; it is never derived."
     )
     dimension_order: tuple[Text, ...] | None = Field(
         None, description="Order in which an import's source lists the dimensions of this debate."
     )
     is_control: bool | None = Field(
         None,
-        description="Whether the debate was made without a weakness, for comparison; null where that is no question.",
+        description="Whether the debate was made without a weakness, for comparison; null where this does not apply.",
     )
     metadata: Json = None
 
@@ -398,7 +398,7 @@ class Verdict(Record):
     cost: Money | None = None
     cost_source: CostSource | None = None
     currency: Text | None = None
-    asks: int = Field(1, description="How often the judge was asked about this debate.")
+    asks: int = Field(1, description="The number of requests to the judge about this debate.")
     replaces_judge_id: Text | None = Field(None, description="The panel judge whose seat this one took.")
     is_repaired: bool = Field(False, description="Whether the JSON object had to be cut out of a fence or prose.")
     is_injection_suspected: bool = False
@@ -417,8 +417,8 @@ class Call(Record):
     debate_id: Text
     step: Text
     purpose: Literal["turn", "verdict"]
-    model_id: Text | None = Field(None, description="The debater that was asked, for a turn.")
-    judge_id: Text | None = Field(None, description="The judge that was asked, for a verdict.")
+    model_id: Text | None = Field(None, description="The debater that received the request, for a turn.")
+    judge_id: Text | None = Field(None, description="The judge that received the request, for a verdict.")
     provider: Text
     model_name: Text
     status: Literal["answered", "unsent", "retried", "ambiguous", "empty", "refused", "oversize", "failed", "stopped"]

@@ -22,22 +22,22 @@ _FOLDER_NOTES = {
 # SQL models of this workspace
 
 A file here replaces the packaged one of the same schema and name: `sql/marts/leaderboard.sql` replaces the leaderboard,
-and `sql/marts/my_question.sql` adds `marts.my_question`. The first folder is the schema; its subfolders do not count.
-Put the YAML beside the SQL. `debatebench build` reads both.
+and `sql/marts/my_question.sql` adds `marts.my_question`. The first folder is the schema; subfolders do not matter.
+Put the YAML next to the SQL. `debatebench build` reads both.
 """,
     "reports": """\
 # Reports of this workspace
 
-A file here is laid over the packaged one of the same path. `debatebench report` writes the pages to `reports/site/`,
+A file here replaces the packaged one of the same path. `debatebench report` writes the pages to `reports/site/`,
 which can be deleted at any time.
 """,
     "warehouse": """\
 # The warehouse
 
-- `debatebench.duckdb`: what queries read. Disposable: `debatebench build --from-journals` makes it again.
-- `journal/`: one file per run, with every answer that was paid for. Never delete these.
+- `debatebench.duckdb`: what queries read. Disposable: `debatebench build --from-journals` creates it again.
+- `journal/`: one file per run, with every paid answer. Never delete these.
 - `imports/`: what was imported, one folder per tag. Never delete these either.
-- `plans/`: what `debatebench run --dry-run` wrote. `progress/`: how far runs are. Both disposable.
+- `plans/`: what `debatebench run --dry-run` wrote. `progress/`: the progress of runs. Both are disposable.
 """,
 }
 

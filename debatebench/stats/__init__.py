@@ -5,14 +5,14 @@ bias.py                    a judge's preference for a side or for the longer spe
 bradley_terry.py           Bradley-Terry ratings and their covariance
 bradley_terry_controls.py  the same with side, speech length and ties in the model
 correlation.py             Pearson, Spearman, Kendall
-counted_games.py           games counted by topic and by who met
+counted_games.py           games counted by topic and by pair of debaters
 distributions.py           normal, t, binomial and chi-squared distributions in plain Python
 elo.py                     Elo ratings in order of play
 elo_orders.py              how much of an Elo rating depends on the order of the games
 jackknife.py               intervals for statistics of clustered data, leaving out one cluster at a time
-power.py                   how many games a test needs to find a difference
+power.py                   how many games a test needs to detect a difference
 significance.py            intervals for rates and means, tests of difference, many tests at once
-standings.py               Bradley-Terry ratings with intervals, and the ranks that these leave open
-votes.py                   how far winners are from a gold standard
+standings.py               Bradley-Terry ratings with intervals, and ranges of ranks
+votes.py                   agreement of winners with a gold standard
 sql/                       the same functions behind SQL signatures
 """

@@ -2,8 +2,8 @@
 
 Two judges: `agreement`, `cohen_kappa`, `gwet_ac1`. Panels: `fleiss_kappa` where all have one size, `krippendorff_alpha`
 everywhere. 1 is perfect agreement, 0 what chance would give, below 0 is worse than chance. Where chance alone would
-give perfect agreement (everybody always says the same) nothing is known about agreement beyond it: the result is then
-`None`, never 0 or 1. Sums are exact, so results do not depend on the order of the rows.
+give perfect agreement (all judges always give the same answer) nothing is known about agreement beyond it: the result
+is then `None`, never 0 or 1. Sums are exact, so results do not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def cohen_kappa(
     and where both raters always give one and the same category.
     """
     if weights not in get_args(Weights):
-        raise ValueError(f"weights are none, linear or quadratic, not '{weights}'")
+        raise ValueError(f"weights must be none, linear or quadratic, not '{weights}'")
     pairs = _pairs(a, b)
     if weights == "none":
         return _kappa(pairs, lambda x, y: float(x != y))
@@ -166,7 +166,7 @@ def krippendorff_alpha_interval(
     `ValueError` for a unit in two clusters.
     """
     if len(clusters) != len(units):
-        raise ValueError(f"there are {len(units)} units and {len(clusters)} clusters for them")
+        raise ValueError(f"there are {len(units)} units but {len(clusters)} clusters")
     cluster_of: dict[Hashable, Hashable] = {}
     for unit, cluster in zip(units, clusters, strict=True):
         if cluster_of.setdefault(unit, cluster) != cluster:
@@ -209,9 +209,9 @@ _Point = dict[Hashable, float]
 def _pairable(units: Sequence[Hashable], values: Sequence[Hashable], level: Level) -> dict[Hashable, list[_Point]]:
     """The ratings of units with two or more, as coordinates."""
     if level not in get_args(Level):
-        raise ValueError(f"a level is nominal, ordinal or interval, not '{level}'")
+        raise ValueError(f"the level must be nominal, ordinal or interval, not '{level}'")
     if len(units) != len(values):
-        raise ValueError(f"there are {len(units)} units and {len(values)} values for them")
+        raise ValueError(f"there are {len(units)} units but {len(values)} values")
     rated: dict[Hashable, list[Hashable]] = defaultdict(list)
     for unit, value in zip(units, values, strict=True):
         if value is not None:
@@ -294,7 +294,7 @@ def _kappa(pairs: Sequence[tuple[_T, _T]], distance: Callable[[_T, _T], float]) 
 def _pairs(a: Sequence[_T | None], b: Sequence[_T | None]) -> list[tuple[_T, _T]]:
     """The subjects that both rated."""
     if len(a) != len(b):
-        raise ValueError(f"two raters rate the same subjects, but there are {len(a)} and {len(b)}")
+        raise ValueError(f"two raters must rate the same subjects, but they rated {len(a)} and {len(b)}")
     return [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
 
 
@@ -311,13 +311,13 @@ def _agreeing_pairs(row: Sequence[int]) -> float:
 def _counts(counts: Sequence[Sequence[int]]) -> list[Sequence[int]]:
     rows = list(counts)
     if len({len(row) for row in rows}) > 1:
-        raise ValueError("every subject has one count per category")
+        raise ValueError("every subject needs one count per category")
     if any(n is None or n < 0 for row in rows for n in row):
-        raise ValueError("a count is a whole number from 0")
+        raise ValueError("a count must be a whole number of at least 0")
     return rows
 
 
 def _number(value: Hashable) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise ValueError(f"ordinal and interval values are finite numbers, not {value!r}")
+        raise ValueError(f"ordinal and interval values must be finite numbers, not {value!r}")
     return float(value)

@@ -39,7 +39,7 @@ class Verbosity:
 def mirrored_pairs(first: Sequence[str | None], second: Sequence[str | None]) -> MirroredPairs:
     """Side preference from pairs of debates with the sides swapped: the winners named in the two debates of pair i.
 
-    Both are on one topic between the same two debaters; a winner is `pro`, `con` or `tie`. Whoever is better wins once
+    Both are on one topic between the same two debaters; a winner is `pro`, `con` or `tie`. The better debater wins once
     as pro and once as con, so the strength of the debaters cancels. A judge that named the same side twice followed the
     side: `exact_p` is the sign test of `pro_both` against `con_both` (McNemar's exact test), `None` where there is
     neither. A motion that is easier to defend has the same effect, so compare judges that heard the same debates.
@@ -47,7 +47,7 @@ def mirrored_pairs(first: Sequence[str | None], second: Sequence[str | None]) ->
     both were ties. Pairs with a missing winner are left out.
     """
     if len(first) != len(second):
-        raise ValueError(f"a pair has two debates, but there are {len(first)} and {len(second)}")
+        raise ValueError(f"a pair has two debates, but the lists have {len(first)} and {len(second)}")
     pairs = [(x, y) for x, y in zip(first, second, strict=True) if x is not None and y is not None]
     pro_both, con_both = pairs.count(("pro", "pro")), pairs.count(("con", "con"))
     consistent = sum(pair in (("pro", "con"), ("con", "pro"), ("tie", "tie")) for pair in pairs)
@@ -75,7 +75,7 @@ def verbosity(length_differences: Sequence[float], score_differences: Sequence[f
     difference never varies, what divides by its variation is `None`; so are rates of nothing.
     """
     if len(length_differences) != len(score_differences):
-        raise ValueError(f"there are {len(length_differences)} lengths and {len(score_differences)} scores")
+        raise ValueError(f"there are {len(length_differences)} lengths but {len(score_differences)} scores")
     pairs = [
         (float(x), float(y))
         for x, y in zip(length_differences, score_differences, strict=True)

@@ -92,7 +92,7 @@ class StandardErrors:
 
 
 def fit(games: Games) -> Fit:
-    """Log-strengths of all debaters; empty where there is none, and zero for one who met nobody."""
+    """Log-strengths of all debaters; empty where there is none, and zero for a debater without games."""
     import numpy as np
 
     pairs, counts, points = pair_counts(games)
@@ -151,10 +151,10 @@ def resampled_ratings(
 
     scores = np.asarray(score, dtype=float)
     if not np.isin(scores, (0.0, 0.5, 1.0)).all():
-        raise ValueError("a score is 1 (pro won), 0.5 (tie) or 0 (con won)")
+        raise ValueError("a score must be 1 (pro won), 0.5 (tie) or 0 (con won)")
     numbers, place = np.unique(np.asarray(game, dtype=np.int64), return_inverse=True)
     if len(numbers) < len(place):
-        raise ValueError("a game's number occurs twice")
+        raise ValueError("the number of a game occurs twice")
     one = np.ones(len(place), dtype=np.int64)
     games = counted_games(one.tolist(), pro, con, *((scores == each).tolist() for each in (1.0, 0.5, 0.0)))
     pairs, counts, points = pair_counts(games, place)
@@ -162,7 +162,7 @@ def resampled_ratings(
     for row, chosen in enumerate(resamples):
         at = np.searchsorted(numbers, chosen)
         if len(at) and (at.max() >= len(numbers) or (numbers[at] != chosen).any()):
-            raise ValueError("a resample names a game that is not there")
+            raise ValueError("a resample contains an unknown game")
         drawn[row] = np.bincount(at, minlength=len(numbers))
     strengths = fit_resampled(pairs, drawn @ counts, drawn @ points, fit(games))
     ratings: list[list[float]] = (mean + ELO_PER_LOG_STRENGTH * strengths).tolist()
@@ -252,7 +252,7 @@ def _information(pairs: Pairs, weights: Array, strengths: Array, has_prior: bool
     if has_prior:
         p = expit(strengths - strengths.mean(axis=1, keepdims=True))
         pull = PRIOR_GAMES * p * (1 - p)
-        # The average opponent moves with everybody: C diag(pull) C with the centring matrix C.
+        # The average opponent moves with every debater: C diag(pull) C with the centring matrix C.
         information += pull.mean(axis=1)[:, None, None] / n - (pull[:, :, None] + pull[:, None, :]) / n
         own += pull
     information[:, np.arange(n), np.arange(n)] += own
@@ -319,7 +319,7 @@ def closure(links: Array) -> Array:
 
 
 def _is_linked(pairs: Pairs, counts: Array, points: Array) -> Array:
-    """Per row, whether chains lead from everybody to everybody."""
+    """Per row, whether chains lead from every debater to every other one."""
     import numpy as np
 
     # What holds of the links that all rows share holds of all rows, and that is nearly always so.

@@ -34,7 +34,7 @@ __all__ = ["Controlled", "Davidson", "Effect", "controlled", "davidson"]
 
 _CONVERGED = 1e-7
 _MOST_STEPS = 100
-# Log-odds that no number of games that anybody plays can show.
+# Log-odds that no realistic number of games can show.
 _FARTHEST = 25.0
 
 
@@ -106,7 +106,7 @@ def controlled(
     if any(each.min() < 1 for each in codes) or (codes[1] == codes[2]).any():
         raise ValueError("codes run from 1, and a debater cannot play against itself")
     if not ((numbers[0] >= 0) & (numbers[0] <= 1)).all() or not np.isfinite(numbers[1]).all():
-        raise ValueError("scores lie between 0 (con won) and 1 (pro won), and lengths are finite")
+        raise ValueError("scores must be from 0 (con won) to 1 (pro won), and lengths must be finite")
     # Sums of floats depend on the order of the rows, so they are given one.
     order = np.lexsort((*numbers, *codes))
     topics, first, second = (each[order] - 1 for each in codes)

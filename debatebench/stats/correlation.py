@@ -60,7 +60,7 @@ def _pearson(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 def _pairs(x: Sequence[float | None], y: Sequence[float | None]) -> list[tuple[float, float]]:
     if len(x) != len(y):
-        raise ValueError(f"pairs have two values each, but there are {len(x)} and {len(y)}")
+        raise ValueError(f"pairs have two values each, but the lists have {len(x)} and {len(y)}")
     pairs = [(float(a), float(b)) for a, b in zip(x, y, strict=True) if a is not None and b is not None]
     if not all(math.isfinite(value) for pair in pairs for value in pair):
         raise ValueError("a value is not a finite number")

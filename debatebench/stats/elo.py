@@ -79,7 +79,7 @@ def elo_path(
 def _start(
     pro: Sequence[int], con: Sequence[int], score: Sequence[float], initial: float, players: int | None
 ) -> list[float]:
-    """Every debater at `initial`; element 0 is nobody's, so that codes are indexes."""
+    """Every debater at `initial`; element 0 is unused, so that codes are indexes."""
     if not len(pro) == len(con) == len(score):
         raise ValueError(f"lengths differ: {len(pro)} pro, {len(con)} con, {len(score)} scores")
     codes = {*pro, *con}
@@ -90,5 +90,5 @@ def _start(
     if any(map(eq, pro, con)):
         raise ValueError("a debater cannot play against itself")
     if not all(0.0 <= s <= 1.0 for s in set(score)):
-        raise ValueError("scores lie between 0 (con won) and 1 (pro won)")
+        raise ValueError("scores must be from 0 (con won) to 1 (pro won)")
     return [initial] * (count + 1)

@@ -102,7 +102,7 @@ def detectable_effect(pairs: int, power: float = 0.8, alpha: float = 0.05) -> fl
     """
     _check(alpha, power)
     if not 0 <= pairs <= _MOST:
-        raise ValueError(f"pairs are counted from 0 to a billion, not {pairs}")
+        raise ValueError(f"the number of pairs must be from 0 to a billion, not {pairs}")
     if pairs < 2:
         return None
     df, scale = pairs - 1, math.sqrt(pairs)
@@ -121,9 +121,9 @@ def debates_needed(games: int, tie_rate: float, effect: float = 1.0) -> int | No
     `effect` is the `design_effect`. `None` when every debate is tied, or no number of games is enough.
     """
     if not 0 <= tie_rate <= 1:
-        raise ValueError(f"a rate of ties lies between 0 and 1, not at {tie_rate:g}")
+        raise ValueError(f"a rate of ties must be from 0 to 1, not {tie_rate:g}")
     if effect <= 0:
-        raise ValueError(f"a design effect is above 0, not {effect:g}")
+        raise ValueError(f"a design effect must be above 0, not {effect:g}")
     # Rounded first, so that 10 / (1 - 0.9) is 100 and not 101.
     return None if tie_rate == 1 else math.ceil(round(games * effect / (1 - tie_rate), 6))
 
@@ -135,9 +135,9 @@ def design_effect(debates_per_topic: float, correlation: float) -> float:
     debates are held on each.
     """
     if debates_per_topic < 1:
-        raise ValueError(f"there is at least one debate per topic, not {debates_per_topic:g}")
+        raise ValueError(f"the number of debates per topic must be at least 1, not {debates_per_topic:g}")
     if not -1 <= correlation <= 1:
-        raise ValueError(f"a correlation lies between -1 and 1, not at {correlation:g}")
+        raise ValueError(f"a correlation must be from -1 to 1, not {correlation:g}")
     return 1 + (debates_per_topic - 1) * correlation
 
 
@@ -150,7 +150,7 @@ def elo_gap(win_rate: float) -> float | None:
 def _critical_wins(games: int, alpha: float) -> int:
     """The most wins, on the losing side, that are still significant; -1 where none is."""
     if not 0 <= games <= _MOST:
-        raise ValueError(f"games are counted from 0 to a billion, not {games}")
+        raise ValueError(f"the number of games must be from 0 to a billion, not {games}")
     low, high = -1, games // 2
     while low < high:
         middle = (low + high + 1) // 2
@@ -188,9 +188,9 @@ def _two_tails(critical: int, games: int, win_rate: float) -> float:
 def _check(*probabilities: float) -> None:
     for p in probabilities:
         if not 0 < p < 1:
-            raise ValueError(f"a threshold and a power lie between 0 and 1, not at {p:g}")
+            raise ValueError(f"a threshold and a power must be between 0 and 1, not {p:g}")
 
 
 def _check_rate(win_rate: float) -> None:
     if not 0 <= win_rate <= 1:
-        raise ValueError(f"a win rate lies between 0 and 1, not at {win_rate:g}")
+        raise ValueError(f"a win rate must be from 0 to 1, not {win_rate:g}")

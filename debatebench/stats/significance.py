@@ -129,7 +129,7 @@ def binomial_test(wins: float, games: float, rate: float = 0.5) -> float | None:
     if wins > games:
         raise ValueError(f"{wins} wins of {games} games are not possible")
     if not 0 <= rate <= 1:
-        raise ValueError(f"a win rate lies between 0 and 1, not at {rate:g}")
+        raise ValueError(f"a win rate must be from 0 to 1, not {rate:g}")
     if games == 0:
         return None
     if rate == 0.5:
@@ -233,7 +233,7 @@ def paired_t(x: Sequence[float], y: Sequence[float], level: float = 0.95) -> Pai
     """
     _check_level(level)
     if len(x) != len(y):
-        raise ValueError(f"pairs have two values each, but there are {len(x)} and {len(y)}")
+        raise ValueError(f"pairs have two values each, but the lists have {len(x)} and {len(y)}")
     values = _floats(x), _floats(y)
     differences = [a - b for a, b in zip(*values, strict=True)]
     n = len(differences)
@@ -265,7 +265,7 @@ def cluster_mean(values: Sequence[float], clusters: Sequence[Hashable], level: f
     """
     _check_level(level)
     if len(values) != len(clusters):
-        raise ValueError(f"there are {len(values)} values and {len(clusters)} clusters for them")
+        raise ValueError(f"there are {len(values)} values but {len(clusters)} clusters")
     if any(cluster is None for cluster in clusters):
         raise ValueError("a cluster is missing")
     numbers = _floats(values)
@@ -297,7 +297,7 @@ def t_interval(mean: float, standard_error: float, df: float, level: float = 0.9
     """mean ± t · standard_error: Student's t with `df` degrees of freedom lies within ± t at probability `level`."""
     _check_level(level)
     if df <= 0:
-        raise ValueError(f"{df:g} degrees of freedom give no interval")
+        raise ValueError(f"{df:g} degrees of freedom are not enough for an interval")
     half = t_quantile(level, df) * standard_error
     return mean - half, mean + half
 
@@ -345,7 +345,7 @@ def _ascending(p_values: Sequence[float | None]) -> list[int]:
     """Places of the p values that are there, smallest first."""
     for p in p_values:
         if p is not None and not 0 <= p <= 1:
-            raise ValueError(f"a p value lies between 0 and 1, not at {p:g}")
+            raise ValueError(f"a p value must be from 0 to 1, not {p:g}")
     return sorted((i for i, p in enumerate(p_values) if p is not None), key=lambda i: p_values[i] or 0.0)
 
 
@@ -367,7 +367,7 @@ def _log_ways(n: int, k: int) -> float:
 
 def _count(value: float, name: str) -> int:
     if not 0 <= value <= _MOST or value != int(value):
-        raise ValueError(f"{name} is a whole number from 0 to a billion, not {value:g}")
+        raise ValueError(f"{name} must be a whole number from 0 to a billion, not {value:g}")
     return int(value)
 
 
@@ -383,4 +383,4 @@ def _floats(values: Iterable[float]) -> list[float]:
 
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
-        raise ValueError(f"a confidence level lies between 0 and 1 (0.95), not at {level:g}")
+        raise ValueError(f"a confidence level must be between 0 and 1, such as 0.95, not {level:g}")

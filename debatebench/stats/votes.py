@@ -24,17 +24,17 @@ class WinnerErrors:
 
 
 def winner_errors(predicted: Sequence[str | None], gold: Sequence[str | None]) -> WinnerErrors | None:
-    """How far predicted winners are from gold ones; element i of both is debate i.
+    """How far predicted winners are from gold winners; element i of both is debate i.
 
         rmse = sqrt(mean (p - g)²) with pro = 0, tie = ½, con = 1;
         macro F1 = mean over labels of 2 TP / (2 TP + FP + FN)
 
-    over the labels that occur in either (so do scikit-learn's). Look at all of it: whoever always says `tie` has an
-    rmse of ½ at most, but a `decisive_rate` of 0. Debates without a valid winner in both are left out; `None` without
-    any.
+    over the labels that occur in either (so do scikit-learn's). Look at all of them: a judge that always says `tie` has
+    an rmse of ½ at most, but a `decisive_rate` of 0. Debates without a valid winner in both are left out; `None`
+    without any.
     """
     if len(predicted) != len(gold):
-        raise ValueError(f"there are {len(predicted)} predicted winners and {len(gold)} gold ones")
+        raise ValueError(f"there are {len(predicted)} predicted winners but {len(gold)} gold winners")
     pairs = [(p, g) for p, g in zip(predicted, gold, strict=True) if p in WINNERS and g in WINNERS]
     if not pairs:
         return None

@@ -36,7 +36,7 @@ def standard_types(con: duckdb.DuckDBPyConnection, types: dict[str, str], where:
             found = con.execute(f"describe select {columns}").fetchall()
         except duckdb.Error as error:
             message = str(error).split("\n")[0]
-            raise SqlModelError(f"{where}: a data_type is not one that DuckDB knows ({message}).") from None
+            raise SqlModelError(f"{where}: DuckDB does not know one of the data types ({message}).") from None
         _STANDARD.update((sql_type, row[1]) for sql_type, row in zip(unknown, found, strict=True))
     return {name: _STANDARD[sql_type] for name, sql_type in types.items()}
 
@@ -64,7 +64,7 @@ def contract_breaches(
     untyped = [f"{name} has no data_type" for name, data_type in promised.items() if data_type is None]
     actual = actual_columns(con, model.name) if columns is None else columns
     found = {name.lower(): data_type for name, data_type in actual.items()}
-    surplus = [f"{name} is not in it" for name in found if name not in promised]
+    surplus = [f"{name} is not in the contract" for name in found if name not in promised]
     return [*untyped, *surplus, *_differences(con, model, found)]
 
 

@@ -53,7 +53,7 @@ def check_layers(model: SqlModel) -> None:
         where = f"{shown_path(model.file)}:{reference.line}"
         if allowed is not None and schema not in allowed:
             raise SqlModelError(
-                f"{where}: {model.name} may read {' and '.join(allowed)} only, so it cannot read '{reference.name}'."
+                f"{where}: {model.name} may read only {' and '.join(allowed)}, so it cannot read '{reference.name}'."
             )
         if allowed is None and schema == "raw":
             raise SqlModelError(
@@ -109,7 +109,7 @@ def select_models(models: Mapping[str, SqlModel], selectors: Sequence[str]) -> l
         core = selector.removeprefix("+").removesuffix("+")
         matched = {name for name, model in models.items() if _matches(model, core)}
         if not matched:
-            raise UsageError(f"Nothing is selected by '{selector}'.{_closest(core, models)}")
+            raise UsageError(f"'{selector}' selects nothing.{_closest(core, models)}")
         if selector.startswith("+"):
             chosen |= upstream(models, matched)
         if selector.endswith("+"):

@@ -129,8 +129,8 @@ def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, Properties
         read[path] = replace(each, models=models)
     for name, ((_, where), *_) in added.items():
         raise SqlModelError(
-            f"{where}: {name} has versions here and a description in none of the files. Describe it, or rename this "
-            "file if it replaces the packaged one that does."
+            f"{where}: {name} has versions here, but no file describes it. Describe it, or rename this file if it "
+            "replaces the packaged one that does."
         )
     return read
 
@@ -164,7 +164,7 @@ def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[
         for column, line in zip(read.properties.columns, read.column_lines, strict=True):
             name, where = column.name.lower(), f"{shown_path(read.file)}:{line}"
             if name in places:
-                raise SqlModelError(f"{where}: the column '{name}' is described already at {places[name]}.")
+                raise SqlModelError(f"{where}: the column '{name}' is already described at {places[name]}.")
             texts[name], places[name] = column.description, where
     return texts
 
@@ -177,7 +177,7 @@ def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _E
             name = dotted_name(properties.name, path)
             entry = _Entry(properties, read.file, line)
             if name in entries:
-                raise SqlModelError(f"{entry.where}: {name} is described already at {entries[name].where}.")
+                raise SqlModelError(f"{entry.where}: {name} is already described at {entries[name].where}.")
             entries[name] = entry
     return entries
 
@@ -192,7 +192,9 @@ def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
     """The SQL model of one SQL file and its YAML."""
     parts = PurePosixPath(path).parts
     if len(parts) < 2:
-        raise SqlModelError(f"{shown_path(file)}: a SQL model lies in a folder, which is its schema: marts/name.sql.")
+        raise SqlModelError(
+            f"{shown_path(file)}: a SQL model must be in a folder, which is its schema: marts/name.sql."
+        )
     schema, table = parts[0], parts[-1].removesuffix(".sql")
     if schema in _TAKEN_SCHEMAS:
         raise SqlModelError(f"{shown_path(file)}: the schema '{schema}' is not for SQL models; use another folder.")
@@ -206,8 +208,8 @@ def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
     if entry is not None and entry.properties.versions:
         numbers = ", ".join(str(v.v) for v in entry.properties.versions)
         raise SqlModelError(
-            f"{shown_path(file)}: {name} has the versions {numbers} ({entry.where}), so its unsuffixed name is made "
-            "by the build; rename the file to one of the versions."
+            f"{shown_path(file)}: {name} has the versions {numbers} ({entry.where}), so the build creates the "
+            "unsuffixed name; rename the file to one of the versions."
         )
     if entry is None and version is not None:
         entry = entries.get(f"{schema}.{base}")
@@ -235,7 +237,7 @@ def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -
     """Refuse a second file of the same name; subfolders are not part of a name."""
     if earlier is not None:
         raise SqlModelError(
-            f"{shown_path(file)}: {name} is in {shown_path(earlier.file)} too; rename or remove one of them."
+            f"{shown_path(file)}: {name} is also defined in {shown_path(earlier.file)}; rename or remove one of them."
         )
 
 
@@ -309,11 +311,12 @@ def _check_incremental(models: Mapping[str, SqlModel]) -> None:
         if model.properties.config.incremental_by is None:
             continue
         if not model.has_column("run_tag"):
-            raise SqlModelError(f"{where}, but describes no column of that name.")
+            raise SqlModelError(f"{where}, but it describes no column of that name.")
         for name in above:
             if name in models and not models[name].has_column("run_tag"):
                 raise SqlModelError(
-                    f"{where}, but reads {name}, whose rows come of all runs together; leave `incremental_by` out."
+                    f"{where}, but it reads {name}, whose rows are computed from all runs together; leave "
+                    "`incremental_by` out."
                 )
 
 
@@ -325,9 +328,9 @@ def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None
     for test, column in placed:
         where = f"{shown_path(model.properties_file)}: {test.kind} of {model.name}{'.' + column if column else ''}"
         if test.needs_column is True and column is None:
-            raise SqlModelError(f"{where}: stands under a column, not under the SQL model.")
+            raise SqlModelError(f"{where}: the test belongs under a column, not under the SQL model.")
         if test.needs_column is False and column is not None:
-            raise SqlModelError(f"{where}: stands under the SQL model, not under a column.")
+            raise SqlModelError(f"{where}: the test belongs under the SQL model, not under a column.")
         if isinstance(test, Relationships) and column is None and not test.columns:
             raise SqlModelError(f"{where}: name the `columns`, or put the test under a column.")
         target = test.to if isinstance(test, Relationships) else test.same_as if isinstance(test, RowCount) else None
@@ -361,6 +364,6 @@ def _unit_tests(
                         f"{', '.join(model.dependencies) or 'nothing'}."
                     )
             if (model.name, test.name) in seen:
-                raise SqlModelError(f"{where}: the name is taken at {seen[model.name, test.name]}.")
+                raise SqlModelError(f"{where}: the name is already used at {seen[model.name, test.name]}.")
             seen[model.name, test.name] = f"{shown_path(read.file)}:{line}"
             yield LocatedUnitTest(test, model.name, read.file, line)

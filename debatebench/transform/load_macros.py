@@ -30,7 +30,7 @@ def load_macros(files: Mapping[str, Path], yaml_files: Mapping[PurePosixPath, Pr
         for properties, line in zip(read.properties.macros, read.macro_lines, strict=True):
             name, where = f"{MACROS}.{properties.name.lower()}", f"{shown_path(read.file)}:{line}"
             if name in described:
-                raise SqlModelError(f"{where}: {name} is described already at {described[name][2]}.")
+                raise SqlModelError(f"{where}: {name} is already described at {described[name][2]}.")
             described[name] = (properties, read.file, where)
     paths = [path for path in files if path.startswith(f"{MACROS}/") and path.endswith(".sql")]
     macros = {macro.name: macro for macro in (_macro(path, files[path], described) for path in sorted(paths))}
@@ -48,14 +48,14 @@ def load_macros(files: Mapping[str, Path], yaml_files: Mapping[PurePosixPath, Pr
 def _macro(path: str, file: Path, described: Mapping[str, tuple[MacroProperties, Path, str]]) -> Macro:
     """The macro of one file of `macros/` and its YAML."""
     if len(PurePosixPath(path).parts) != 2:
-        raise SqlModelError(f"{shown_path(file)}: a macro lies in sql/{MACROS} itself, not in a folder of it.")
+        raise SqlModelError(f"{shown_path(file)}: a macro must be in sql/{MACROS} itself, not in a subfolder.")
     sql = read_sql(file)
     found = parse_macro(sql, file)
     stem, (own, *parameters) = PurePosixPath(path).stem, found.signature
     name = f"{MACROS}.{stem}"
     if own != stem:
         raise SqlModelError(
-            f"{shown_path(file)}: holds the macro '{own}'; name the file {own}.sql, or the macro {stem}."
+            f"{shown_path(file)}: contains the macro '{own}'; rename the file to {own}.sql, or the macro to {stem}."
         )
     for part in found.signature:
         if not _NAME.fullmatch(part):
@@ -111,6 +111,8 @@ def macro_tests(
                         f"{did_you_mean(argument, macros[name].parameters)}"
                     )
             if (name, test.name) in seen:
-                raise SqlModelError(f"{place}: unit test {test.name}: the name is taken at {seen[name, test.name]}.")
+                raise SqlModelError(
+                    f"{place}: unit test {test.name}: the name is already used at {seen[name, test.name]}."
+                )
             seen[name, test.name] = place
             yield LocatedMacroTest(test, name, read.file, line)

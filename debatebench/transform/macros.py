@@ -77,11 +77,11 @@ def _parsed(sql: str, file: Path) -> Parsed:
 
     tree, tokens = parse_statement(sql, file, "macro")
     if not isinstance(tree, exp.Create) or tree.args.get("kind") != "MACRO":
-        raise SqlModelError(f"{shown_path(file)}: holds a statement that is not a macro; {_SHAPE}.")
+        raise SqlModelError(f"{shown_path(file)}: contains a statement that is not a macro; {_SHAPE}.")
     expression, named = tree.expression, tree.this
     is_plain = isinstance(named, exp.UserDefinedFunction) and not named.this.args.get("db")
     if not is_plain or any(tree.args.get(key) for key in ("replace", "exists", "properties")):
-        raise SqlModelError(f"{shown_path(file)}: holds more than a macro needs; {_SHAPE}.")
+        raise SqlModelError(f"{shown_path(file)}: contains more than a macro; {_SHAPE}.")
     signature = (named.this.name, *(parameter.name for parameter in named.expressions))
     _check_expression(expression, signature, file)
     end = next(place for place, token in enumerate(tokens) if token.token_type.name == "R_PAREN")
@@ -129,7 +129,7 @@ def _check_expression(expression: exp.Expr, signature: tuple[str, ...], file: Pa
     if isinstance(expression, exp.MacroOverloads):
         raise SqlModelError(f"{where}: {name} has several forms; write one macro for each.")
     if expression.find(exp.Query, exp.Table, exp.Comprehension) is not None:
-        raise SqlModelError(f"{where}: a macro reads nothing but its arguments; write an expression without a query.")
+        raise SqlModelError(f"{where}: a macro can read only its arguments; write an expression without a query.")
     for function in expression.find_all(exp.Lambda):
         for variable in function.expressions:
             if variable.name.lower() in parameters:
@@ -154,7 +154,7 @@ def check_macro_calls(query: Query, file: Path, macros: Mapping[str, Macro]) -> 
         if call.arguments != len(macro.parameters):
             takes = f"{len(macro.parameters)} argument{'' if len(macro.parameters) == 1 else 's'}"
             raise SqlModelError(
-                f"{shown_path(file)}:{call.line}: {macro.signature} takes {takes}, and is called with {call.arguments}."
+                f"{shown_path(file)}:{call.line}: {macro.signature} takes {takes}, but is called with {call.arguments}."
             )
     for function in query.functions:
         if f"{MACROS}.{function}" in macros:

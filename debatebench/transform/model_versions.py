@@ -29,7 +29,7 @@ def versions_of(models: Mapping[str, SqlModel], name: str) -> tuple[SqlModel, di
         known = [*aliases, *(alias.partition(".")[2] for alias in aliases), *models]
         raise UsageError(f"No SQL model '{name}'.{did_you_mean(wanted, known)} With versions: {', '.join(aliases)}.")
     if len(named) > 1:
-        raise UsageError(f"'{name}' can be {' and '.join(model.name for model in named)}: write the schema, too.")
+        raise UsageError(f"'{name}' is ambiguous: {' or '.join(model.name for model in named)}; write the schema too.")
     model = aliases.get(f"{named[0].schema}.{named[0].base_name}")
     if model is None:
         listed = ", ".join(aliases) or "none"
@@ -59,7 +59,9 @@ def remarks(model: SqlModel, today: date) -> list[str]:
     deprecated = model.properties.deprecation_date
     if deprecated is not None:
         is_past = deprecated <= today
-        found.append(f"{model.name} {'is deprecated since' if is_past else 'will be deprecated on'} {deprecated}.")
+        found.append(
+            f"{model.name} {'has been deprecated since' if is_past else 'will be deprecated on'} {deprecated}."
+        )
     return found
 
 
@@ -72,7 +74,7 @@ def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[st
                 continue
             deprecated = read.properties.deprecation_date
             if deprecated is not None and deprecated <= today:
-                yield f"{model.name} reads {dependency}, which is deprecated since {deprecated}."
+                yield f"{model.name} reads {dependency}, which has been deprecated since {deprecated}."
             if is_prerelease(read):
                 yield f"{model.name} reads {dependency}, a prerelease whose meaning may still change."
 
@@ -96,7 +98,7 @@ def broken_reading(
                 where = f"{shown_path(model.file)}:{line or reference.line}"
                 return (
                     f"SQL model {model.name} ({where}) selects {column} from {alias.name}, which {change}. "
-                    f"Mend {shown_path(latest.file)}, set `latest_version: {number}`, or change {model.name}."
+                    f"Fix {shown_path(latest.file)}, set `latest_version: {number}`, or change {model.name}."
                 )
     return None
 

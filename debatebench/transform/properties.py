@@ -1,4 +1,4 @@
-"""YAML beside the SQL → descriptions, columns, versions, data tests and unit tests, with dbt's keys."""
+"""YAML next to the SQL → descriptions, columns, versions, data tests and unit tests, with dbt's keys."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ _YAML_MESSAGES = {
     "encoding": ": cannot be read ({cause})",
     "characters": ":1: this is not YAML: {found}",
     "syntax": ":{line}: this is not YAML: {found}",
-    "documents": ":{line}: this is not YAML: but found another document",
+    "documents": ":{line}: this is not YAML: found another document",
     "alias": _ALIAS,
     "anchor": _ALIAS,
-    "tag": ":{line}: YAML tags are not allowed here, and this is {found}; write the value without it",
+    "tag": ":{line}: the YAML tag {found} is not allowed here; write the value without it",
     "depth": ": is nested too deeply to be read",
     "complex key": ":{line}: a key is a list or mapping; use a name",
     "key": ":{line}: the key {found!r} is not text; write it in quotes",
-    "repeated key": ":{line}: the key '{found}' comes twice",
-    "number": ":{line}: {found} is beyond every number",
+    "repeated key": ":{line}: the key '{found}' occurs twice",
+    "number": ":{line}: {found} is too large for a number",
 }
 
 DataTest = Annotated[GenericTest, BeforeValidator(parse_generic_test)]
@@ -95,7 +95,7 @@ class SqlModelConfig(_Frozen):
     @model_validator(mode="after")
     def _check(self) -> SqlModelConfig:
         if self.incremental_by is not None and self.materialized != "table":
-            raise ValueError("`incremental_by` needs `materialized: table`; a view holds no rows")
+            raise ValueError("`incremental_by` needs `materialized: table`; a view stores no rows")
         return self
 
 
@@ -166,7 +166,7 @@ class ModelProperties(_Frozen):
         if len(set(numbers)) != len(numbers):
             raise ValueError("a version is listed twice")
         if self.latest_version is not None and self.latest_version not in numbers:
-            raise ValueError(f"latest_version {self.latest_version} is not among the versions {numbers}")
+            raise ValueError(f"latest_version {self.latest_version} is not one of the versions {numbers}")
         for version in self.versions:
             if version.prerelease and version.v == self.latest:
                 raise ValueError(f"version {version.v} is a prerelease, so it cannot be the latest")

@@ -205,7 +205,7 @@ def _parsed(sql: str, file: Path) -> Parsed:
 
     tree, tokens = parse_statement(sql, file, "query")
     if not isinstance(tree, exp.Query):
-        raise SqlModelError(f"{shown_path(file)}: holds a statement that is not a query; write a `select`.")
+        raise SqlModelError(f"{shown_path(file)}: contains a statement that is not a query; write a `select`.")
     length, sha256 = tokens_sha256(sql, tokens)
     return Parsed(
         length=length,
@@ -247,9 +247,11 @@ def parse_statement(sql: str, file: Path, kind: str) -> tuple[exp.Expr, Sequence
         raise SqlModelError(f"{shown_path(file)}: is nested too deeply to be read.") from None
     statements = [tree for tree in statements if not isinstance(tree, exp.Semicolon)]
     if len(statements) != 1:
-        raise SqlModelError(f"{shown_path(file)}: holds {len(statements)} statements; a file holds exactly one {kind}.")
+        raise SqlModelError(
+            f"{shown_path(file)}: contains {len(statements)} statements; a file contains exactly one {kind}."
+        )
     if sql.lstrip().startswith(";"):
-        raise SqlModelError(f"{shown_path(file)}: begins with a semicolon; a file holds exactly one {kind}.")
+        raise SqlModelError(f"{shown_path(file)}: begins with a semicolon; a file contains exactly one {kind}.")
     return statements[0], tokens
 
 
@@ -274,8 +276,8 @@ def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
         line = table.this.meta.get("line", 1)
         if table.catalog:
             raise SqlModelError(
-                f"{shown_path(file)}:{line}: '{table.catalog}.{table.db}.{table.name}' has three parts; "
-                "write schema.name, because a SQL model reads its own warehouse only."
+                f"{shown_path(file)}:{line}: '{table.catalog}.{table.db}.{table.name}' has three parts; write "
+                "schema.name, because a SQL model reads only its own warehouse."
             )
         if table.db:
             name = f"{table.db}.{table.name}".lower()
@@ -365,7 +367,7 @@ def called_macros(tree: exp.Expr, file: Path) -> Iterator[MacroCall]:
             raise SqlModelError(f"{shown_path(file)}:{line}: {name} cannot have OVER; write the window in the macro.")
         if any(isinstance(each, exp.Distinct | exp.Order | exp.PropertyEQ | exp.Kwarg) for each in call.expressions):
             raise SqlModelError(
-                f"{shown_path(file)}:{line}: {name} takes expressions in the order of its arguments only."
+                f"{shown_path(file)}:{line}: {name} takes only expressions, in the order of its arguments."
             )
         key = (name, len(call.expressions))
         found[key] = min(line, found.get(key, line))

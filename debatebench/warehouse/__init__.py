@@ -1,7 +1,7 @@
 """The warehouse file as a whole: land, build, publish, check.
 
-doctor.py      what is wrong with a workspace; changes nothing unless asked to
-publish.py     change a copy of the warehouse, then put it in the place of the old one
-up_to_date.py  whether a build has anything to do, without opening the warehouse
+doctor.py      find problems in a workspace; change nothing unless asked to
+publish.py     change a copy of the warehouse, then replace the old one with it
+up_to_date.py  whether the warehouse is up to date, without opening it
 update.py      land the journals and imports that changed, build, publish
 """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "Salvaged", "examine", "salvage"]
 
-_NEVER_ENDED = "it was not played to its end"
+_NEVER_ENDED = "the debate was not finished"
 _ENDED_BADLY = frozenset({"ambiguous", "empty", "refused", "oversize", "failed"})
 
 
@@ -91,12 +91,18 @@ def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
         if not line.is_last:
             is_damaged = True
             yield Finding(
-                tag, "damaged_line", True, place, "Put a copy of the file back, or save the rest: doctor --salvage."
+                tag,
+                "damaged_line",
+                True,
+                place,
+                "Restore the file from a copy, or save the rest with `debatebench doctor --salvage`.",
             )
         elif not is_played_now(path):
-            yield Finding(tag, "torn_line", False, place, "The next `debatebench run` sets it aside; it never counted.")
+            yield Finding(
+                tag, "torn_line", False, place, "The next `debatebench run` sets it aside; it was never used."
+            )
     for side in sorted(path.parent.glob(f"{path.name}.torn-*")):
-        yield Finding(tag, "set_aside", False, str(side), "A torn last line of an earlier session; it never counted.")
+        yield Finding(tag, "set_aside", False, str(side), "A torn last line of an earlier session; it was never used.")
     if is_damaged:
         return
     try:
@@ -131,7 +137,7 @@ def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
         yield Finding(tag, "ambiguous_call", False, _place(call), f"{call.error}; {_bound(call)}")
     for call in unanswered.values():
         if call.status in _ENDED_BADLY:
-            detail = f"{call.status}: {call.error}; `debatebench run --retry-failed` asks again."
+            detail = f"{call.status}: {call.error}; `debatebench run --retry-failed` retries it."
             yield Finding(tag, "failed_call", False, _place(call), detail)
     for debate_id, scheduled in planned.items():
         debate = ended.get(debate_id)
@@ -178,7 +184,7 @@ def _landings(workspace: Workspace) -> tuple[dict[str, str], Finding | None]:
     except (BusyError, duckdb.CatalogException) as error:
         return {}, Finding("", "unreadable_warehouse", False, str(workspace.database), str(error).splitlines()[0])
     except (DebatebenchError, duckdb.Error) as error:
-        detail = f"{str(error).splitlines()[0]} `debatebench build --from-journals` makes it anew."
+        detail = f"{str(error).splitlines()[0]} `debatebench build --from-journals` creates it again."
         return {}, Finding("", "unreadable_warehouse", True, str(workspace.database), detail)
     return dict(rows), None
 
@@ -193,11 +199,13 @@ def _landing_findings(
         journal = None
     path = journal or folder
     if path is None:
-        detail = "The warehouse holds it, and there is no journal or import: put them back, or export it in time."
+        detail = (
+            "Its journal or import is missing; put it back, or export the run while the warehouse still contains it."
+        )
         yield Finding(tag, "lost_source", True, f"warehouse run '{tag}'", detail)
     elif is_known and landings.get(tag) != LandingSource(tag, path, path == journal).content_sha256():
         state = "changed since it was landed" if tag in landings else "not landed yet"
-        yield Finding(tag, "not_landed", False, str(path), f"It is {state}: `debatebench land` does it.")
+        yield Finding(tag, "not_landed", False, str(path), f"It has {state}; run `debatebench land`.")
 
 
 def salvage(path: Path) -> Salvaged | None:
@@ -208,14 +216,15 @@ def salvage(path: Path) -> Salvaged | None:
     read. Raises `DamagedDataError` if the header is lost, because the answers mean nothing without the frozen plan.
     """
     if is_played_now(path):
-        raise BusyError(f"Run '{path.stem}' is being played by another process; wait for it or stop it first.")
+        raise BusyError(f"Another process is playing run '{path.stem}'; wait until it ends, or stop it.")
     count, is_damaged = 0, False
     for line in all_lines(path):
         count += 1
         is_damaged = is_damaged or (line.data is None and not line.is_last)
         if line.number == 1 and (line.data or {}).get("type") != "header":
             raise DamagedDataError(
-                f"The header of {path} is damaged, and with it the plan: only a copy of the file brings the run back."
+                f"The header of {path}, which contains the plan, is damaged; the run can be restored only from a copy "
+                "of the file."
             )
     if not is_damaged:
         return None

@@ -52,7 +52,7 @@ def publishing(
         with _only_publisher(database, wait_s):
             yield from _replacing(database, from_scratch, wait_s)
     except (OSError, duckdb.OperationalError, duckdb.FatalException) as error:
-        raise DebatebenchError(f"The warehouse cannot be changed and stays as it was: {_reason(error)}.") from error
+        raise DebatebenchError(f"The warehouse cannot be changed ({_reason(error)}); it stays as it was.") from error
 
 
 def private_copy(database: Path) -> Path:
@@ -76,7 +76,9 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
         sync_path(copy)
         with _locked(database, wait_s):
             if _state(database) != before:
-                raise BusyError(f"Another program has changed {database} meanwhile; run `debatebench land` again.")
+                raise BusyError(
+                    f"Another program has changed {database} in the meantime; run `debatebench land` again."
+                )
             if database.exists():
                 shutil.copymode(database, copy)
             # A remaining log belongs to a missing or damaged file, and would keep the new one from opening.
@@ -151,7 +153,9 @@ def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> 
             reader = duckdb.connect(str(database), read_only=True)
         except duckdb.Error as error:
             if "different configuration" in str(error):
-                raise BusyError(f"This process has {database} open in another way; close it there first.") from error
+                raise BusyError(
+                    f"This process has {database} open with a different configuration; close that connection first."
+                ) from error
             if "Could not set lock" not in str(error):
                 if may_be_damaged:
                     break

@@ -79,7 +79,8 @@ def sources(workspace: Workspace) -> dict[str, LandingSource]:
         folder = manifest.parent
         if folder.name in found:
             raise UsageError(
-                f"Run tag '{folder.name}' names both {found[folder.name].path} and {folder}; move one of them away."
+                f"Run tag '{folder.name}' is used by both {found[folder.name].path} and {folder}; move one of them "
+                "elsewhere."
             )
         found[folder.name] = LandingSource(folder.name, folder, False)
     return dict(sorted(found.items()))
@@ -140,8 +141,9 @@ def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, LandingSourc
     lost = [run_tag for run_tag in landed_tags(con) if run_tag not in known]
     if lost:
         raise DamagedDataError(
-            f"Another version of debatebench made this warehouse, and run '{lost[0]}' has neither journal nor import "
-            "to land it from anew: put them back, or go on without it by `debatebench build --from-journals`."
+            f"Another version of debatebench made this warehouse, and the journal or import of run '{lost[0]}' is "
+            "missing, so it cannot be landed again: put it back, or drop the run with `debatebench build "
+            "--from-journals`."
         )
     con.execute("drop schema raw cascade")
     con.execute("drop table if exists meta.landings")

@@ -120,14 +120,14 @@ def test_a_run_says_how_it_ended(played: Path):
     assert report["planned"] == report["complete"] == 30
     assert report["missing"] == 0
     assert report["answered_calls"] == 0, "a finished run asks nobody"
-    assert "landed before, unchanged" in again.err
+    assert "unchanged since it was landed" in again.err
 
 
 def test_the_leaderboard_has_one_format_for_each_reader(played: Path):
     table = debatebench_here(played, "show-leaderboard")
     assert table.code == 0
     assert "simulated" in table.err
-    assert "not truth" in table.err
+    assert "not what is true" in table.err
     rows = json.loads(debatebench_here(played, "show-leaderboard", "--format", "json").out)
     assert [row["rank"] for row in rows] == list(range(1, 7))
     assert all(row["model_id"] in table.out for row in rows)
@@ -280,7 +280,7 @@ def test_a_warehouse_of_another_version_is_left_alone_when_a_run_would_be_lost(m
     before = (mine / "warehouse" / "debatebench.duckdb").read_bytes()
     done = debatebench_here(mine, "build", "--full-refresh")
     assert done.code == 3
-    assert "run 't' has neither journal nor import" in done.error_line
+    assert "journal or import of run 't' is missing" in done.error_line
     assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
 
 
@@ -311,9 +311,9 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
         (["report", "--run-tag", "nope"], 2, r"nope.*\bt\b"),
         (["land", "--run-tag", "nope"], 2, r"No run 'nope'.*Known: t\."),
         (["inspect-debate", "nope"], 2, "No debate 'nope'"),
-        (["inspect-debate", ""], 2, r"fits 30 debates .*give more of the id"),
-        (["query"], 2, "Give the query as an argument"),
-        (["query", "select 1", "--file", "x.sql"], 2, "not both"),
+        (["inspect-debate", ""], 2, r"matches 30 debates .*give a longer prefix"),
+        (["query"], 2, "Give the query either as an argument"),
+        (["query", "select 1", "--file", "x.sql"], 2, "either as an argument"),
         (["query", "--file", "missing.sql"], 2, "Cannot read the query in missing.sql: No such file"),
         (["query", "drop table raw.runs"], 2, "exactly one SELECT"),
         (["query", "select 1; select 2"], 2, "exactly one SELECT"),
@@ -321,12 +321,12 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
         (["query", "select $x"], 2, r"--param x=VALUE"),
         (["import", "nope", ".", "--run-tag", "i"], 2, "No format 'nope'. Known: debatebench, debateflow, panelbench"),
         (["import", "debatebench", "missing.jsonl", "--run-tag", "i"], 2, r"missing\.jsonl"),
-        (["import", "debatebench", ".", "--run-tag", "t"], 2, "'t' is a run that was played here"),
+        (["import", "debatebench", ".", "--run-tag", "t"], 2, "'t' is a run that was played in this workspace"),
         (["import", "debatebench", ".", "--run-tag", "../x"], 2, r"'\.\./x'"),
         (["run", "--run-tag", "a/b"], 2, "'a/b'"),
         (["run", "--config-path", "missing.yaml"], 2, r"missing\.yaml"),
-        (["run", "--run-tag", "t", "--sample-topics", "2"], 2, "Run 't' was begun with other inputs: .*topics"),
-        (["run", "--run-tag", "t", "--sample-topics", "1", "--seed", "1"], 2, r"begun with other inputs: .*seed"),
+        (["run", "--run-tag", "t", "--sample-topics", "2"], 2, "Run 't' was started with other inputs: .*topics"),
+        (["run", "--run-tag", "t", "--sample-topics", "1", "--seed", "1"], 2, r"started with other inputs: .*seed"),
         (["build", "--select", "nope"], 2, "nope"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -448,7 +448,7 @@ def test_a_run_tag_that_names_an_import_is_a_usage_error(mine: Path):
     (mine / "warehouse" / "imports" / "taken").mkdir(parents=True)
     done = debatebench(mine, "run", "--run-tag", "taken", "--sample-topics", "1")
     assert done.code == 2
-    assert "'taken' names an import already" in done.error_line
+    assert "'taken' is already the tag of an import" in done.error_line
 
 
 @pytest.fixture(scope="module")
@@ -470,7 +470,7 @@ def test_rating_what_was_never_built_builds_it(unbuilt: Path, tmp_path: Path):
     mine = shutil.copytree(unbuilt, tmp_path / "mine")
     done = debatebench_here(mine, "rate")
     assert done.code == 0, done.err
-    assert "6 debaters of run 't' rated" in done.out
+    assert "Rated 6 debaters of run 't'" in done.out
 
 
 @pytest.mark.parametrize("command", [["show-leaderboard"], ["summarize"], ["rate"], ["inspect-debate", "0"]])

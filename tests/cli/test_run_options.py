@@ -231,7 +231,7 @@ def test_a_run_that_stops_in_the_middle_of_what_was_added_goes_on_without_the_op
     ("new", "begun", "complaint"),
     [
         ("nobody", True, "No debater 'nobody' to add. Known: d0, d1, d2, d3."),
-        ("d0", True, "'d0' is a debater of run 'run' from its beginning"),
+        ("d0", True, "'d0' has been a debater of run 'run' from the beginning"),
         ("d3", False, "adds a debater to a run that has begun, and 'run' has not"),
     ],
 )
@@ -588,7 +588,7 @@ def test_options_that_contradict_each_other_are_refused_by_name(one: str, other:
 def test_contradictions_end_a_command_line_with_a_usage_error(tmp_path: Path):
     done = debatebench(tmp_path, "run", "--prod-run", "--quick-test")
     assert done.code == 2
-    assert "--prod-run and --quick-test exclude each other" in done.error_line
+    assert "--prod-run and --quick-test cannot be combined" in done.error_line
     assert "give both" in debatebench(tmp_path, "run", "--empty-debates", "2").error_line
 
 
@@ -644,7 +644,7 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
         assert len(server.requests) == 7
     assert done.code == 1
     assert "1 of 7 models did not answer: judge-1." in done.error_line
-    assert "Asked 7 for 0.006000 USD" in done.err
+    assert "Sent requests to 7 models for 0.006000 USD" in done.err
     rows = json.loads(done.out)
     assert {row["id"]: row["answers"] for row in rows}["judge-1"] is False
     assert not (root / "warehouse").exists()
@@ -663,7 +663,7 @@ def test_judges_are_tried_on_a_tiny_debate(tmp_path: Path):
         root = write_workspace(tmp_path, server)
         done = play(root, "--judges-test", "--format", "json")
     assert done.code == 1
-    assert "2 of 4 judges gave no verdict: judge-2, judge-3." in done.error_line
+    assert "2 of 4 judges returned no valid verdict: judge-2, judge-3." in done.error_line
     found = [(r["judge_id"], r["is_valid"], r["is_repaired"], r["asks"], r["cost_usd"]) for r in json.loads(done.out)]
     assert [row[:4] for row in found] == [
         ("judge-0", True, False, 1),
@@ -716,10 +716,10 @@ def test_who_has_no_timing_is_named_and_taken_for_the_median_of_the_others():
     found = estimate_time(plan, latencies({0: 1000.0, 1: 3000.0}, dict.fromkeys(range(5), 0.0)), 1)
     assert found.assumed == ("d2",)
     assert found.call_s == 12 * 4 * 2.0
-    assert "taken for the median of the others: d2" in found.summary()
+    assert "estimated by the median of the others: d2" in found.summary()
     nothing = estimate_time(plan, Latencies({}, {}), 1)
     assert (nothing.least_s, nothing.most_s) == (None, None)
-    assert "nobody knows" in nothing.summary()
+    assert "the duration is unknown" in nothing.summary()
 
 
 def test_simulated_debaters_and_judges_take_no_time():
@@ -756,7 +756,7 @@ def test_estimating_the_time_asks_nobody(tmp_path: Path):
         assert not server.requests
     assert done.code == 0
     assert "12 debates: 48 calls" in done.out
-    assert "nobody knows how long" in done.err
+    assert "the duration is unknown" in done.err
 
 
 # --- selections and kept prompts --------------------------------------------------------------------------------------
@@ -895,7 +895,7 @@ def test_a_selection_is_told_as_options(configured: Path):
 
 
 def test_answers_that_end_start_nothing(configured: Path):
-    with pytest.raises(InterruptedRunError, match="nothing was started"):
+    with pytest.raises(InterruptedRunError, match="no run was started"):
         select(offered(configured), [], Person("1").terminal, {})
 
 
@@ -1017,7 +1017,7 @@ def test_a_new_run_at_a_terminal_asks_and_the_run_that_goes_on_does_not(workspac
     with closing(PseudoTerminal(workspace, "--run-tag", "asked", "--no-build")) as terminal:
         code, shown = terminal.end()
     assert code == 0, shown
-    assert "What is to play?" not in shown
+    assert "What should be played?" not in shown
 
 
 @pytest.mark.parametrize(
@@ -1031,7 +1031,7 @@ def test_nobody_is_asked_when_nothing_is_to_be_asked(workspace: Path, arguments:
     ) as terminal:
         code, shown = terminal.end()
     assert code == 0, shown
-    assert "What is to play?" not in shown
+    assert "What should be played?" not in shown
 
 
 def test_ending_the_input_at_a_terminal_starts_nothing(workspace: Path):
@@ -1040,5 +1040,5 @@ def test_ending_the_input_at_a_terminal_starts_nothing(workspace: Path):
         terminal.type("\x04")
         code, shown = terminal.end()
     assert code == 130
-    assert "nothing was started" in shown
+    assert "no run was started" in shown
     assert not (workspace / "warehouse").exists()

@@ -125,7 +125,7 @@ unit_tests:
     assert "+  False" in done.out
     unbuilt = debatebench_here(mine, "test", "--select", "flags")
     assert unbuilt.code == 1
-    assert "marts.flags is not in the warehouse yet: run `debatebench build` first." in unbuilt.error_line
+    assert "marts.flags is not in the warehouse yet; run `debatebench build` first." in unbuilt.error_line
 
 
 def test_a_broken_test_fails_and_a_warning_does_not(mine: Path):
@@ -158,11 +158,11 @@ def test_control_characters_of_failing_rows_do_not_reach_the_terminal(mine: Path
     assert "␛[31m" in done.out
 
 
-def test_files_newer_than_the_warehouse_are_told_of(mine: Path):
+def test_files_newer_than_the_warehouse_are_reported(mine: Path):
     add(mine, "marts/gold.sql", "select run_tag from staging.stg_gold\n")
     done = debatebench_here(mine, "test", "--select", "marts.runs")
     assert done.code == 0
-    assert "changed since the last build" in done.err
+    assert "The warehouse is older than its SQL models or data" in done.err
 
 
 def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):
@@ -178,7 +178,7 @@ def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["test", "--select", "nope"], "Nothing is selected by 'nope'"),
+        (["test", "--select", "nope"], "'nope' selects nothing"),
         (["lineage", "marts.leaderboard.winrate"], "Did you mean 'win_rate'?"),
         (["lineage", "nope.nope"], "No SQL model or landed table 'nope.nope'"),
         (["diff-models", "panel_winner", "--from", "1", "--to", "2"], "Did you mean 'panel_winners'?"),
@@ -260,7 +260,7 @@ def test_a_workspace_overlays_what_lineage_reads(mine: Path):
 def test_lineage_warns_of_deprecated_versions_on_the_way(mine: Path):
     packaged = (REPOSITORY / "sql" / "marts" / "debates" / "panel_winners.yml").read_text(encoding="utf-8")
     add(mine, "marts/panel_winners.yml", packaged.replace("- v: 2\n", "- v: 2\n        deprecation_date: 2020-01-01\n"))
-    warning = "Warning: marts.panel_winners_v2 is deprecated since 2020-01-01."
+    warning = "Warning: marts.panel_winners_v2 has been deprecated since 2020-01-01."
     assert debatebench_here(mine, "lineage", "marts.leaderboard.rating").err.strip() == warning
     assert debatebench_here(mine, "lineage", "marts.turn_timings.mean_ms").err == ""
 
@@ -297,7 +297,7 @@ def test_a_model_that_the_leaderboard_does_not_follow_says_so(played: Path):
     assert done.code == 0
     assert "Only version 2 has: pro_mean_score, con_mean_score" in done.out
     assert "The leaderboard under" not in done.out
-    assert "marts.leaderboard does not depend on what marts.judge_verdicts stands for" in done.err
+    assert "marts.leaderboard does not depend on marts.judge_verdicts" in done.err
 
 
 def test_without_a_warehouse_a_difference_cannot_be_shown(tmp_path: Path):
@@ -332,7 +332,7 @@ def test_docs_shows_a_prerelease_and_warns_of_who_reads_it(tmp_path: Path):
     )
     done = debatebench_here(tmp_path, "docs")
     assert done.code == 0
-    assert f"Warning: marts.reader reads marts.mine_v1, which is deprecated since {today}." in done.err
+    assert f"Warning: marts.reader reads marts.mine_v1, which has been deprecated since {today}." in done.err
     assert "Warning: marts.reader reads marts.mine_v2, a prerelease whose meaning may still change." in done.err
     html = (tmp_path / "reports" / "docs" / "index.html").read_text(encoding="utf-8")
     assert '<span class="badge badge-warning">prerelease</span>' in html

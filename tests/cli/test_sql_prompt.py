@@ -111,14 +111,14 @@ def test_parameters_go_to_the_statements_that_name_them(ask: Session):
     assert ask("select $tag as t;", "select $n + 1 as n;", "select 1 as x;") == "t\ndemo\nn\n3\nx\n1\n"
     assert ask(".param") == "parameter,value\nn,2\ntag,demo\n"
     ask(".param n")
-    with pytest.raises(UsageError, match=r"no value for \$n: give \.param n=VALUE\."):
+    with pytest.raises(UsageError, match=r"parameter \$n has no value; give \.param n=VALUE\."):
         ask("select $n;")
 
 
 def test_long_result_is_cut_and_says_so(ask: Session):
     ask(".limit 2")
     assert ask("from range(5);") == "range\n0\n1\n"
-    assert ask.notes[-1] == "Only the first 2 rows; .limit 0 gives all."
+    assert ask.notes[-1] == "Only the first 2 rows are shown; .limit 0 shows all."
     ask(".limit 0")
     assert len(ask("from range(5000);").splitlines()) == 5001
 
@@ -142,7 +142,7 @@ def test_new_warehouse_is_read_as_soon_as_it_is_published(
         con.execute("create table marts.added as select 7 as x")
     os.replace(tmp_path / "new.duckdb", database)
     assert ask("from marts.added;") == "x\n7\n"
-    assert ask.notes == ["The warehouse was published anew; this reads the new one."]
+    assert ask.notes == ["The warehouse has been published again; this session now reads the new one."]
     ask.session.close()
 
 
@@ -193,11 +193,11 @@ def test_words_that_leave(ask: Session, word: str):
         (".nonsense", r"No command '\.nonsense'. Known: \.help"),
         (".schema", "Name one table"),
         (".schema nope", r"\.tables lists them"),
-        (".tables nope*", r"like 'nope\*'"),
+        (".tables nope*", r"matches 'nope\*'"),
         (".format parquet", "Known: table, json, csv, markdown"),
-        (".limit -1", "no number of rows"),
-        (".limit x", "no number of rows"),
-        (".timeout x", "no number of seconds"),
+        (".limit -1", "not a number of rows"),
+        (".limit x", "not a number of rows"),
+        (".timeout x", "not a number of seconds"),
         (".timeout 0", "timeout of 0 seconds"),
         (".timeout nan", "timeout of nan seconds"),
         (".timeout inf", "timeout of inf seconds"),
@@ -474,8 +474,8 @@ def test_session_works_where_no_history_can_be_kept(two_runs: Path, tmp_path: Pa
 def test_query_that_cannot_be_stopped_is_left_behind(terminal: Terminal):
     terminal.type(".timeout 0.2\n")
     shown = terminal.type("select levenshtein(repeat('a', 500000), repeat('b', 500000));\n")
-    assert "in a step that cannot be interrupted" in shown
-    assert "goes on in the background" in shown
+    assert "in a step that cannot be stopped" in shown
+    assert "continues in the background" in shown
     assert "42" in terminal.type("select 6 * 7;\n")
     assert terminal.leave("\x04") == 0
 

@@ -168,7 +168,7 @@ def test_a_setting_in_both_forms_at_once_is_refused(write: Callable[[str, str], 
     path = write("c.yaml", LEAST + "num_judges: 5\n" + "language: en\n")
     path.write_text(path.read_text().replace("scoring:\n", "scoring:\n  judges_per_debate: 3\n"))
     assert refusal(load_config, path) == (
-        "FILE: num_judges: found a setting that scoring.judges_per_debate holds already; allowed: one of the two."
+        "FILE: num_judges: found a setting that scoring.judges_per_debate also sets; allowed: one of the two."
     )
 
 
@@ -303,11 +303,11 @@ def test_the_hosted_entries_in_the_shipped_comments_load_too(write: Callable[[st
         ),
         (
             LEAST.replace("min: 1, max: 10", "min: 10, max: 10"),
-            "FILE: scoring.dimensions.clarity.min: found 10; allowed: min below max (here 10 and 10).",
+            "FILE: scoring.dimensions.clarity.min: found 10; allowed: min below max (found 10 and 10).",
         ),
         (
             LEAST.replace("min: 1, max: 10", "min: 12"),
-            "FILE: scoring.dimensions.clarity.min: found 12; allowed: min below max (here 12 and 10).",
+            "FILE: scoring.dimensions.clarity.min: found 12; allowed: min below max (found 12 and 10).",
         ),
         (
             LEAST.replace("min: 1,", "min: one,"),
@@ -320,7 +320,7 @@ def test_the_hosted_entries_in_the_shipped_comments_load_too(write: Callable[[st
         ),
         (
             LEAST.replace("{clarity: {min: 1, max: 10}}", "[clarity, clarity]"),
-            "FILE: scoring.dimensions[1]: found 'clarity'; allowed: dimensions that come once.",
+            "FILE: scoring.dimensions[1]: found 'clarity'; allowed: dimensions without duplicates.",
         ),
         (
             "rounds: [{role: pro}]\ndimensions: [a]\nscale_min: 3\nscale_max: 2\n",
@@ -375,7 +375,7 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
     [
         ("- {id: a, provider: p}", "FILE: [0].model: found nothing; allowed: text."),
         ("- a", "FILE: [0]: found 'a'; allowed: a mapping."),
-        (MODEL + "}\n" + MODEL + "}", "FILE: [1].id: found 'a'; allowed: ids that come once."),
+        (MODEL + "}\n" + MODEL + "}", "FILE: [1].id: found 'a'; allowed: ids without duplicates."),
         (MODEL + ", role: referee}", "FILE: [0].role: found 'referee'; allowed: debater, judge."),
         (MODEL + ", token_limit: 1.5}", "FILE: [0].token_limit: found 1.5; allowed: a whole number of at least 1."),
         (MODEL + ", parameters: [1]}", "FILE: [0].parameters: found a list; allowed: a mapping."),
@@ -414,7 +414,8 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
         ("- {id: 7, provider: p, model: m}", "FILE: [0].id: found 7; allowed: text (write it in quotes)."),
         (
             "- {id: ' a', provider: p, model: m}",
-            "FILE: [0].id: found ' a'; allowed: text on one line, of at most 200 characters, without blanks around it.",
+            "FILE: [0].id: found ' a'; allowed: text on one line, of at most 200 characters, "
+            "without leading or trailing spaces.",
         ),
         ("models: []", "FILE: models: found an empty list; allowed: a list with at least one debater."),
         ("debaters: []", "FILE: debaters: found an unknown key; allowed: limits, models."),
@@ -450,15 +451,15 @@ def test_an_endpoint_may_carry_a_query_that_is_no_secret(write: Callable[[str, s
     [
         (
             '[{"id": "t1", "motion": "M."}, {"id": "t2", "id": "t3", "motion": "M."}]',
-            "FILE: [1].id: found the same key twice; allowed: keys that come once, and finite numbers.",
+            "FILE: [1].id: found the same key twice; allowed: keys without duplicates, and finite numbers.",
         ),
         (
             '[{"id": "t1", "motion": NaN}]',
-            "FILE: [0].motion: found NaN; allowed: keys that come once, and finite numbers.",
+            "FILE: [0].motion: found NaN; allowed: keys without duplicates, and finite numbers.",
         ),
         (
             '[{"id": "t1", "motion": 1e999}]',
-            "FILE: [0].motion: found 1e999; allowed: keys that come once, and finite numbers.",
+            "FILE: [0].motion: found 1e999; allowed: keys without duplicates, and finite numbers.",
         ),
         ('[{"id": "t1", "motion": "M."},]', None),
         ("[\n{]", None),
@@ -473,7 +474,7 @@ def test_an_endpoint_may_carry_a_query_that_is_no_secret(write: Callable[[str, s
         ('[{"id": "t1", "motion": "M.", "categry": "x"}]', None),
         (
             '[{"id": "t1", "motion": "M."}, {"id": "t1", "motion": "N."}]',
-            "FILE: [1].id: found 't1'; allowed: ids that come once.",
+            "FILE: [1].id: found 't1'; allowed: ids without duplicates.",
         ),
         ("[]", "FILE: found an empty list; allowed: a list with at least one topic."),
         ("{}", "FILE: topics: found nothing; allowed: a list with at least one topic."),

@@ -139,7 +139,7 @@ def test_a_second_opener_is_told_that_the_run_is_being_played(tmp_path: Path):
     path = tmp_path / "run.jsonl"
     with Journal.open(path) as journal:
         journal.append({"text": "mine"})
-        with pytest.raises(BusyError, match="'run' is being played"):
+        with pytest.raises(BusyError, match="Another process is playing run 'run'"):
             Journal.open(path)
         assert texts(path) == ["mine"]
     write(path, {"text": "later"})

@@ -117,7 +117,7 @@ def no_target(record: dict[str, Any]) -> dict[str, Any]:
         ({**KEYED, "winner": "both"}, "winner"),
         ({**KEYED, "timestamp": "soon"}, "timestamp: a time must be ISO 8601 text"),
         (with_scores({"clash": {"AFF": 3}}), "scores.clash.neg: field required"),
-        (with_scores({"clash": {"AFF": 3, "aff": 2, "NEG": 1}}), "a side comes twice"),
+        (with_scores({"clash": {"AFF": 3, "aff": 2, "NEG": 1}}), "a side occurs twice"),
         (with_scores({"clash": {"AFF": "3", "NEG": 1}}), "scores.clash.aff"),
         (with_scores({"clash": {"AFF": 4, "NEG": 1}}), "less than or equal to 3, found 4"),
         (with_scores({"style": {"AFF": 3, "NEG": 1}}), "No dimension 'style'. Known: clash_engagement"),

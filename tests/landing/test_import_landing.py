@@ -222,7 +222,7 @@ def test_a_tag_takes_no_other_import_while_its_rows_are_offered(workspace: Works
     path = write(tmp_path / "a.jsonl", FIRST)
     with (
         importing(workspace, "t", "debatebench", path),
-        pytest.raises(BusyError, match="Another import into 't' is under way"),
+        pytest.raises(BusyError, match="Another process is importing into 't'"),
     ):
         add_import(workspace, "t", "debatebench", path)
 
@@ -323,7 +323,7 @@ def test_a_kept_file_that_was_changed_is_noticed_and_nothing_changes(workspace: 
         land_import(con, workspace.imports / "t")
         before = rows(con)
         kept.write_bytes(kept.read_bytes().replace(b"Shade", b"Shape"))
-        with pytest.raises(DamagedDataError, match=r"a.jsonl is not what was imported"):
+        with pytest.raises(DamagedDataError, match=r"a.jsonl has changed since it was imported"):
             land_import(con, workspace.imports / "t")
         assert rows(con) == before
 

@@ -121,14 +121,14 @@ FINAL, BP_GOLD = "DebateArt/gold/final.csv", "BP-Competition/gold/gold.csv"
     ("file", "old", "new", "expected"),
     [
         (MOTION, "- yes\n- 1234", "- 1234\n- yes", "speech_order"),
-        (MOTION, "- name: yes", "- name: 1234", "'1234' stands twice"),
+        (MOTION, "- name: yes", "- name: 1234", "'1234' occurs twice"),
         (MOTION, "motion: Rain", "motion: ''\nmore: Rain", "motion.motion: text must not be blank"),
         (MOTION, "pro_side:", "pro:", "motion.pro_side: field required"),
         (MOTION, "motion: Rain", "motion: A\nmotion: Rain", "the key 'motion' twice"),
         (SPEECH, "- debater_name: 1234\n  content: |", "- content: |", "speech[2].debater_name: field required"),
         (SPEECH, "content: Forfeit", "content: [a]", "speech[3].content"),
         (SPEECH, "content: Forfeit", "content: 'Forfeit", "speech/debateart_0007.yml: It is not YAML"),
-        (BP_MOTION, "Closing_Government_(CG)\ncon", "Closing_Opposition_(CO)\ncon", "stands twice"),
+        (BP_MOTION, "Closing_Government_(CG)\ncon", "Closing_Opposition_(CO)\ncon", "occurs twice"),
         (BP_MOTION, "  - name: Closing_Government_(CG)\n", "", "needs OG and CG"),
     ],
 )
@@ -163,7 +163,7 @@ def test_a_bad_gold_verdict_is_refused(source: Path, file: str, old: str, new: s
 def test_a_speaker_who_stands_on_no_side_is_refused(source: Path):
     replace(source / "DebateArt/motion/debateart_0007.yml", "- name: yes", "- name: no")
     (bad,) = bad_records("panelbench", source)
-    assert "speech[1]: 'yes' stands on no side" in bad.reason
+    assert "speech[1]: 'yes' is not on a side" in bad.reason
 
 
 @pytest.mark.parametrize(("missing", "other"), [("motion", "speech"), ("speech", "motion")])

@@ -112,7 +112,7 @@ def test_a_key_that_comes_twice_anywhere_is_refused(seed: int, content: str, dat
     target = data.draw(st.sampled_from(list(objects(record))))
     found, _ = quickly(written(record, id(target), Random(seed)).encode())
     assert isinstance(found, BadRecord)
-    assert "comes twice in one object" in found.reason
+    assert "occurs twice in one object" in found.reason
 
 
 @settings(deadline=None)

@@ -171,7 +171,7 @@ def test_bad_records_are_listed_and_counted_and_nothing_is_kept(workspace: Works
     with pytest.raises(DamagedDataError) as caught:
         add_import(workspace, "t", "debatebench", write_lines(tmp_path / "a.jsonl", FULL, *bad))
     lines = str(caught.value).splitlines()
-    assert lines[0] == "a.jsonl holds 25 bad records: nothing was imported."
+    assert lines[0] == "a.jsonl contains 25 bad records, so nothing was imported:"
     assert lines[1].startswith("  a.jsonl:2: transcript.pro_model_id: ")
     assert lines[21:] == ["  and 5 more"]
     assert not (workspace.imports / "t").exists()
@@ -191,14 +191,16 @@ def other_motion(debate_id: str) -> dict[str, Any]:
 
 
 def test_a_topic_has_one_motion_within_a_source(workspace: Workspace, tmp_path: Path):
-    with pytest.raises(DamagedDataError, match=r"a.jsonl:2: The topic 't1' has another motion here than in a.jsonl:1"):
+    with pytest.raises(
+        DamagedDataError, match=r"a.jsonl:2: The topic 't1' has a different motion here than in a.jsonl:1"
+    ):
         add_import(workspace, "t", "debatebench", write_lines(tmp_path / "a.jsonl", FULL, other_motion("d-2")))
 
 
 def test_a_topic_has_one_motion_among_all_that_counts(workspace: Workspace, tmp_path: Path):
     add_import(workspace, "t", "debatebench", write_lines(tmp_path / "a.jsonl", FULL, renamed(FULL, "d-2")))
     path = write_lines(tmp_path / "b.jsonl", other_motion("d-full"))
-    with pytest.raises(DebatebenchError, match=r"0001/a.jsonl:2: The topic 't1' has another motion"):
+    with pytest.raises(DebatebenchError, match=r"0001/a.jsonl:2: The topic 't1' has a different motion"):
         add_import(workspace, "t", "debatebench", path, replace=True)
     write_lines(path, other_motion("d-full"), other_motion("d-2"))
     add_import(workspace, "t", "debatebench", path, replace=True)
@@ -210,14 +212,16 @@ def test_two_categories_of_one_topic_are_warned_of_and_the_first_counts(workspac
     other = renamed(FULL, "d-2", topic={**FULL["transcript"]["topic"], "category": "gardens"})
     report = add_import(workspace, "t", "debatebench", write_lines(tmp_path / "a.jsonl", FULL, other))
     assert report.warnings == (
-        "The topic 't1' has the category 'cities' in a.jsonl:1 and 'gardens' in a.jsonl:2; the first counts.",
+        "The topic 't1' has the category 'cities' in a.jsonl:1 and 'gardens' in a.jsonl:2; the first one is used.",
     )
 
 
 def test_versions_that_the_records_do_not_agree_on_are_not_the_runs(workspace: Workspace, tmp_path: Path):
     other = renamed(OLD, "d-2", benchmark_version="v9")
     report = add_import(workspace, "t", "debatebench", write_lines(tmp_path / "a.jsonl", OLD, other))
-    assert report.warnings == ("The records state 2 values of benchmark_version (v0.1, v9); the run has none.",)
+    assert report.warnings == (
+        "The records have 2 different values of benchmark_version (v0.1, v9), so the run has none.",
+    )
     run = run_of(workspace)
     assert (run.benchmark_version, run.rubric_version, run.seed) == (None, "v0.2", None)
 
@@ -239,14 +243,14 @@ def test_the_first_import_freezes_the_workspaces_rating_settings(workspace: Work
 
 def test_one_format_per_tag(workspace: Workspace):
     add_import(workspace, "t", "debatebench", ORIGINAL)
-    with pytest.raises(UsageError, match="'t' holds imports of the format 'debatebench'"):
+    with pytest.raises(UsageError, match="'t' contains imports of the format 'debatebench'"):
         add_import(workspace, "t", "debateflow", DEBATEFLOW)
 
 
 def test_a_played_run_is_not_imported_into(workspace: Workspace):
     workspace.journal.mkdir(parents=True)
     (workspace.journal / "t.jsonl").write_text("")
-    with pytest.raises(UsageError, match="'t' is a run that was played here"):
+    with pytest.raises(UsageError, match="'t' is a run that was played in this workspace"):
         add_import(workspace, "t", "debatebench", ORIGINAL)
 
 
@@ -266,11 +270,11 @@ def test_a_path_that_holds_nothing_of_the_format_is_refused(workspace: Workspace
     empty = tmp_path / "empty"
     empty.mkdir()
     for format_name, path, message in [
-        ("debatebench", tmp_path / "missing.jsonl", "There is nothing at"),
-        ("debatebench", empty, "holds nothing of the format 'debatebench'"),
-        ("debateflow", empty, "holds nothing of the format 'debateflow'"),
-        ("panelbench", empty, "holds nothing of the format 'panelbench'"),
-        ("panelbench", ORIGINAL, "holds nothing of the format 'panelbench'"),
+        ("debatebench", tmp_path / "missing.jsonl", "There is no file or folder"),
+        ("debatebench", empty, "contains nothing in the format 'debatebench'"),
+        ("debateflow", empty, "contains nothing in the format 'debateflow'"),
+        ("panelbench", empty, "contains nothing in the format 'panelbench'"),
+        ("panelbench", ORIGINAL, "contains nothing in the format 'panelbench'"),
     ]:
         with pytest.raises(UsageError, match=message):
             add_import(workspace, "t", format_name, path)
@@ -280,7 +284,7 @@ def test_a_path_that_holds_nothing_of_the_format_is_refused(workspace: Workspace
 def test_an_empty_file_is_refused(workspace: Workspace, tmp_path: Path):
     path = tmp_path / "empty.jsonl"
     path.write_bytes(b"\n\n")
-    with pytest.raises(DamagedDataError, match=r"empty.jsonl holds no record"):
+    with pytest.raises(DamagedDataError, match=r"empty.jsonl contains no records"):
         add_import(workspace, "t", "debatebench", path)
 
 
@@ -293,7 +297,7 @@ def test_what_is_not_a_regular_file_is_refused(workspace: Workspace, tmp_path: P
     os.mkfifo(folder / "a.jsonl")
     with pytest.raises(UsageError, match=r"a.jsonl is not a regular file"):
         add_import(workspace, "t", "debatebench", folder)
-    with pytest.raises(UsageError, match="holds nothing of the format"):
+    with pytest.raises(UsageError, match="contains nothing in the format"):
         add_import(workspace, "t", "debatebench", folder / "a.jsonl")
     (folder / "a.jsonl").unlink()
     (folder / "a.jsonl").symlink_to(tmp_path / "nowhere")
@@ -321,7 +325,7 @@ def test_two_imports_into_one_tag_do_not_mix(workspace: Workspace):
     add_import(workspace, "t", "debatebench", ORIGINAL)
     with open(workspace.imports / ".t.lock", "r+b") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(BusyError, match="Another import into 't' is under way"):
+        with pytest.raises(BusyError, match="Another process is importing into 't'"):
             add_import(workspace, "t", "debatebench", ORIGINAL)
         assert add_import(workspace, "u", "debatebench", ORIGINAL).added == {"debate": 3}
     assert add_import(workspace, "t", "debatebench", ORIGINAL).ignored == 3
@@ -341,9 +345,9 @@ def test_a_kept_file_that_was_changed_is_noticed(workspace: Workspace):
     add_import(workspace, "t", "debatebench", ORIGINAL)
     kept = workspace.imports / "t" / "0001" / "debates.jsonl"
     kept.write_bytes(kept.read_bytes().replace(b"d-self", b"d-sold"))
-    with pytest.raises(DamagedDataError, match=r"debates.jsonl is not what was imported"):
+    with pytest.raises(DamagedDataError, match=r"debates.jsonl has changed since it was imported"):
         list(read_import(workspace.imports / "t"))
-    with pytest.raises(DamagedDataError, match=r"debates.jsonl is not what was imported"):
+    with pytest.raises(DamagedDataError, match=r"debates.jsonl has changed since it was imported"):
         add_import(workspace, "t", "debatebench", ORIGINAL)
     kept.unlink()
     with pytest.raises(DamagedDataError, match=r"debates.jsonl is missing"):
@@ -366,7 +370,7 @@ def test_a_damaged_manifest_is_refused(workspace: Workspace, content: str):
 
 
 def test_a_folder_without_a_manifest_is_no_import(tmp_path: Path):
-    with pytest.raises(DamagedDataError, match="holds no kept import"):
+    with pytest.raises(DamagedDataError, match="is not a kept import"):
         list(read_import(tmp_path))
 
 

@@ -130,7 +130,7 @@ def test_a_record_that_nobody_understands_is_named_by_its_place(journal: Path):
     outcome["records"]["debates"][0]["status"] = "undecided"  # type: ignore[index]
     rewrite(journal, events)
     for read in (journal_records, journal_rows):
-        with pytest.raises(DamagedDataError, match=r"event \d+ at byte \d+ holds a record of 'debates'"):
+        with pytest.raises(DamagedDataError, match=r"event \d+ at byte \d+ contains a record of 'debates'"):
             list(read(journal))
 
 
@@ -168,4 +168,4 @@ def test_a_copy_under_another_name_is_told_apart_from_a_run(tmp_path: Path, jour
     shutil.copy(journal, folder / "format-1 (copy).jsonl")
     done = debatebench(tmp_path, "land")
     assert done.code == 3
-    assert "format-1 (copy).jsonl holds run 'format-1': name it format-1.jsonl, or move it" in done.error_line
+    assert "format-1 (copy).jsonl contains run 'format-1'; rename it to format-1.jsonl, or move it" in done.error_line

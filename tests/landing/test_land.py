@@ -78,8 +78,8 @@ def test_landing_replaces_its_own_run_and_leaves_the_others(warehouse: duckdb.Du
     [
         ([topic("t1")], "has 0 run records"),
         ([run(), run()], "has 2 run records"),
-        ([run(), topic("t1"), topic("t1", "Another")], r"\(run_tag, topic_id\) = \(r, t1\) comes more than once"),
-        ([run(), topic("t1", tag="other")], "carries another run tag"),
+        ([run(), topic("t1"), topic("t1", "Another")], r"\(run_tag, topic_id\) = \(r, t1\) occurs more than once"),
+        ([run(), topic("t1", tag="other")], "has a run tag other than"),
     ],
 )
 def test_records_that_do_not_fit_change_nothing(

@@ -295,7 +295,7 @@ def test_a_workspace_may_have_its_own_style_and_template(small: Project, files: 
 
 def test_a_style_that_would_end_its_element_is_refused(small: Project, files: dict[str, Path], tmp_path: Path):
     (tmp_path / "docs.css").write_text("a::after { content: '</style><script>alert(1)</script>' }")
-    with pytest.raises(ConfigError, match="holds '</' or '<!--'"):
+    with pytest.raises(ConfigError, match="contains '</' or '<!--'"):
         render_docs(small, files | {"templates/docs.css": tmp_path / "docs.css"}, TODAY)
 
 

@@ -107,7 +107,7 @@ def test_an_empty_folder_is_taken_and_anything_else_refused(small: Workspace, tm
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
     for force in (False, True):
-        with pytest.raises(UsageError, match="not empty" if not force else "holds no export"):
+        with pytest.raises(UsageError, match="not empty" if not force else "is not an export"):
             export(small, "jsonl", tmp_path / "full", force=force)
     with pytest.raises(UsageError, match="is a file"):
         export(small, "jsonl", tmp_path / "full" / "mine.txt", force=True)
@@ -205,7 +205,7 @@ def test_a_failed_export_leaves_everything_as_it_was(small: Workspace, tmp_path:
     before = files(tmp_path)
     with pytest.raises(UsageError, match=r"No run 'plaid' in the warehouse. Known: played\."):
         export(small, "parquet", out, run_tags=["plaid"], force=True)
-    with pytest.raises(UsageError, match=r"Nothing is selected by 'marts\.leaderbord'\. Did you mean"):
+    with pytest.raises(UsageError, match=r"'marts\.leaderbord' selects nothing\. Did you mean"):
         export(small, "parquet", out, select=["marts.leaderbord"], force=True)
     assert files(tmp_path) == before
     with pytest.raises(UsageError):
@@ -238,7 +238,7 @@ def test_a_warehouse_behind_its_sql_models_is_not_exported(mine: Workspace, tmp_
     with pytest.raises(UsageError, match="There is no warehouse"):
         export(Workspace(tmp_path / "nothing"), "jsonl", tmp_path / "out")
     own_model(mine, "extra", "select run_tag from marts.runs", build=False)
-    with pytest.raises(UsageError, match="is behind its SQL models: run `debatebench build`"):
+    with pytest.raises(UsageError, match="is older than its SQL models; run `debatebench build`"):
         export(mine, "parquet", tmp_path / "out")
 
 
@@ -319,13 +319,13 @@ def test_a_pattern_may_mean_landed_tables_and_sql_models(small: Workspace, tmp_p
 
 @pytest.mark.parametrize("select", [["raw.nothing"], ["raw"], ["nothing"], ["tag:none"]])
 def test_a_selection_of_nothing_is_refused(small: Workspace, tmp_path: Path, select: list[str]):
-    with pytest.raises(UsageError, match="Nothing is selected by"):
+    with pytest.raises(UsageError, match="selects nothing"):
         export(small, "parquet", tmp_path / "out", select=select)
 
 
 def test_only_parquet_takes_a_selection(small: Workspace, tmp_path: Path):
     for format_name in set(FORMATS) - {"parquet"}:
-        with pytest.raises(UsageError, match="always whole"):
+        with pytest.raises(UsageError, match="always complete"):
             export(small, format_name, tmp_path / "out", select=["marts.*"])
 
 
@@ -396,7 +396,7 @@ def test_a_duckdb_export_can_be_opened_by_older_clients_and_built_on(small: Work
 def test_the_command_writes_an_export_and_names_what_it_leaves_out(workspace: Workspace, tmp_path: Path):
     done = debatebench(workspace.root, "export", "--format", "jsonl", "--out", str(tmp_path / "out"))
     assert done.code == 0, done.err
-    assert done.out == f"2 files of 4 runs: {tmp_path / 'out'}\n"
+    assert done.out == f"Exported 4 runs as 2 files to {tmp_path / 'out'}\n"
     assert "of run 'bp'" in done.err
     assert "they have more than two sides" in done.err
     manifest = read_export_manifest(tmp_path / "out")
@@ -408,8 +408,8 @@ def test_the_command_writes_an_export_and_names_what_it_leaves_out(workspace: Wo
     ("arguments", "code", "message"),
     [
         (["--format", "jsonl", "--run-tag", "no"], 2, "No run 'no' in the warehouse. Known: played."),
-        (["--format", "dbt", "--select", "x"], 2, "An export as dbt is always whole"),
-        (["--format", "parquet", "--select", "x"], 2, "Nothing is selected by 'x'"),
+        (["--format", "dbt", "--select", "x"], 2, "an export as dbt is always complete"),
+        (["--format", "parquet", "--select", "x"], 2, "'x' selects nothing"),
     ],
 )
 def test_the_command_refuses_in_one_line(
@@ -427,4 +427,4 @@ def test_runs_may_be_named_more_than_once(workspace: Workspace, tmp_path: Path):
         *("export", "--format", "parquet", "--out", str(tmp_path / "out"), "--select", "runs"),
         *("--run-tag", "bp", "--run-tag", "flow"),
     )
-    assert done.out.startswith("2 files of 2 runs")
+    assert done.out.startswith("Exported 2 runs as 2 files")

@@ -211,7 +211,7 @@ def test_what_has_another_shape_is_counted_and_named(workspace: Workspace, tmp_p
 
 
 def test_runs_without_any_such_debate_are_refused(workspace: Workspace, tmp_path: Path):
-    with pytest.raises(UsageError, match="No debate of bp, flow has the shape"):
+    with pytest.raises(UsageError, match="No debate of bp, flow fits"):
         export(workspace, "jsonl", tmp_path / "out", run_tags=["flow", "bp"])
     assert not (tmp_path / "out").exists()
 

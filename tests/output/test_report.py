@@ -155,15 +155,15 @@ def test_every_page_says_that_it_measures_preference_not_truth(site: Path) -> No
 
 
 def test_simulated_runs_carry_a_banner_and_others_do_not(site: Path) -> None:
-    banner = "This run was made by simulated debaters and judges: it says nothing about real models."
+    banner = "This run was made with simulated debaters and judges, so it says nothing about real models."
     for page in (site / "runs" / "tiny").rglob("*.html"):
         assert banner in words(page)
     assert "simulated debaters and judges" not in words(site / "runs" / "evil" / "index.html")
-    assert "Run 'tiny' was made by simulated debaters and judges" in words(site / "index.html")
+    assert "Run 'tiny' was made with simulated debaters and judges" in words(site / "index.html")
 
 
 def test_runs_with_overlapping_judges_carry_a_banner(site: Path) -> None:
-    assert "In this run, debaters also sat on panels" in words(site / "runs" / "evil" / "index.html")
+    assert "In this run, debaters were also judges" in words(site / "runs" / "evil" / "index.html")
     assert "sat on panels" not in words(site / "runs" / "tiny" / "index.html")
 
 
@@ -454,7 +454,7 @@ def test_new_files_replace_old_ones_and_foreign_files_stay(tmp_path: Path) -> No
 def test_foreign_file_in_the_way_is_refused_before_anything_changes(tmp_path: Path) -> None:
     out = fill(tmp_path / "site", {"index.html": "mine"})
     new = fill(tmp_path / "new", {"assets/a.css": "1", "index.html": "1"})
-    with pytest.raises(UsageError, match=r"index\.html is not a file of this site: move it away"):
+    with pytest.raises(UsageError, match=r"index\.html is not a file of this site; move it elsewhere"):
         replace_files(new, out)
     assert contents(out) == {"index.html": "mine"}
     assert not (out / MANIFEST).exists()
@@ -480,7 +480,7 @@ def test_manifest_cannot_delete_what_lies_outside(tmp_path: Path) -> None:
 
 def test_unreadable_manifest_is_refused(tmp_path: Path) -> None:
     out = fill(tmp_path / "site", {MANIFEST: "{"})
-    with pytest.raises(UsageError, match="cannot be read: move"):
+    with pytest.raises(UsageError, match="cannot be read; move"):
         replace_files(fill(tmp_path / "new", {"index.html": "1"}), out)
 
 
@@ -530,7 +530,7 @@ def test_place_that_cannot_be_written_is_an_error_in_one_sentence(database: Path
     (tmp_path / "file").write_text("")
     with pytest.raises(DebatebenchError, match=r"file cannot be written: .+\.$"):
         build_site(database, report_files(), tmp_path / "file" / "site", run_tag="bare", now=NOW)
-    with pytest.raises(UsageError, match="file is not a folder: choose another --out-dir"):
+    with pytest.raises(UsageError, match="file is not a folder; choose another --out-dir"):
         build_site(database, report_files(), tmp_path / "file", run_tag="bare", now=NOW)
 
 
@@ -551,7 +551,7 @@ def test_warehouse_without_marts_says_what_makes_them(tmp_path: Path) -> None:
     import duckdb
 
     duckdb.connect(str(tmp_path / "w.duckdb")).close()
-    with pytest.raises(UsageError, match="holds no marts yet: `debatebench build`"):
+    with pytest.raises(UsageError, match="has no marts yet; run `debatebench build`"):
         build_site(tmp_path / "w.duckdb", report_files(), tmp_path / "site", now=NOW)
 
 
@@ -626,12 +626,12 @@ PAGE = "path: p.html\ntitle: P\nsections:\n  - id: a\n    title: A\n    query: s
         (PAGE + "    show: dots\n    roles: {label: x, value: [x, x]}\n", "roles.value: found"),
         (PAGE + "    options: {range: [1, 0]}\n", "range: found .*; allowed: two numbers, the lower first"),
         (PAGE + "    columns: {x: {format: euro}}\n", "format: found 'euro'; allowed: text, count"),
-        (PAGE + "    columns: {y: }\n", "the query of section 'a' gives no column 'y'; it gives: x"),
-        (PAGE + "  - id: a\n    title: B\n    query: select 1\n", "'a' comes twice"),
+        (PAGE + "    columns: {y: }\n", "the query of section 'a' returns no column 'y'; it returns: x"),
+        (PAGE + "  - id: a\n    title: B\n    query: select 1\n", "'a' occurs twice"),
         (PAGE.replace("id: a", "id: 'a b'"), "id: found 'a b'; allowed: lower-case letters"),
         (PAGE.replace("select 1 as x", "select 1; select 2"), "exactly one SELECT statement"),
         (PAGE.replace("select 1 as x", "copy (select 1) to 'x'"), "exactly one SELECT statement"),
-        (PAGE.replace("select 1 as x", "from read_text('/etc/hostname')"), "may read the warehouse and nothing else"),
+        (PAGE.replace("select 1 as x", "from read_text('/etc/hostname')"), "may read only the warehouse"),
         ("path: index.html\ntitle: P\n", "'index' and 'p' both have the path index.html"),
     ],
 )
@@ -656,7 +656,7 @@ def test_template_that_cannot_be_used_is_refused(database: Path, tmp_path: Path,
 def test_debate_pages_must_say_which_debate(database: Path, tmp_path: Path) -> None:
     page = "path: 'x/{run_tag}/{debate_id}.html'\ntitle: T\nfor_each: debate\n"
     page += "sections:\n  - {id: a, title: A, query: select 1 as x}\n"
-    with pytest.raises(ConfigError, match="gives no column 'debate_id'"):
+    with pytest.raises(ConfigError, match="returns no column 'debate_id'"):
         build_site(database, overlay(tmp_path, pages__p=page), tmp_path / "site", run_tag="bare", now=NOW)
 
 

@@ -173,12 +173,12 @@ def test_sampled_topics_keep_the_order_of_the_file_and_follow_the_seed() -> None
 
 
 def test_more_sampled_topics_than_there_are_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^--sample-topics asks for 3 topics, and there are 2\.$"):
+    with pytest.raises(UsageError, match=r"^--sample-topics asks for 3 topics, but there are only 2\.$"):
         plan_of(topic_count=2, sample_topics=3)
 
 
 def test_a_tournament_of_one_or_about_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="needs at least 2 debaters, and there are 1"):
+    with pytest.raises(UsageError, match="needs at least 2 debaters, but 1 are configured"):
         plan_of(debaters=1)
     with pytest.raises(UsageError, match="needs at least one topic"):
         plan_of(topic_count=0)
@@ -340,10 +340,13 @@ def test_a_pool_that_is_too_small_is_refused_with_the_numbers() -> None:
 @pytest.mark.parametrize(
     ("judge", "message"),
     [
-        (MemberConfig(id="d01", provider="other", model="other"), "'d01' is both a debater and a judge: take one out"),
+        (
+            MemberConfig(id="d01", provider="other", model="other"),
+            "'d01' is both a debater and a judge: remove one of them",
+        ),
         (
             MemberConfig(id="x", provider="simulated", model="d-model-1"),
-            r"Judge 'x' and debater 'd01' are the same model \(simulated d-model-1\): take one out",
+            r"Judge 'x' and debater 'd01' are the same model \(simulated d-model-1\): remove one of them",
         ),
     ],
 )
@@ -403,7 +406,7 @@ def changed(plan: Plan, **update: object) -> Plan:
         (lambda: plan_of(topic_count=3), ["topics (t002 added)"]),
         (lambda: plan_of(debaters=4), ["debaters (d03 added)"]),
         (lambda: plan_of(judges=4), ["judges (j04 removed)"]),
-        (lambda: plan_of(debaters=members("d", 3)[::-1]), ["debaters (in another order)"]),
+        (lambda: plan_of(debaters=members("d", 3)[::-1]), ["debaters (in a different order)"]),
         (lambda: plan_of(swap_sides=True), ["swap_sides (on, was off)"]),
         (lambda: plan_of(sample_topics=2), ["sample_topics (2, was none)"]),
         (lambda: plan_of(config=CONFIG.model_copy(update={"temperature": 0.1})), ["temperature (0.1, was 0.7)"]),
@@ -549,7 +552,7 @@ def test_an_estimate_counts_calls_tokens_and_known_costs() -> None:
     assert judge.cost_usd == Decimal(judge.prompt_tokens) / 1000
     assert found.unpriced == ("b", "j-free-00", "j-free-01")
     assert found.cost_usd == a.cost_usd + judge.cost_usd
-    assert "Without a price, and not in the sum: b, j-free-00, j-free-01." in found.summary()
+    assert "Not included, because they have no price: b, j-free-00, j-free-01." in found.summary()
     columns, rows = found.table()
     assert columns == ["role", "id", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
     assert rows[1] == ["debater", "b", 2, b.prompt_tokens, 300, None]
@@ -559,7 +562,7 @@ def test_an_unknown_cost_is_unknown_and_not_zero() -> None:
     found = estimate(plan_of())
     assert found.cost_usd is None
     assert len(found.unpriced) == 8
-    assert found.summary().endswith("at a cost that no pricing tells.")
+    assert found.summary().endswith("at an unknown cost.")
 
 
 def test_history_makes_later_turns_dearer() -> None:

@@ -103,11 +103,11 @@ def test_a_declined_attempt_costs_nothing_and_an_answer_without_figures_is_unkno
     assert ledger.total == Spending(unknown=2, unbounded=2)
 
 
-def test_unknown_money_is_never_told_as_nothing():
-    assert "nothing unknown" in Spending().summary()
-    assert "no price or token limit bounds it" in Spending(unknown=2, unbounded=2).summary()
+def test_unknown_money_is_never_reported_as_nothing():
+    assert "no unknown costs" in Spending().summary()
+    assert "no price or token limit bounds that cost" in Spending(unknown=2, unbounded=2).summary()
     text = Spending(billed=Decimal(1), unknown=3, possible=Decimal("0.5"), unbounded=1).summary()
-    assert "0.5000 USD at most without 1 of them" in text
+    assert "at most 0.5000 USD, not counting 1 attempts" in text
 
 
 @given(st.lists(st.tuples(st.sampled_from(["answered", "ambiguous", "retried"]), st.booleans()), max_size=30))
@@ -154,7 +154,7 @@ def test_a_run_stops_before_the_request_that_could_pass_the_limit_and_goes_on_wi
         done = play(root, "--max-cost", "1", "--no-build")
         assert (done.code, len(billed)) == (0, 48)
     assert "Cost so far: 0.0480 USD billed" in done.err
-    assert "was expected to cost about" in done.err
+    assert "The estimate for the whole plan was about" in done.err
 
 
 def test_a_limit_waits_for_what_is_in_flight_before_it_gives_up(tmp_path: Path):
@@ -175,7 +175,7 @@ def test_a_limit_without_a_token_limit_or_a_price_is_refused_before_any_call(tmp
         models.write_text(re.sub(r", pricing: \{[^}]*\}", "", models.read_text()))
         done = play(root, "--max-cost", "1")
         assert done.code == 2
-        assert "nobody knows the price of 'debater-0'" in done.error_line
+        assert "the price of 'debater-0' is unknown" in done.error_line
         assert server.requests == []
 
 
@@ -280,7 +280,7 @@ def test_a_catalogue_that_cannot_be_read_is_a_warning_and_prices_stay_unknown(tm
         done = play(root, "--no-build")
     assert done.code == 0, done.err
     assert done.err.count("Warning: The catalogue of 'openrouter' could not be read") == 1
-    assert "48 attempts may have been billed at a cost that nobody told" in done.err
+    assert "48 attempts may have been billed at an unknown cost" in done.err
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

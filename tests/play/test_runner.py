@@ -314,7 +314,7 @@ def test_a_second_runner_of_the_same_tag_makes_no_call(tmp_path: Path):
         assert wait_until_asked(server, first, 2)
         second = play(root, "--no-build")
         assert second.code == 4
-        assert "is being played by another process" in second.error_line
+        assert "Another process is playing run" in second.error_line
         first.communicate()
         assert first.returncode == 0
         assert len(server.requests) == CALLS
@@ -402,7 +402,7 @@ def test_more_requests_in_flight_than_files_may_be_open_are_refused_before_the_f
         root = write_workspace(tmp_path, server)
         done = limited(root, "-n 200", "--concurrency", "300")
         assert done.code == 2
-        assert "--concurrency 300 needs 364 open files, and this process may have 200" in done.error_line
+        assert "--concurrency 300 needs 364 open files, but this process may have only 200" in done.error_line
         assert len(server.requests) == 0
 
 
@@ -422,7 +422,7 @@ def test_an_interrupt_says_how_to_leave_at_once(tmp_path: Path):
         assert wait_until_asked(server, process, 3)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
-    assert "Stopping: awaiting 3 requests in flight. Interrupt again to leave at once." in err
+    assert "Stopping: waiting for 3 requests in flight. Interrupt again to exit at once." in err
     assert process.returncode == 130
 
 
@@ -468,7 +468,7 @@ def test_a_plan_that_this_version_does_not_understand_is_left_alone(tmp_path: Pa
         before = journal.read_bytes()
         done = play(root)
         assert done.code == 3
-        assert "holds a plan that this version of debatebench does not understand" in done.error_line
+        assert "contains a plan that this version of debatebench cannot read" in done.error_line
         assert len(server.requests) == 0
         assert journal.read_bytes() == before
 
@@ -504,5 +504,5 @@ def test_a_debate_that_nobody_ended_is_missing_all_the_same(tmp_path: Path, monk
         for _ in range(2)
     ]
     assert [(report.planned, report.complete) for report in ended] == [(30, 29), (30, 30)]
-    assert [reason for _, reason in ended[0].missing] == ["It was not played to its end."]
+    assert [reason for _, reason in ended[0].missing] == ["The debate was not finished."]
     assert ended[1].missing == ()

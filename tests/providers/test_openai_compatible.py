@@ -957,7 +957,7 @@ def test_an_endpoint_is_a_base_address_or_a_whole_one(configured: MemberConfig, 
         ("https://x.example:port/v1", "not an http or https address"),
         ("https://x.example/v1\nHost: y", "not an http or https address"),
         ("https://bücher.example/v1", "not an http or https address"),
-        ("https://me:secret@x.example/v1", "must not hold a user name or password"),
+        ("https://me:secret@x.example/v1", "must not contain a user name or password"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused(endpoint: str | None, words: str) -> None:
@@ -977,7 +977,7 @@ def test_a_missing_key_is_named_before_any_call() -> None:
 
 @pytest.mark.parametrize("key", ["a\nb", "schlüssel", "a b", "\x00"])
 def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key: str) -> None:
-    with pytest.raises(UsageError, match="OPENAI_API_KEY holds characters") as caught:
+    with pytest.raises(UsageError, match="OPENAI_API_KEY contains characters") as caught:
         make_provider(member("openai"), {"OPENAI_API_KEY": key})
     assert key not in str(caught.value)
 

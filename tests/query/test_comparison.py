@@ -315,7 +315,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(versions: Path):
 
 def test_a_warehouse_that_was_built_before_there_were_comparisons_says_what_to_do(tmp_path: Path):
     database = make_warehouse(tmp_path / "old.duckdb", ("a", tournament("a", ("x", "y"))), select=["+games"])
-    with open_for_reading(database) as con, pytest.raises(UsageError, match="`debatebench build` adds them"):
+    with open_for_reading(database) as con, pytest.raises(UsageError, match="`debatebench build` to add them"):
         find_subject(con, "a")
 
 
@@ -626,10 +626,10 @@ def test_a_cost_may_rise_by_a_share_of_what_it_was():
 def test_a_debater_that_is_gone_fails_unless_that_is_allowed():
     gone = row("b", None, None, method="only in the baseline")
     comparison = of(row("a", 0.0, 10.0), gone)
-    assert check_gate(comparison, GateLimits()).failures == ("b is not in the candidate",)
+    assert check_gate(comparison, GateLimits()).failures == ("debater b is missing from the candidate",)
     allowed = check_gate(comparison, GateLimits(), allow_missing=True)
     assert allowed.is_passed
-    assert "b is not in the candidate" in allowed.warnings
+    assert "debater b is missing from the candidate" in allowed.warnings
     assert check_gate(comparison, GateLimits(), debaters=["a"]).is_passed
 
 
@@ -660,8 +660,8 @@ def test_a_comparison_that_is_too_small_says_what_it_would_find():
     # Half of the interval at 97.5 %, and 0.8416 standard errors.
     detectable = 100 * 2.241403 / 1.959964 + 0.841621 * 100 / 1.959964
     assert result.warnings == (
-        "too small to tell: of 2 checks of rating, 1 would find only changes of "
-        f"{detectable:.1f} or more (4 times of 5)",
+        "the runs are too small: of 2 checks of rating, 1 would find only changes of "
+        f"{detectable:.1f} or more (4 times out of 5)",
     )
 
 

@@ -187,7 +187,7 @@ def test_a_leaderboard_that_reads_a_version_by_its_number_cannot_change(database
     judges = diff_model(database, project, "judge_verdicts", 1, 2)
     assert judges.leaderboard is None
     assert judges.remark == (
-        "marts.leaderboard does not depend on what marts.judge_verdicts stands for: "
+        "marts.leaderboard does not depend on marts.judge_verdicts: "
         "marts.panel_winners_v2 reads marts.judge_verdicts_v2, which stays as it is."
     )
 
@@ -279,12 +279,12 @@ def test_who_reads_a_prerelease_or_something_deprecated_is_warned(tmp_path: Path
     prerelease = "marts.other reads marts.winners_v3, a prerelease whose meaning may still change."
     assert list(reading_warnings(project.models, date(2026, 2, 1))) == [prerelease]
     assert list(reading_warnings(project.models, date(2026, 3, 1))) == [
-        "marts.other reads marts.winners_v1, which is deprecated since 2026-03-01.",
+        "marts.other reads marts.winners_v1, which has been deprecated since 2026-03-01.",
         prerelease,
     ]
     first = versions_of(project.models, "winners")[1][1]
     assert remarks(first, date(2026, 2, 1)) == ["marts.winners_v1 will be deprecated on 2026-03-01."]
-    assert remarks(first, date(2026, 3, 1)) == ["marts.winners_v1 is deprecated since 2026-03-01."]
+    assert remarks(first, date(2026, 3, 1)) == ["marts.winners_v1 has been deprecated since 2026-03-01."]
 
 
 # --- small SQL models -------------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ def test_a_model_without_runs_is_counted_as_a_whole(tmp_path: Path):
 
 
 def test_a_run_cannot_be_chosen_where_there_are_none(tmp_path: Path):
-    with pytest.raises(UsageError, match=r"marts\.x_v1 has no column run_tag: leave out --run-tag\."):
+    with pytest.raises(UsageError, match=r"marts\.x_v1 has no column run_tag; leave --run-tag out\."):
         compare(tmp_path, f"select debate_id from {S}", f"select debate_id from {S}", run_tag="r1")
 
 

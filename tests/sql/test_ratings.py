@@ -257,4 +257,4 @@ def test_the_leaderboard_says_what_is_settled(played: Path) -> None:
     assert "ranks" in done.out
     assert "elo_rating" in done.out
     assert "places" in done.err
-    assert "The debates are on one topic: the intervals say nothing about others." in done.err
+    assert "The debates cover one topic, so the intervals do not generalize to others." in done.err

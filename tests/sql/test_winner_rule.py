@@ -363,7 +363,7 @@ def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: 
     assert message.startswith("SQL model marts.counted_verdicts (")
     assert (
         "counted_verdicts.sql:8) selects winner_without_tie from marts.panel_winners, which lacks it since version 3 "
-        "(version 2 has it). Mend "
+        "(version 2 has it). Fix "
     ) in message
     assert message.endswith("panel_winners_v3.sql, set `latest_version: 2`, or change marts.counted_verdicts.")
 

@@ -560,13 +560,13 @@ def test_sql_functions_give_null_where_there_are_no_games(con: duckdb.DuckDBPyCo
     ("call", "message"),
     [
         ("bradley_terry_ratings([1, 1], [2], [1], [0], [0], 400)", "`con` has 1 elements"),
-        ("bradley_terry_ratings([1], [null], [1], [0], [0], 400)", "`con` holds a null"),
+        ("bradley_terry_ratings([1], [null], [1], [0], [0], 400)", "`con` contains a null"),
         ("bradley_terry_ratings([1], [1], [1], [0], [0], 400)", "itself"),
         ("bradley_terry_ratings([0], [1], [1], [0], [0], 400)", "codes run from 1"),
         ("bradley_terry_ratings([1], [2], [-1], [0], [0], 400)", "cannot be negative"),
-        ("bradley_terry_resampled([1], [1], [2], [1.0], [[2]], 400)", "not there"),
-        ("bradley_terry_resampled([1], [1], [2], [0.7], [[1]], 400)", "a score is"),
-        ("bradley_terry_with_controls([1], [1], [2], [7.0], [0.0], 400)", "scores lie between"),
+        ("bradley_terry_resampled([1], [1], [2], [1.0], [[2]], 400)", "unknown game"),
+        ("bradley_terry_resampled([1], [1], [2], [0.7], [[1]], 400)", "a score must be"),
+        ("bradley_terry_with_controls([1], [1], [2], [7.0], [0.0], 400)", "scores must be from"),
         ("rank_ranges([1.0], [1.0, 2.0])", "`ci_high` has 2 elements"),
     ],
 )

@@ -116,8 +116,8 @@ def test_the_winner_never_loses_rating(played: list[tuple[int, int, float]]) -> 
         (([1], [1], [1.0]), "itself"),
         (([1, 2], [2], [1.0, 0.0]), "lengths differ"),
         (([0], [1], [1.0]), "codes run from 1"),
-        (([1], [2], [1.5]), "between 0"),
-        (([1], [2], [float("nan")]), "between 0"),
+        (([1], [2], [1.5]), "scores must be from 0"),
+        (([1], [2], [float("nan")]), "scores must be from 0"),
     ],
 )
 def test_impossible_games_are_refused(arguments: tuple[Any, ...], message: str) -> None:
@@ -201,13 +201,16 @@ def test_sql_functions_give_null_where_there_are_no_games(con: duckdb.DuckDBPyCo
     ("lists", "message"),
     [
         ("[1, 1], [1, 2], [2, 1], [1, 0]", "position twice"),
-        ("[1, null], [1, 2], [2, 1], [1, 0]", "`order` holds a null"),
-        ("[1, 2], [1, 2], [2, 1], [1, null]", "`score` holds a null"),
+        ("[1, null], [1, 2], [2, 1], [1, 0]", "`order` contains a null"),
+        ("[1, 2], [1, 2], [2, 1], [1, null]", "`score` contains a null"),
         ("[1, 2], [1, 2], [2], [1, 0]", "`con` has 1 elements"),
-        ("[1, 2], [1, 2.5], [2, 1], [1, 0]", "elo_ratings: a list of INTEGER holds something else"),
-        ("['nan'::double, 2], [1, 2], [2, 1], [1, 0]", "elo_ratings: a list of BIGINT holds something else"),
-        ("[1, 2], [1, 2], [2, 1], ['x', 'y']", "elo_ratings: a list of DOUBLE holds something else"),
-        ("[1, 2], [1, 2], [2, 1], [1, 'nan'::double]", "scores lie between 0"),
+        ("[1, 2], [1, 2.5], [2, 1], [1, 0]", "elo_ratings: a list of INTEGER contains a value of another type"),
+        (
+            "['nan'::double, 2], [1, 2], [2, 1], [1, 0]",
+            "elo_ratings: a list of BIGINT contains a value of another type",
+        ),
+        ("[1, 2], [1, 2], [2, 1], ['x', 'y']", "elo_ratings: a list of DOUBLE contains a value of another type"),
+        ("[1, 2], [1, 2], [2, 1], [1, 'nan'::double]", "scores must be from 0"),
     ],
 )
 def test_sql_functions_refuse_games_they_cannot_order(con: duckdb.DuckDBPyConnection, lists: str, message: str) -> None:

@@ -343,21 +343,21 @@ def test_agreement_on_every_case_gives_no_hint_of_a_difference() -> None:
     ("call", "message"),
     [
         (lambda: significance.wilson_interval(3, 2), "3 wins of 2 games are not possible"),
-        (lambda: significance.wilson_interval(1, 2, 95), "a confidence level lies between 0 and 1"),
-        (lambda: significance.sign_test(1.5, 2), "wins is a whole number from 0 to a billion, not 1.5"),
-        (lambda: significance.sign_test(math.nan, 2), "wins is a whole number"),
-        (lambda: significance.binomial_test(1, 2, 1.5), "a win rate lies between 0 and 1"),
-        (lambda: significance.fisher_exact(-1, 2, 3, 4), "a cell of the table is a whole number"),
-        (lambda: significance.paired_t([1, 2], [1]), "pairs have two values each, but there are 2 and 1"),
+        (lambda: significance.wilson_interval(1, 2, 95), "a confidence level must be between 0 and 1"),
+        (lambda: significance.sign_test(1.5, 2), "wins must be a whole number from 0 to a billion, not 1.5"),
+        (lambda: significance.sign_test(math.nan, 2), "wins must be a whole number"),
+        (lambda: significance.binomial_test(1, 2, 1.5), "a win rate must be from 0 to 1"),
+        (lambda: significance.fisher_exact(-1, 2, 3, 4), "a cell of the table must be a whole number"),
+        (lambda: significance.paired_t([1, 2], [1]), "pairs have two values each, but the lists have 2 and 1"),
         (lambda: significance.paired_t([1, None], [1, 2]), "a value is missing or not a finite number"),  # type: ignore[list-item]
         (lambda: significance.cluster_mean([1, 2], ["a", None]), "a cluster is missing"),
-        (lambda: significance.holm([0.5, 1.5]), "a p value lies between 0 and 1"),
-        (lambda: significance.t_interval(0, 1, 0), "0 degrees of freedom give no interval"),
-        (lambda: power.games_needed(0.6, 80), "a threshold and a power lie between 0 and 1"),
-        (lambda: power.detectable_win_rate(-1), "games are counted from 0"),
-        (lambda: power.debates_needed(10, 0.1, 0), "a design effect is above 0"),
-        (lambda: power.design_effect(0.5, 0.1), "there is at least one debate per topic"),
-        (lambda: power.elo_gap(1.2), "a win rate lies between 0 and 1"),
+        (lambda: significance.holm([0.5, 1.5]), "a p value must be from 0 to 1"),
+        (lambda: significance.t_interval(0, 1, 0), "0 degrees of freedom are not enough for an interval"),
+        (lambda: power.games_needed(0.6, 80), "a threshold and a power must be between 0 and 1"),
+        (lambda: power.detectable_win_rate(-1), "the number of games must be from 0"),
+        (lambda: power.debates_needed(10, 0.1, 0), "a design effect must be above 0"),
+        (lambda: power.design_effect(0.5, 0.1), "debates per topic must be at least 1"),
+        (lambda: power.elo_gap(1.2), "a win rate must be from 0 to 1"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(call: Callable[[], object], message: str) -> None:
@@ -401,7 +401,7 @@ def test_lists_travel_to_the_last_bit(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_what_cannot_be_names_the_function(con: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(duckdb.InvalidInputException, match=r"sign_test: wins is a whole number .* not 0\.5"):
+    with pytest.raises(duckdb.InvalidInputException, match=r"sign_test: wins must be a whole number .* not 0\.5"):
         value(con, "sign_test(0.5, 2)")
 
 

@@ -357,9 +357,9 @@ def test_a_kept_contract_builds_whatever_the_spelling_of_types(con: duckdb.DuckD
         (contract("integer"), "source_position is BIGINT instead of INTEGER"),
         (contract("bigint", "- {name: lost, description: L, data_type: text}"), "lost is missing"),
         (contract("bigint") | {"marts/c.sql": "select run_tag, 1::bigint as source_position, 2 as n from "
-                               "staging.stg_debates"}, "n is not in it"),
+                               "staging.stg_debates"}, "n is not in the contract"),
         (contract("null"), "source_position has no data_type"),
-        (contract("numbre"), "a data_type is not one that DuckDB knows"),
+        (contract("numbre"), "DuckDB does not know one of the data types"),
     ],
 )  # fmt: skip
 def test_a_broken_contract_fails_the_build(
@@ -383,7 +383,7 @@ def test_only_what_is_selected_is_built(con: duckdb.DuckDBPyConnection, tmp_path
 def test_a_selection_whose_inputs_are_not_there_is_refused(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     with pytest.raises(SqlModelError, match=r"marts\.counts reads marts\.winners, which is not built; select '\+marts"):
         build(con, write_project(tmp_path, FILES), select=["counts"])
-    with pytest.raises(UsageError, match="Nothing is selected"):
+    with pytest.raises(UsageError, match="selects nothing"):
         build(con, read_project(tmp_path), select=["nothing"])
 
 
@@ -415,7 +415,7 @@ def test_reading_a_deprecated_version_warns_from_its_date_on(con: duckdb.DuckDBP
     project = write_project(tmp_path, files)
     assert build(con, project, full_refresh=True, now=datetime(2026, 2, 28)).warnings == ()
     assert build(con, project, full_refresh=True, now=NOW).warnings == (
-        "marts.other reads marts.winners_v1, which is deprecated since 2026-03-01.",
+        "marts.other reads marts.winners_v1, which has been deprecated since 2026-03-01.",
     )
 
 
@@ -533,7 +533,7 @@ def test_a_column_that_vanished_from_the_latest_version_is_named_with_who_select
     build(con, write_project(tmp_path, FILES))
     assert refusal(con, tmp_path, GONE) == (
         f"SQL model ratings.elo ({tmp_path}/ratings/elo.sql:2) selects pro_model_id from marts.winners, which lacks it "
-        f"since version 3 (version 2 has it). Mend {tmp_path}/marts/winners_v3.sql, set `latest_version: 2`, or change "
+        f"since version 3 (version 2 has it). Fix {tmp_path}/marts/winners_v3.sql, set `latest_version: 2`, or change "
         "ratings.elo."
     )
 
@@ -580,7 +580,7 @@ def test_a_contract_that_another_version_breaks_names_the_version(
             """,
     }
     message = refusal(con, tmp_path, files)
-    assert f"all_winners.sql:2) selects winner from marts.winners, which {change}. Mend " in message
+    assert f"all_winners.sql:2) selects winner from marts.winners, which {change}. Fix " in message
 
 
 def test_a_column_that_no_version_has_is_duckdbs_own_error(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

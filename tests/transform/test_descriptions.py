@@ -184,7 +184,7 @@ def test_a_file_may_add_common_columns_but_none_twice(tmp_path: Path):
         "marts/more.yml": "columns:\n  - {name: x, description: An x.}\n  - {name: WINNER, description: W.}\n"
     }
     with pytest.raises(
-        SqlModelError, match=r"more\.yml:3: the column 'winner' is described already at .*columns\.yml:3"
+        SqlModelError, match=r"more\.yml:3: the column 'winner' is already described at .*columns\.yml:3"
     ):
         text(tmp_path / "two", "select 1 as x", **again)
     with pytest.raises(SqlModelError, match=r"columns\.yml:1: columns\[0\]\.description"):

@@ -75,7 +75,7 @@ def test_a_selection_is_in_dependency_order(models: dict[str, SqlModel]) -> None
 @pytest.mark.parametrize(
     ("selector", "message"),
     [
-        ("winer", "Nothing is selected by 'winer'. Did you mean"),
+        ("winer", "'winer' selects nothing. Did you mean"),
         ("+staging.costs", r"Did you mean 'marts\.costs'"),
         ("tag:money", "Known tags: board, cost"),
         (

@@ -180,7 +180,7 @@ def test_a_selected_build_on_older_inputs_is_made_good_by_the_next_whole_build(
         ),
         (
             {"marts/m.yml": FILES["marts/m.yml"].replace("name: run_tag", "name: run")},
-            "incremental by run_tag, but describes no column of that name",
+            "incremental by run_tag, but it describes no column of that name",
         ),
         (
             {
@@ -188,7 +188,7 @@ def test_a_selected_build_on_older_inputs_is_made_good_by_the_next_whole_build(
                 "marts/total.sql": "select count(*) as debates from staging.stg_debates",
                 "marts/t.yml": "models: [{name: total, description: All., columns: [{name: n, description: N.}]}]",
             },
-            "reads marts.total, whose rows come of all runs together",
+            "reads marts.total, whose rows are computed from all runs together",
         ),
     ],
 )

@@ -169,9 +169,9 @@ def test_the_schema_may_be_left_out_where_the_rest_is_clear(packaged: Project, n
         ("leaderbord", "Did you mean 'marts.leaderboard'?"),
         ("marts.runs.zzz", "Its columns: run_tag, source"),
         ("raw.turns.contents", "raw.turns has no column 'contents'. Did you mean 'content'?"),
-        ("runs", "'runs' can be marts.runs and raw.runs: write the schema, too."),
-        ("runs.seed", "'runs.seed' can be marts.runs.seed and raw.runs.seed: write the schema, too."),
-        ("zzz", "`debatebench docs` shows what there is."),
+        ("runs", "'runs' is ambiguous: marts.runs or raw.runs; write the schema too."),
+        ("runs.seed", "'runs.seed' is ambiguous: marts.runs.seed or raw.runs.seed; write the schema too."),
+        ("zzz", "`debatebench docs` shows all of them."),
         ("", "No SQL model or landed table ''."),
     ],
 )
@@ -276,7 +276,7 @@ def test_two_sql_models_of_one_table_name_do_not_mix(tmp_path: Path):
     assert ends(trace(tmp_path, f"select asks as x from {V}", **files)) == {"raw.verdicts.asks"}
     project = write_project(tmp_path / "sql", {})
     assert ends(column_lineage(project, "extra.m.x")) == {"raw.debates.status"}
-    with pytest.raises(UsageError, match=r"'m' can be extra\.m and marts\.m"):
+    with pytest.raises(UsageError, match=r"'m' is ambiguous: extra\.m or marts\.m"):
         column_lineage(project, "m")
 
 
@@ -292,7 +292,7 @@ def test_what_cannot_be_taken_apart_says_so_and_stops_nothing_else(tmp_path: Pat
         "marts/above.sql": "select x, 1 as one from marts.m",
     }
     node = trace(tmp_path, f"select columns('as.*') from {V}", **files)
-    assert node.problem == "COLUMNS(…) hides which columns come out; name them in a SELECT"
+    assert node.problem == "COLUMNS(…) hides which columns are selected; name them"
     project = write_project(tmp_path / "sql", {})
     above = column_lineage(project, "marts.above.x")
     assert [each.problem for each in above.upstream] == [node.problem]

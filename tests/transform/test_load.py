@@ -148,7 +148,7 @@ def test_a_layer_does_not_read_against_the_direction(tmp_path: Path, layer: str,
         f"{layer}/b.sql": f"select * from {source}",
         f"{layer}/b.yml": "models: [{name: b, description: B.}]",
     }
-    refused(tmp_path, files, rf"{layer}/b\.sql:1: {layer}\.b may read .* only, so it cannot read '{source}'")
+    refused(tmp_path, files, rf"{layer}/b\.sql:1: {layer}\.b may read only .*, so it cannot read '{source}'")
 
 
 def test_a_longer_cycle_names_every_step(tmp_path: Path) -> None:
@@ -208,11 +208,11 @@ def test_another_file_may_go_back_to_an_earlier_version(tmp_path: Path) -> None:
     [
         (
             "{name: winner, latest_version: 1}",
-            r"own\.yml:2: marts\.winner has versions here and a description in none of",
+            r"own\.yml:2: marts\.winner has versions here, but no file describes it",
         ),
         (
             "{name: winners, latest_version: 3}",
-            r"own\.yml:2: winners: latest_version 3 is not among the versions \[1, 2\]",
+            r"own\.yml:2: winners: latest_version 3 is not one of the versions \[1, 2\]",
         ),
         ("{name: winners, versions: [{v: 2}]}", r"own\.yml:2: winners: a version is listed twice"),
         ("{name: winners, versions: [{v: 0}]}", r"own\.yml:2: models\[0\]\.versions\[0\]\.v: Input should be greater"),
@@ -253,13 +253,13 @@ def test_a_file_under_the_unsuffixed_name_of_versions_is_refused(tmp_path: Path)
 
 def test_a_model_described_twice_is_refused_with_both_places(tmp_path: Path) -> None:
     files = MART | {"marts/a.sql": "select 1 as x", "marts/n.yml": "\nmodels:\n  - {name: a, description: Again.}\n"}
-    refused(tmp_path, files, r"n\.yml:2: marts\.a is described already at .*m\.yml:1")
+    refused(tmp_path, files, r"n\.yml:2: marts\.a is already described at .*m\.yml:1")
 
 
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("lonely.sql", "lies in a folder, which is its schema"),
+        ("lonely.sql", "must be in a folder, which is its schema"),
         ("raw/deep/a.sql", "the schema 'raw' is not for SQL models"),
         ("raw/a.sql", "the schema 'raw' is not for SQL models"),
         ("meta/a.sql", "the schema 'meta' is not for SQL models"),
@@ -299,7 +299,7 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path, first: str, second: s
     if first != "marts/a.sql" and first.startswith("marts"):
         del files["marts/a.sql"]
     earlier, later = sorted((first, second))
-    refused(tmp_path, files, f"{later}: {name} is in .*{earlier} too; rename or remove one of them")
+    refused(tmp_path, files, f"{later}: {name} is also defined in .*{earlier}; rename or remove one of them")
 
 
 def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
@@ -314,10 +314,10 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
         ("models:\n  - name: a\n    description: ''\n", r"m\.yml:3: models\[0\]\.description"),
         ("models:\n  - name: a\n    description: A\n    colums: []\n", r"m\.yml:4: models\[0\]\.colums: Extra inputs"),
         ("models: [{name: a, description: A, config: {materialized: cube}}]", r"materialized: .*'view' or 'table'"),
-        ("models:\n  - name: a\n    name: b\n", r"m\.yml:3: the key 'name' comes twice"),
+        ("models:\n  - name: a\n    name: b\n", r"m\.yml:3: the key 'name' occurs twice"),
         ("models:\n  - &x {name: a, description: A}\n  - *x\n", r"m\.yml:2: YAML aliases are not allowed"),
         ("models:\n  - &x {name: a, description: A}\n", r"m\.yml:2: YAML aliases are not allowed"),
-        ("models:\n  - {name: !!str a, description: A}\n", r"m\.yml:2: YAML tags are not allowed here"),
+        ("models:\n  - {name: !!str a, description: A}\n", r"m\.yml:2: the YAML tag .* is not allowed here"),
         ("models:\n  - {name: a, description: A, 1: x}\n", r"m\.yml:2: the key 1 is not text; write it in quotes"),
         ("models:\n  - {name: a, ? [x] : A}\n", r"m\.yml:2: a key is a list or mapping; use a name"),
         ("models: []\n---\nmodels: []\n", r"m\.yml:2: this is not YAML"),
@@ -331,7 +331,10 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
             r"m\.yml:6: models\[0\]\.versions\[0\]\.columns\[0\]\.name: Field required",
         ),
         ("models: " + "[" * 5_000, "nested too deeply|not YAML"),
-        ("models: [{name: a, description: A, latest_version: 3, versions: [{v: 1}]}]", "latest_version 3 is not among"),
+        (
+            "models: [{name: a, description: A, latest_version: 3, versions: [{v: 1}]}]",
+            "latest_version 3 is not one of",
+        ),
         ("models: [{name: a, description: A, versions: [{v: 1, prerelease: true}], latest_version: 1}]", "prerelease"),
         ("models: [{name: a, description: A, columns: [{name: x}, {name: X}]}]", "column 'x' is described twice"),
         (
@@ -343,10 +346,13 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
             r"data_tests\[0\]\.values: Field",
         ),
         ("models: [{name: a, description: A, columns: [{name: x, data_tests: [{range: {}}]}]}]", "give `min`"),
-        ("models: [{name: a, description: A, data_tests: [unique]}]", "unique of marts.a: stands under a column"),
+        (
+            "models: [{name: a, description: A, data_tests: [unique]}]",
+            "unique of marts.a: the test belongs under a column",
+        ),
         (
             "models: [{name: a, description: A, columns: [{name: x, data_tests: [{row_count: {min: 1}}]}]}]",
-            "stands under the SQL model",
+            "belongs under the SQL model",
         ),
         (
             "models: [{name: a, description: A, columns: [{name: x, data_tests: "
@@ -370,7 +376,7 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
         (
             "models: [{name: a, description: A}]\nunit_tests:\n"
             "  - {name: t, model: a, expect: {rows: []}}\n  - {name: t, model: a, expect: {rows: []}}\n",
-            r"m\.yml:4: unit test t: the name is taken at .*m\.yml:3",
+            r"m\.yml:4: unit test t: the name is already used at .*m\.yml:3",
         ),
     ],
 )

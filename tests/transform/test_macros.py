@@ -135,22 +135,22 @@ def test_a_call_of_a_macro_is_not_a_call_of_a_python_function(tmp_path: Path) ->
     ("sql", "said"),
     [
         ("select 1", "is not a macro; write `create macro name(arguments) as expression`"),
-        ("create or replace macro m(x) as x", "more than a macro needs"),
-        ("create temp macro m(x) as x", "more than a macro needs"),
-        ("create macro marts.m(x) as x", "more than a macro needs"),
-        ("create macro m(x) as x; create macro n(x) as x", "holds 2 statements; a file holds exactly one macro"),
-        ("create macro m(x) as table select x", "more than a macro needs"),
+        ("create or replace macro m(x) as x", "contains more than a macro"),
+        ("create temp macro m(x) as x", "contains more than a macro"),
+        ("create macro marts.m(x) as x", "contains more than a macro"),
+        ("create macro m(x) as x; create macro n(x) as x", "contains 2 statements; a file contains exactly one macro"),
+        ("create macro m(x) as table select x", "contains more than a macro"),
         ("create macro m(x) as x, (x, y) as x + y", "m has several forms; write one macro for each"),
         ("create macro m(x, y := 2) as x + y", "cannot be read as SQL"),
-        ("create macro m(x) as (select max(y) from marts.a)", "reads nothing but its arguments"),
-        ("create macro m(x) as (select x)", "reads nothing but its arguments"),
-        ("create macro m(x) as exists (from 'secrets.csv')", "reads nothing but its arguments"),
-        ("create macro m(x) as [y + 1 for y in x]", "reads nothing but its arguments"),
+        ("create macro m(x) as (select max(y) from marts.a)", "can read only its arguments"),
+        ("create macro m(x) as (select x)", "can read only its arguments"),
+        ("create macro m(x) as exists (from 'secrets.csv')", "can read only its arguments"),
+        ("create macro m(x) as [y + 1 for y in x]", "can read only its arguments"),
         ("create macro m(x)\nas x + y", "m.sql:2: 'y' is not an argument of m. Its arguments: x."),
         ("create macro m() as winner", "'winner' is not an argument of m. Its arguments: none."),
         ("create macro m(x) as x.part", "'x.part' is not an argument of m"),
         ("create macro m(x) as list_transform([1], lambda x: x)", "the lambda hides the argument 'x'"),
-        ("create macro other(x) as x", "holds the macro 'other'; name the file other.sql, or the macro m."),
+        ("create macro other(x) as x", "contains the macro 'other'; rename the file to other.sql, or the macro to m."),
         ('create macro m("X y") as "X y"', "'x y' is not a name"),
         ("create macro m(x) as elo_ratings(x)", "macros.m calls the Python function 'elo_ratings'"),
     ],
@@ -166,7 +166,7 @@ def test_a_macro_has_not_the_name_of_a_python_function(tmp_path: Path) -> None:
 
 def test_a_macro_in_a_folder_of_macros_is_refused(tmp_path: Path) -> None:
     said = refusal(tmp_path, {"macros/more/m.sql": "create macro m(x) as x"})
-    assert "a macro lies in sql/macros itself" in said
+    assert "a macro must be in sql/macros itself" in said
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_macro_in_a_folder_of_macros_is_refused(tmp_path: Path) -> None:
             macro_yaml("m", "x")
             + "unit_tests: [{name: t, macro: m, given: [{x: 1}], expect: [1]}, "
             + "{name: t, macro: macros.m, given: [{x: 1}], expect: [1]}]",
-            "the name is taken at",
+            "the name is already used at",
         ),
     ],
 )
@@ -201,7 +201,7 @@ def test_a_description_without_a_file_and_one_given_twice_are_refused(tmp_path: 
         tmp_path / "a", {"macros/m.yml": macro_yaml("gone")}
     )
     twice = {"macros/m.sql": "create macro m() as 1", "macros/a.yml": macro_yaml("m"), "macros/b.yml": macro_yaml("m")}
-    assert "macros.m is described already at" in refusal(tmp_path / "b", twice)
+    assert "macros.m is already described at" in refusal(tmp_path / "b", twice)
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------
@@ -214,11 +214,11 @@ def test_a_description_without_a_file_and_one_given_twice_are_refused(tmp_path: 
             "select\n    macros.shares(1, 2) as x",
             "a.sql:2: there is no macro 'macros.shares'. Did you mean 'macros.share'?",
         ),
-        ("select macros.share(1) as x", "a.sql:1: macros.share(part, whole) takes 2 arguments, and is called with 1."),
-        ("select macros.half(1, 2) as x", "macros.half(x) takes 1 argument, and is called with 2."),
+        ("select macros.share(1) as x", "a.sql:1: macros.share(part, whole) takes 2 arguments, but is called with 1."),
+        ("select macros.half(1, 2) as x", "macros.half(x) takes 1 argument, but is called with 2."),
         ("select half(1) as x", "'half' is a macro; write macros.half(…)."),
-        ("select macros.half(x := 1) as x", "takes expressions in the order of its arguments only"),
-        ("select macros.spread(distinct 1) as x", "takes expressions in the order of its arguments only"),
+        ("select macros.half(x := 1) as x", "takes only expressions, in the order of its arguments"),
+        ("select macros.spread(distinct 1) as x", "takes only expressions, in the order of its arguments"),
         ("select macros.spread(1) over () as x", "macros.spread cannot have OVER; write the window in the macro."),
         ("select macros.spread(1) filter (where true) as x", "macros.spread cannot have a FILTER"),
         ("select * from macros.half(1)", "'half' cannot be read from"),
@@ -407,7 +407,7 @@ def test_the_text_of_a_macro_is_not_a_sql_model(tmp_path: Path) -> None:
     said = refusal(
         tmp_path, MACROS | {"marts/spread.sql": text, "marts/s.yml": "models: [{name: spread, description: S.}]"}
     )
-    assert "holds a statement that is not a query" in said
+    assert "contains a statement that is not a query" in said
 
 
 def test_a_query_of_a_person_may_call_macros_and_nothing_else_that_reads(tmp_path: Path) -> None:
@@ -453,7 +453,7 @@ def test_values_are_those_expected_by_row_or_for_all_rows(tmp_path: Path, test: 
         (
             "{name: t, macro: half, given: [{x: 1}, {x: 2}], expect: [0.5]}",
             "fail",
-            "2 values come out, and 1 are expected",
+            "the result has 2 values, but 1 are expected",
         ),
         ("{name: t, macro: half, given: [{x: much}], expect: [0.5]}", "error", "much"),
         ("{name: t, macro: half, given: [{x: 1}], expect: [much]}", "error", "much"),

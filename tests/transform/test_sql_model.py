@@ -96,9 +96,9 @@ def test_another_database_is_refused() -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("", "holds 0 statements"),
-        ("-- nothing\n", "holds 0 statements"),
-        ("select 1; select 2", "holds 2 statements"),
+        ("", "contains 0 statements"),
+        ("-- nothing\n", "contains 0 statements"),
+        ("select 1; select 2", "contains 2 statements"),
         ("create table x as select 1", "not a query"),
         ("delete from marts.debates", "not a query"),
         ("drop table marts.debates", "not a query"),

@@ -77,7 +77,7 @@ def damage(path: Path, number: int) -> bytes:
 
 def test_a_sound_workspace_has_nothing_to_tell(whole: Path):
     done = debatebench(whole, "doctor")
-    assert (done.code, done.out, done.err.strip()) == (0, "", "Everything is sound.")
+    assert (done.code, done.out, done.err.strip()) == (0, "", "No problems were found.")
 
 
 def test_a_workspace_without_anything_is_sound(tmp_path: Path):
@@ -148,7 +148,7 @@ def test_a_kept_import_that_was_changed_is_damage(tmp_path: Path):
         file.write(b"\n")
     (found,) = (finding for finding in examine(workspace) if finding.is_damage)
     assert (found.run_tag, found.finding) == ("old", "changed_import")
-    assert "debates.jsonl is not what was imported" in found.detail
+    assert "debates.jsonl has changed since it was imported" in found.detail
 
 
 def test_an_unknown_tag_is_a_usage_error(whole: Path):
@@ -195,7 +195,7 @@ def test_without_its_header_a_journal_cannot_be_saved(mine: Path):
     damage(journal_of(mine), 1)
     done = debatebench(mine, "doctor", "--salvage")
     assert done.code == 3
-    assert "only a copy of the file" in done.error_line
+    assert "only from a copy of the file" in done.error_line
     assert not list(journal_of(mine).parent.glob("*.salvaged*"))
 
 
@@ -245,7 +245,7 @@ def test_reading_again_with_the_same_parser_changes_nothing(mine: Path):
     before = journal_of(mine).read_bytes()
     done = debatebench(mine, "land", "--reparse", "--no-build")
     assert done.code == 0, done.err
-    assert "0 verdicts of 1 runs read in another way now." in done.err
+    assert "The current parser reads 0 verdicts of 1 runs differently." in done.err
     assert journal_of(mine).read_bytes() == before
 
 

@@ -1,6 +1,6 @@
-"""Importers: foreign formats → records. A new format is one module here and one name in `IMPORTERS`.
+"""Importers: formats of other systems → records. A new format is one module here and one name in `IMPORTERS`.
 
-additions.py        what a new source adds to what is kept
+additions.py        what a new source adds to the kept imports
 base.py             what an importer is
 debatebench.py      the original harness's JSONL
 debateflow.py       DebateFlow: debates with weaknesses, annotations
@@ -8,11 +8,11 @@ import_landing.py   landing of kept imports
 manifest.py         kept imports: their manifest and numbered parts
 panelbench.py       PanelBench: human debates
 panelbench_gold.py  the gold verdicts of PanelBench
-source_schema.py    strict pydantic types for foreign schemas
-store.py            keep what was given; read back what is kept
-strict_json.py      JSON from strangers, read strictly
-strict_yaml.py      YAML from strangers, where every scalar is text
-two_readers.py      half of a large file is read by a second process
+source_schema.py    strict pydantic types for the schemas of other systems
+store.py            keep imported files; read kept files
+strict_json.py      a strict reader for untrusted JSON
+strict_yaml.py      a strict reader for untrusted YAML, with every scalar as text
+two_readers.py      read half of a large file in a second process
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class _Agreement:
                 continue
             first, place = self.topics.setdefault(topic.topic_id, (topic, where))
             if first.motion != topic.motion:
-                return f"The topic '{topic.topic_id}' has another motion here than in {place}."
+                return f"The topic '{topic.topic_id}' has a different motion here than in {place}."
             self._compare_category(first, place, topic, where)
         return None
 
@@ -65,7 +65,7 @@ class _Agreement:
         elif topic.category not in (None, first.category):
             self.warnings.append(
                 f"The topic '{topic.topic_id}' has the category '{first.category}' in {place} "
-                f"and '{topic.category}' in {where}; the first counts."
+                f"and '{topic.category}' in {where}; the first one is used."
             )
 
 
@@ -110,7 +110,7 @@ def compare_with_kept(
             refusal = source.agreement.add(unit, where)
             if refusal:
                 raise DebatebenchError(
-                    f"{where}: {refusal} Import every debate of that topic anew with --replace, or use another tag."
+                    f"{where}: {refusal} Import all debates of that topic again with --replace, or use another tag."
                 )
             if new is not None:
                 del source.units[unit.key]
@@ -155,10 +155,10 @@ def _read(importer: Importer, root: Path, run_tag: str, take: Callable[[Imported
         key, where = repeated_otherwise[0]
         raise DebatebenchError(
             f"{_name(key)} in {where} differs from the one in {_place(importer, root, run_tag, key)}"
-            f"{_and_more(len(repeated_otherwise))}: nothing was imported; keep one of them in the source."
+            f"{_and_more(len(repeated_otherwise))}; nothing was imported. Keep only one of them in the source."
         )
     if not source.units:
-        raise DamagedDataError(f"{root.name} holds no record: nothing was imported.")
+        raise DamagedDataError(f"{root.name} contains no records, so nothing was imported.")
     return source
 
 
@@ -175,14 +175,14 @@ def _refuse_bad(bad: list[BadRecord], root: Path) -> DamagedDataError:
     listed = "".join(f"\n  {record.where}: {record.reason}" for record in bad[:_MOST_LISTED])
     more = f"\n  and {len(bad) - _MOST_LISTED:,} more" if len(bad) > _MOST_LISTED else ""
     records = "1 bad record" if len(bad) == 1 else f"{len(bad):,} bad records"
-    return DamagedDataError(f"{root.name} holds {records}: nothing was imported.{listed}{more}")
+    return DamagedDataError(f"{root.name} contains {records}, so nothing was imported:{listed}{more}")
 
 
 def _refuse_differing(differing: dict[Key, str], where: str, manifest: ImportManifest) -> DebatebenchError:
     key, kept = next(iter(differing.items()))
     return DebatebenchError(
         f"{_name(key)} in {where} differs from the one kept under '{manifest.run_tag}' in {kept}"
-        f"{_and_more(len(differing))}: nothing was imported; let the new ones count with --replace, or use another tag."
+        f"{_and_more(len(differing))}; nothing was imported. Use --replace to keep the new version, or use another tag."
     )
 
 
@@ -204,8 +204,8 @@ def _orphans(source: _Source, debates: set[str] | None) -> list[str]:
     if not orphans:
         return []
     return [
-        f"{len(orphans):,} annotations or gold verdicts are of debates that are not there (the first: '{orphans[0]}'); "
-        "they are kept and count once the debates are imported under the same tag."
+        f"{len(orphans):,} annotations or gold verdicts belong to missing debates (the first: '{orphans[0]}'); they "
+        "are kept, and are used once the debates are imported under the same tag."
     ]
 
 
@@ -216,13 +216,15 @@ def _facts(agreement: _Agreement, manifest: ImportManifest) -> list[str]:
         values = list(agreement.facts.get(name, ()))
         if len(values) > 1:
             shown = ", ".join(str(value) for value in values[:3])
-            warnings.append(f"The records state {len(values)} values of {name} ({shown}); the run has none.")
+            warnings.append(
+                f"The records have {len(values)} different values of {name} ({shown}), so the run has none."
+            )
     for name in ("initial_rating", "k_factor"):
         frozen = getattr(manifest.elo, name)
         other = [value for value in agreement.facts.get(f"elo_{name}", ()) if value != frozen]
         if other:
             warnings.append(
-                f"The records were rated with the Elo {name} {other[0]:g}; the workspace's {frozen:g}, "
-                "frozen by the first import, counts here."
+                f"The records were rated with the Elo {name} {other[0]:g}; the workspace's value {frozen:g}, frozen "
+                "by the first import, is used here."
             )
     return warnings

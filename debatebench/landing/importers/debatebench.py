@@ -274,7 +274,7 @@ def _read_line(number: int, text: bytes, run_tag: str, *, with_rows: bool) -> _L
         scores = [_scores(verdict, position) for position, verdict in enumerate(source.judges)]
     except BadSourceError as error:
         is_torn = not text.endswith((b"\n", b"}")) and len(text) <= LARGEST_RECORD
-        return _Line(number, f"{error}{' The line has no end: it is torn.' if is_torn else ''}")
+        return _Line(number, f"{error}{' The line has no end, so it is torn.' if is_torn else ''}")
     return _Line(
         number,
         None,
@@ -376,7 +376,7 @@ def _depth(value: Any) -> int:
 def _refuse_twice(what: str, key: str, values: Sequence[Any]) -> None:
     if len(set(values)) != len(values):
         twice = next(value for index, value in enumerate(values) if value in values[:index])
-        raise BadSourceError(f"{what}: the {key} {twice!r} comes twice.")
+        raise BadSourceError(f"{what}: the {key} {twice!r} occurs twice.")
 
 
 def _scores(verdict: Any, position: int) -> list[Raw]:

@@ -61,7 +61,7 @@ def _lower_keys(value: Any) -> Any:
         return value
     lowered = {key.lower() if isinstance(key, str) else key: inner for key, inner in value.items()}
     if len(lowered) != len(value):
-        raise ValueError("a side comes twice")
+        raise ValueError("a side occurs twice")
     return lowered
 
 

@@ -87,7 +87,7 @@ def read_import_manifest(folder: Path) -> ImportManifest | None:
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(map(str, fault["loc"])) or "the file"
-        raise DamagedDataError(f"{path} is not what was written: {place}: {fault['msg']}.") from error
+        raise DamagedDataError(f"{path} was changed after it was written: {place}: {fault['msg']}.") from error
     if manifest.format not in IMPORTERS:
         raise DamagedDataError(f"{path} names the unknown format '{manifest.format}'. Known: {', '.join(IMPORTERS)}.")
     return manifest
@@ -97,7 +97,7 @@ def kept_manifest(folder: Path) -> ImportManifest:
     """The manifest of a tag's folder. Raises `DamagedDataError` if it is missing or invalid."""
     manifest = read_import_manifest(folder)
     if manifest is None:
-        raise DamagedDataError(f"{folder} holds no kept import: there is no {MANIFEST}.")
+        raise DamagedDataError(f"{folder} is not a kept import: it has no {MANIFEST}.")
     return manifest
 
 
@@ -132,7 +132,7 @@ def _counted(
         for unit in read(folder / part.name / part.root, manifest.run_tag):
             if isinstance(unit, BadRecord):
                 place = f"{folder / part.name}: {unit.where}"
-                raise DamagedDataError(f"{place}: a kept record can no longer be read: {unit.reason}")
+                raise DamagedDataError(f"{place}: this version of debatebench cannot read a kept record: {unit.reason}")
             if unit.key not in seen and replaced.get(unit.key, index) <= index:
                 seen.add(unit.key)
                 yield part, unit
@@ -146,7 +146,7 @@ def check_part(folder: Path, manifest: ImportManifest, part: Part) -> list[Path]
         with (inside / file.name).open("rb") as content:
             if hashlib.file_digest(content, "sha256").hexdigest() != file.sha256:
                 raise DamagedDataError(
-                    f"{inside / file.name} is not what was imported; put the original file back "
+                    f"{inside / file.name} has changed since it was imported; put the original file back "
                     f"({file.size:,} bytes, SHA-256 {file.sha256})."
                 )
     return files

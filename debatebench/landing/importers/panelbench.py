@@ -148,7 +148,7 @@ def _records(debate_id: str, source: _Debate, run_tag: str) -> Iterator[Record]:
     seats, is_parliamentary = _seats(motion)
     order = [speech.name for speech in source.speech]
     if motion.speech_order is not None and order != motion.speech_order:
-        raise BadSourceError("The speeches do not come in the order that the motion's speech_order states.")
+        raise BadSourceError("The speeches are not in the order of the motion's speech_order.")
     topic = _topic(motion, run_tag)
     yield topic
     yield Debate(
@@ -169,7 +169,7 @@ def _records(debate_id: str, source: _Debate, run_tag: str) -> Iterator[Record]:
         )
     for index, speech in enumerate(source.speech):
         if speech.name not in seats:
-            raise BadSourceError(f"speech[{index}]: {speech.name[:60]!r} stands on no side of the motion.")
+            raise BadSourceError(f"speech[{index}]: {speech.name[:60]!r} is not on a side of the motion.")
         seat = seats[speech.name]
         yield Turn(
             run_tag=run_tag,
@@ -204,14 +204,14 @@ def _seats(motion: _Motion) -> tuple[dict[str, _Seat], bool]:
     names = [name for side in sides.values() for name in side]
     if len(set(names)) != len(names):
         twice = next(name for index, name in enumerate(names) if name in names[:index])
-        raise BadSourceError(f"{twice[:60]!r} stands twice among the sides.")
+        raise BadSourceError(f"{twice[:60]!r} occurs twice among the sides.")
     positions = [_bp_position(name) for name in names]
     if None not in positions:
         if sorted(zip(positions, (side for side in sides for _ in sides[side]), strict=True)) != sorted(
             _BP_SIDES.items()
         ):
             raise BadSourceError(
-                "British Parliamentary needs OG and CG for the motion, OO and CO against it, each once."
+                "British Parliamentary needs OG and CG for the motion, and OO and CO against it, each once."
             )
         return {name: _Seat(p, _BP_SIDES[p], p) for name, p in zip(names, positions, strict=True) if p}, True
     return {

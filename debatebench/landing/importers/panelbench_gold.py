@@ -58,7 +58,7 @@ def _rows(file: Path) -> Iterator[tuple[int, dict[str, str]]]:
         header = next(reader, [])
         if len(set(header)) != len(header) or "label" not in header or not _ID_COLUMNS.keys() & set(header):
             raise BadSourceError(
-                f"The first line must name the columns {' or '.join(_ID_COLUMNS)}, and label, once each."
+                f"The first line must name the columns {' or '.join(_ID_COLUMNS)}, and label, each once."
             )
         for cells in reader:
             if not any(cell.strip() for cell in cells):

@@ -89,7 +89,7 @@ def importing(
     if format_name not in IMPORTERS:
         raise UsageError(f"No format '{format_name}'. Known: {', '.join(IMPORTERS)}.")
     if (workspace.journal / f"{run_tag}.jsonl").exists():
-        raise UsageError(f"'{run_tag}' is a run that was played here; import under another tag.")
+        raise UsageError(f"'{run_tag}' is a run that was played in this workspace; import under another tag.")
     importer = IMPORTERS[format_name]
     files = _files(importer, path)
     folder = workspace.imports / run_tag
@@ -99,8 +99,8 @@ def importing(
         )
         if manifest.format != format_name:
             raise UsageError(
-                f"'{run_tag}' holds imports of the format '{manifest.format}'; "
-                f"import '{format_name}' under another tag."
+                f"'{run_tag}' contains imports of the format '{manifest.format}'; import '{format_name}' under "
+                "another tag."
             )
         try:
             yield _import(importer, files, path, folder, manifest, replace=replace, with_rows=with_rows)
@@ -143,7 +143,7 @@ def _import(
             rows.finished() if rows else None,
         )
     except OSError as error:
-        raise DebatebenchError(f"{error.filename or folder} cannot be kept: {error.strerror}.") from error
+        raise DebatebenchError(f"{error.filename or folder} cannot be stored: {error.strerror}.") from error
     finally:
         if rows:
             rows.files.close()
@@ -173,15 +173,15 @@ class _ImportRows:
 def _files(importer: Importer, path: Path) -> list[Path]:
     """The files to import; each is a regular file whose name can be written in a manifest."""
     if not path.exists():
-        raise UsageError(f"There is nothing at {path}.")
+        raise UsageError(f"There is no file or folder {path}.")
     files = importer.find_files(path) if path.is_file() or path.is_dir() else []
     if not files:
-        raise UsageError(f"{path} holds nothing of the format '{importer.name}', which is {importer.expected}.")
+        raise UsageError(f"{path} contains nothing in the format '{importer.name}', which is {importer.expected}.")
     for file in files:
         if not file.is_file():
             raise UsageError(f"{file} is not a regular file.")
         if not str(file).isprintable():
-            raise UsageError(f"The name {str(file)!r} holds characters that cannot be shown; rename it.")
+            raise UsageError(f"The name {str(file)!r} contains characters that cannot be printed; rename it.")
     return files
 
 
@@ -194,7 +194,7 @@ def _only_importer(imports: Path, run_tag: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BusyError(f"Another import into '{run_tag}' is under way; try again when it is done.") from None
+            raise BusyError(f"Another process is importing into '{run_tag}'; try again when it is done.") from None
         yield
     finally:
         os.close(descriptor)
@@ -204,7 +204,7 @@ def _copy(files: list[Path], path: Path, incoming: Path) -> tuple[str, tuple[Kep
     """Copy the files (never links) into `incoming` under the name of `path`; return that name and the copies."""
     root = Path(os.path.abspath(path)).name
     if not root:
-        raise UsageError(f"{path} has no name to keep it under; name a folder in it.")
+        raise UsageError(f"{path} has no name of its own; give a folder in it.")
     copies = []
     for file in files:
         target = incoming / root / file.relative_to(path) if path.is_dir() else incoming / root

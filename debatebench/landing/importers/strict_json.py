@@ -88,7 +88,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = counts.most_common(1)[0][0]
-        raise BadSourceError(f"The key {twice[:60]!r} comes twice in one object.")
+        raise BadSourceError(f"The key {twice[:60]!r} occurs twice in one object.")
     return value
 
 
@@ -99,7 +99,7 @@ def _constant(text: str) -> NoReturn:
 def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise BadSourceError(f"{text[:60]} is beyond every number.")
+        raise BadSourceError(f"{text[:60]} is too large for a number.")
     return value
 
 

@@ -15,7 +15,7 @@ _MESSAGES = {
     "encoding": "Byte {found} is not UTF-8.",
     "characters": "It is not YAML: {found}.",
     "syntax": "It is not YAML in line {line}: {found}.",
-    "documents": "It holds several YAML documents.",
+    "documents": "It contains several YAML documents.",
     "alias": "Line {line} refers to another place with *{found}; write the value out.",
     "tag": "Line {line} has the tag {found}; write the value without it.",
     "depth": "Line {line} nests deeper than {found} levels.",

@@ -99,10 +99,10 @@ def _ordered(
 
 
 def _by_barycentre(
-    column: Sequence[_Place], beside: Sequence[_Place], neighbours: Mapping[_Place, list[_Place]]
+    column: Sequence[_Place], next_layer: Sequence[_Place], neighbours: Mapping[_Place, list[_Place]]
 ) -> list[_Place]:
     """The layer in the order of its neighbours' mean positions; an entry without neighbours keeps its own."""
-    position = {each: number for number, each in enumerate(beside)}
+    position = {each: number for number, each in enumerate(next_layer)}
     means = [_mean((position[other] for other in neighbours[each]), number) for number, each in enumerate(column)]
     return [each for _, _, each in sorted((means[number], number, each) for number, each in enumerate(column))]
 

@@ -87,10 +87,10 @@ def write_docs(project: Project, files: Mapping[str, Path], out_dir: Path, today
     try:
         mark = f'<meta name="generator" content="{_GENERATOR}">'
         if path.exists() and mark not in path.read_text(encoding="utf-8", errors="replace"):
-            raise UsageError(f"{path} is not a page of `debatebench docs`: move it away, or choose another --out.")
+            raise UsageError(f"{path} is not a page of `debatebench docs`; move it elsewhere, or choose another --out.")
         write_atomically(path, html)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}): choose another --out.") from error
+        raise UsageError(f"{path} cannot be written ({error.strerror}); choose another --out.") from error
     return path
 
 
@@ -133,7 +133,7 @@ def _schema_order(schema: str) -> tuple[int, str]:
 
 def _asset(files: Mapping[str, Path], name: str) -> str:
     if name not in files:
-        raise ConfigError(f"reports/{name} is missing, which the documentation needs.")
+        raise ConfigError(f"reports/{name} is missing, but the documentation needs it.")
     # A browser hashes the content as it parses it, with plain line ends.
     return files[name].read_text(encoding="utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -144,7 +144,7 @@ def _inline(text: str, tag: str) -> Markup:
 
     if "</" in text or "<!--" in text:
         raise ConfigError(
-            f"The {tag} of the documentation holds '</' or '<!--', which would end it; write it otherwise."
+            f"The {tag} of the documentation contains '</' or '<!--', which would end it; write it differently."
         )
     return Markup(text)  # noqa: S704
 

@@ -3,18 +3,18 @@
 An export is a folder with a `manifest.json`. It is written next to its target and moved there when it is complete. A
 new format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
 
-dbt_names.py        what every table and view is called in a dbt project
+dbt_names.py        the names of tables and views in a dbt project
 dbt_project.py      a dbt project that builds the same tables
 dbt_properties.py   our YAML → dbt's YAML
 dbt_sql.py          a SQL model → a dbt model
 dbt_tests.py        our tests → dbt's tests
 duckdb_file.py      a DuckDB file that needs no debatebench
-folder.py           replace the folder of an export, and nothing else
+folder.py           replace the folder of an export safely
 jsonl.py            the original harness's JSONL
 manifest.py         the files of an export with rows and hashes
 original_record.py  the rows of one debate → one original record
-parquet.py          one folder per table, in it one per run
-snapshot.py         one state of the warehouse, the chosen runs
+parquet.py          Parquet files: a folder per table, with a folder per run
+snapshot.py         one state of the warehouse with the chosen runs
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def export(
     if format_name not in FORMATS:
         raise UsageError(f"No export format '{format_name}'. Known: {', '.join(FORMATS)}.")
     if select and format_name != "parquet":
-        raise UsageError(f"An export as {format_name} is always whole; --select is for --format parquet.")
+        raise UsageError(f"--select works only with --format parquet; an export as {format_name} is always complete.")
     place = _place(workspace, out)
     try:
         with (
@@ -105,5 +105,5 @@ def _place(workspace: Workspace, out: Path) -> Path:
     place = out.resolve()
     for kept in (workspace.journal.resolve(), workspace.imports.resolve()):
         if place == kept or kept in place.parents:
-            raise UsageError(f"{out} lies among what the warehouse is rebuilt from; choose another folder than {kept}.")
+            raise UsageError(f"{out} is in {kept}, which the warehouse is rebuilt from; choose another folder.")
     return place

@@ -92,8 +92,8 @@ def _left_out(project: Project, names: DbtNames) -> tuple[LeftOut, ...]:
     """What is left out: SQL and unit tests of SQL models that are exported as tables, and macros."""
     tests = tuple(located.test.name for located in project.unit_tests if located.model in names.tables)
     found = (
-        ("SQL of models", "Python computes them, so their rows travel instead", tuple(sorted(names.tables))),
-        ("unit tests", "their SQL models travel as tables", tests),
+        ("SQL of models", "Python computes them, so their rows are exported instead", tuple(sorted(names.tables))),
+        ("unit tests", "their SQL models are exported as tables", tests),
         ("macros", "their formulas are written out where they are used", tuple(project.macros)),
     )
     return tuple(LeftOut(what=what, why=why, count=len(names), names=names) for what, why, names in found if names)

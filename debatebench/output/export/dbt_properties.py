@@ -180,7 +180,7 @@ def sources_file(project: Project, names: DbtNames) -> str:
     descriptions = Descriptions(project)
     raw = {
         "name": "raw",
-        "description": "What landed: one table for each kind of record, keyed by run_tag.",
+        "description": "Landed data: one table for each kind of record, keyed by run_tag.",
         "tables": [_raw_table(name, descriptions) for name in TABLES],
     }
     made: dict[str, list[dict[str, Any]]] = {}
@@ -189,7 +189,7 @@ def sources_file(project: Project, names: DbtNames) -> str:
         described = {"name": name.partition(".")[2], "description": without_jinja(model.properties.description)}
         made.setdefault(model.schema, []).append(described | _contents(_described(model, descriptions), names))
     sources = [
-        {"name": schema, "description": "Computed by debatebench in Python; here are the rows.", "tables": tables}
+        {"name": schema, "description": "Computed by debatebench in Python; exported as rows.", "tables": tables}
         for schema, tables in made.items()
     ]
     return yaml_text({"version": 2, "sources": [raw, *sources]})

@@ -31,23 +31,23 @@ def replacing(out: Path, *, force: bool) -> Iterator[Path]:
 def _check_replaceable(out: Path, force: bool) -> None:
     """Refuse a target where files would be lost."""
     if not out.name:
-        raise UsageError(f"{out} cannot be the folder of an export; name a folder in it.")
+        raise UsageError(f"{out} cannot be the folder of an export; give a folder in it.")
     if not out.exists():
         return
     if not out.is_dir():
-        raise UsageError(f"{out} is a file; an export is a folder.")
+        raise UsageError(f"{out} is a file; give a folder for the export.")
     if not any(out.iterdir()):
         return
     if not force:
         raise UsageError(f"{out} is not empty; choose another folder, or replace the export in it with --force.")
     manifest = read_export_manifest(out)
     if manifest is None:
-        raise UsageError(f"{out} holds no export (no {MANIFEST} of one), so --force does not replace it.")
+        raise UsageError(f"{out} is not an export (it has no valid {MANIFEST}), so --force does not replace it.")
     own = _Own(out, manifest)
     for path in _entries(out):
         objection = own.objection(path)
         if objection:
-            raise UsageError(f"{path} {objection}, so --force does not delete it; move it away.")
+            raise UsageError(f"{path} {objection}, so --force does not delete it; move it elsewhere.")
 
 
 def _entries(folder: Path) -> Iterator[Path]:
@@ -72,14 +72,14 @@ class _Own:
         if any(name == own or name.startswith(f"{own}/") for own in self.disposable):
             return None
         if path.is_symlink() or not (path.is_dir() or path.is_file()):
-            return "is not of this export"
+            return "is not part of this export"
         if path.is_dir():
-            return None if name in self.folders else "is not of this export"
+            return None if name in self.folders else "is not part of this export"
         if name == MANIFEST:
             return None
         listed = self.files.get(name)
         if listed is None:
-            return "is not of this export"
+            return "is not part of this export"
         is_same = path.stat().st_size == listed.bytes and file_sha256(path) == listed.sha256
         return None if is_same else "has changed since it was exported"
 
@@ -114,4 +114,6 @@ def _delete_own(old: Path, out: Path) -> None:
     try:
         old.rmdir()
     except OSError:
-        raise DebatebenchError(f"{out} is replaced, but {old} holds files that came into the old export.") from None
+        raise DebatebenchError(
+            f"{out} was replaced, but {old} contains files that were added to the old export."
+        ) from None

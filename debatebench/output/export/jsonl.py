@@ -121,8 +121,8 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
             rows[name] = count
     if not rows:
         raise UsageError(
-            f"No debate of {', '.join(snapshot.run_tags)} has the shape of the original's records: two sides, and "
-            "judges' verdicts; the formats parquet, duckdb and dbt hold every debate."
+            f"No debate of {', '.join(snapshot.run_tags)} fits the original's records, which need two sides and "
+            "judges' verdicts; the formats parquet, duckdb and dbt can contain every debate."
         )
     return Contents(rows, tuple(left_out))
 

@@ -135,8 +135,8 @@ def _stood_outside(turn: Row, key: str, value: Any) -> bool:
     """Whether a value is not from the turn's own metadata: from there it would have filled columns, which are empty."""
     if key == "reasoning":
         return isinstance(value, str)
-    told = (turn["finish_reason"], turn["serving_provider"], turn["generation_id"])
-    return key == "raw_response" and isinstance(value, dict) and told == (None, None, None)
+    reported = (turn["finish_reason"], turn["serving_provider"], turn["generation_id"])
+    return key == "raw_response" and isinstance(value, dict) and reported == (None, None, None)
 
 
 def _verdict(verdict: Row, is_original: bool) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
         elif snapshot.is_whole:
             files.append((f"{place}/data.parquet", relation, None))
         else:
-            left_out.append(LeftOut(what=relation, why="it is about all runs at once, and runs were chosen", count=1))
+            left_out.append(LeftOut(what=relation, why="it covers all runs, but only some runs are exported", count=1))
     rows: dict[str, int] = {}
     with stored_views(snapshot.con, [{relation} for _, relation, _ in files]) as views:
         for path, relation, run_tag in files:
@@ -81,7 +81,7 @@ def _selected_models(models: Mapping[str, SqlModel], selector: str, landed: Sequ
             return []
         if selector.partition(".")[0] == "raw":
             known = ", ".join(f"raw.{name}" for name in TABLES)
-            raise UsageError(f"Nothing is selected by '{selector}'. Known: {known}.") from None
+            raise UsageError(f"'{selector}' selects nothing. Known: {known}.") from None
         raise
 
 

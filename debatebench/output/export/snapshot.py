@@ -57,7 +57,9 @@ def open_snapshot(
         con.execute("use warehouse")
         recall_parsed(con)
         if not is_current(con, project):
-            raise UsageError(f"{workspace.database} is behind its SQL models: run `debatebench build`, then export.")
+            raise UsageError(
+                f"{workspace.database} is older than its SQL models; run `debatebench build`, then export."
+            )
         chosen = _chosen(landed_tags(con), run_tags)
         yield Snapshot(con, workspace.database, project, chosen, run_tags is None, select, now)
 
@@ -65,7 +67,7 @@ def open_snapshot(
 def _chosen(known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
     """The runs to export, each once, in order."""
     if not known:
-        raise UsageError("The warehouse holds no run yet: `debatebench run` plays one.")
+        raise UsageError("The warehouse contains no runs yet; `debatebench run` plays one.")
     unknown = sorted(set(wanted or ()) - set(known))
     if unknown:
         raise UsageError(f"No run '{unknown[0]}' in the warehouse. Known: {', '.join(known)}.")

@@ -46,21 +46,23 @@ def _check_free(out_dir: Path, name: str, is_ours: bool) -> None:
     for parent in path.relative_to(out_dir).parents:
         folder = out_dir / parent
         if parent != Path() and (folder.is_symlink() or (folder.exists() and not folder.is_dir())):
-            raise UsageError(f"{folder} is not a folder of this site: move it away, or choose another --out-dir.")
+            raise UsageError(f"{folder} is not a folder of this site; move it elsewhere, or choose another --out-dir.")
     if path.is_dir() or (os.path.lexists(path) and not is_ours):
-        raise UsageError(f"{path} is not a file of this site: move it away, or choose another --out-dir.")
+        raise UsageError(f"{path} is not a file of this site; move it elsewhere, or choose another --out-dir.")
 
 
 def _read_manifest(out_dir: Path) -> list[str]:
     if out_dir.exists() and not out_dir.is_dir():
-        raise UsageError(f"{out_dir} is not a folder: choose another --out-dir.")
+        raise UsageError(f"{out_dir} is not a folder; choose another --out-dir.")
     try:
         names = json.loads((out_dir / MANIFEST).read_text(encoding="utf-8"))["files"]
         return [name for name in names if isinstance(name, str) and _is_inside(name)]
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{out_dir / MANIFEST} cannot be read: move {out_dir} away, and report again.") from error
+        raise UsageError(
+            f"{out_dir / MANIFEST} cannot be read; move {out_dir} elsewhere, and run the report again."
+        ) from error
 
 
 def _is_inside(name: str) -> bool:

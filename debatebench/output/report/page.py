@@ -167,9 +167,9 @@ def _page(name: str, file: Setting) -> Page:
     sections = tuple(_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
     if for_each == "debate" and (noted := next((section for section in sections if section.note), None)):
-        raise ConfigError(f"{noted.source}: found a note; allowed: none in a page for each debate.")
+        raise ConfigError(f"{noted.source}: found a note; allowed: no notes in a page for each debate.")
     if twice := {each for each in ids if ids.count(each) > 1}:
-        file.at_key("sections").refuse(f"ids that differ ('{min(twice)}' comes twice)", is_shown=False)
+        file.at_key("sections").refuse(f"ids without duplicates ('{min(twice)}' occurs twice)", is_shown=False)
     return Page(
         name=name,
         path=_path(file.at_key("path"), for_each),

@@ -172,8 +172,8 @@ def _by_debate(section: Section, result: _Result) -> Callable[[str], _Result]:
     """The rows of a result that belong to one debate."""
     if section.query and "debate_id" not in result.columns:
         raise ConfigError(
-            f"{section.source}: the query of section '{section.id}' gives no column 'debate_id', "
-            "and in a page for each debate it must."
+            f"{section.source}: the query of section '{section.id}' returns no column 'debate_id', which a page for "
+            "each debate needs."
         )
     rows: dict[str, list[Row]] = {}
     for row in result.rows:
@@ -246,7 +246,7 @@ def _params(place: _Place) -> list[tuple[str, str]]:
     if place.previous and any("$previous_run_tag" in section.query for section in place.page.sections):
         params.append(("previous_run_tag", f"'{place.previous.tag}'"))
     if place.page.for_each == "debate":
-        params.append(("debate_ids", "the list of the debates that have a page"))
+        params.append(("debate_ids", "the ids of the debates that have a page"))
     return params
 
 
@@ -275,10 +275,12 @@ def _banners(site: Site, place: _Place) -> list[str]:
         were = "were" if len(simulated) > 1 else "was"
         subject = "This run" if len(runs) == 1 else _capitalised(_named_runs(simulated))
         it_says = "they say" if len(simulated) > 1 else "it says"
-        banners.append(f"{subject} {were} made by simulated debaters and judges: {it_says} nothing about real models.")
+        banners.append(
+            f"{subject} {were} made with simulated debaters and judges, so {it_says} nothing about real models."
+        )
     if overlapping := [run.tag for run in runs if run.allows_judge_overlap]:
         where = "this run" if len(runs) == 1 else _named_runs(overlapping)
-        banners.append(f"In {where}, debaters also sat on panels: a judge may have judged itself or its opponents.")
+        banners.append(f"In {where}, debaters were also judges, so a judge may have judged itself or its opponents.")
     return banners
 
 

@@ -114,8 +114,8 @@ def _check_columns(section: Section, columns: Sequence[str]) -> None:
     for column in wanted:
         if column not in columns:
             raise ConfigError(
-                f"{section.source}: the query of section '{section.id}' gives no column '{column}'; "
-                f"it gives: {', '.join(columns)}."
+                f"{section.source}: the query of section '{section.id}' returns no column '{column}'; it returns: "
+                f"{', '.join(columns)}."
             )
 
 

@@ -36,7 +36,7 @@ def build_site(
     pages = load_pages(files)
     with open_for_reading(database) as con:
         if not run_query(con, _MARTS).rows:
-            raise UsageError("The warehouse holds no marts yet: `debatebench build` makes them.")
+            raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
         site = Site(con, environment(files), pages, find_runs(con, pages, run_tag), database.name, now)
         try:
             _publish(site, files, out_dir.resolve())
@@ -61,7 +61,7 @@ def _copy_assets(files: Mapping[str, Path], staging: Path) -> None:
 
     plotly = find_spec("plotly")
     if plotly is None or not plotly.submodule_search_locations:
-        raise DebatebenchError("The package plotly, which draws the charts, is missing: install debatebench anew.")
+        raise DebatebenchError("The package plotly, which draws the charts, is missing; install debatebench again.")
     assets = {name: path for name, path in files.items() if name.startswith("assets/")}
     assets["assets/plotly.min.js"] = Path(plotly.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
     for name, source in assets.items():

@@ -1,11 +1,11 @@
 """Judge methods: the ways to turn a transcript into a verdict, by name.
 
-asks.py       all asks of one judge about one debate
+asks.py       all requests to one judge about one debate
 base.py       what a judge method is
 direct.py     the whole transcript in one call
-injection.py  signs that a speech has spoken to the judge
+injection.py  signs that a speech addresses the judge
 panel.py      a panel judges a debate; failed judges are replaced
-parsing.py    what a judge's answer says, read strictly
+parsing.py    a judge's answer → scores, parsed strictly
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def judge_answer(rng: Random, traits: Mapping[str, float], hints: Mapping[str, A
         scales = {str(name): (float(scale["min"]), float(scale["max"])) for name, scale in hints["dimensions"].items()}
         may_fail = int(hints.get("ask", 0)) == 0
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
-        raise UsageError("A simulated judge must be told the dimensions and their scales.") from None
+        raise UsageError("The request to a simulated judge must contain the dimensions and their scales.") from None
     verdict: dict[str, Any] = {"scores": {"pro": {}, "con": {}}}
     lead = 0.0
     for side, scores in verdict["scores"].items():

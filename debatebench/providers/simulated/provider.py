@@ -108,7 +108,7 @@ def _text(request: Request, rng: Random) -> str:
     """The text of the simulated debater or judge."""
     hints = request.parameters.get("debatebench")
     if not isinstance(hints, Mapping):
-        raise UsageError("The simulated provider must be told in `debatebench` what it is asked for.")
+        raise UsageError("A request to the simulated provider needs the field `debatebench`.")
     traits = read_traits(request.parameters)
     prompt = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
     speeches = tuple(read_transcript(prompt))

@@ -4,7 +4,7 @@ SQL may hand over the elements of its lists in any order, so a function for whic
 argument. A null argument gives null. Only tables may call these functions: a view that did could not be read by another
 process. This package imports neither numpy nor scipy before a function is called.
 
-Lists travel as JSON text, into which DuckDB turns them unasked: as Python objects they take four times as long.
+Lists are passed as JSON text, which DuckDB produces by itself: passing Python objects takes four times as long.
 
 agreement.py      agreement of judges
 bradley_terry.py  Bradley-Terry ratings
@@ -123,7 +123,7 @@ def _decoder(kind: str) -> Callable[[str], Any]:
             # Perhaps for NaN or Infinity, which DuckDB writes and JSON has not; the function says what it thinks of it.
             return msgspec.convert(json.loads(text), item)
         except msgspec.ValidationError as error:
-            raise ValueError(f"a list of {element} holds something else ({error})") from None
+            raise ValueError(f"a list of {element} contains a value of another type ({error})") from None
 
     return decode
 

@@ -181,9 +181,9 @@ def _check(**lists: Sequence[Any]) -> None:
     first, count = next((name, len(values)) for name, values in lists.items())
     for name, values in lists.items():
         if len(values) != count:
-            raise ValueError(f"`{name}` has {len(values)} elements, `{first}` has {count}")
+            raise ValueError(f"`{name}` has {len(values)} elements, but `{first}` has {count}")
         if None in values:
-            raise ValueError(f"`{name}` holds a null")
+            raise ValueError(f"`{name}` contains a null")
 
 
 _COUNTS = ("INTEGER[]",) * 5

@@ -63,16 +63,16 @@ def _sorted_games(
     """The three lists in game order. Raises `ValueError` for a null, and for two games at one position."""
     for name, values in (("order", order), ("pro", pro), ("con", con), ("score", score)):
         if len(values) != len(order):
-            raise ValueError(f"`{name}` has {len(values)} elements, `order` has {len(order)}")
+            raise ValueError(f"`{name}` has {len(values)} elements, but `order` has {len(order)}")
         if None in values:
-            raise ValueError(f"`{name}` holds a null")
+            raise ValueError(f"`{name}` contains a null")
     # As a rule they come in order.
     if all(map(lt, order, islice(order, 1, None))):
         return pro, con, score
     rank = sorted(range(len(order)), key=order.__getitem__)
     ordered = list(map(order.__getitem__, rank))
     if not all(map(lt, ordered, islice(ordered, 1, None))):
-        raise ValueError("`order` holds a position twice, so the order of play is not known")
+        raise ValueError("`order` contains a position twice, so the order of play is unknown")
     return list(map(pro.__getitem__, rank)), list(map(con.__getitem__, rank)), list(map(score.__getitem__, rank))
 
 

@@ -157,8 +157,8 @@ class Lineage:
             if relation in known and (not column or column in self.columns(relation))
         ]
         if len(found) > 1:
-            listed = " and ".join(".".join(filter(None, each)) for each in found)
-            raise UsageError(f"'{name}' can be {listed}: write the schema, too.")
+            listed = " or ".join(".".join(filter(None, each)) for each in found)
+            raise UsageError(f"'{name}' is ambiguous: {listed}; write the schema too.")
         if not found:
             raise UsageError(self._unknown(name, readings))
         return found[0]
@@ -175,4 +175,4 @@ class Lineage:
         table = ".".join(name.split(".")[:2])
         tables = [relation.partition(".")[2] for relation in known]
         hint = did_you_mean(table, known) or did_you_mean(name.split(".")[0], tables)
-        return f"No SQL model or landed table '{name}'.{hint or ' `debatebench docs` shows what there is.'}"
+        return f"No SQL model or landed table '{name}'.{hint or ' `debatebench docs` shows all of them.'}"

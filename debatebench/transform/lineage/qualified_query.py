@@ -85,7 +85,7 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
     written = _written(sql, tokens, tree)
     _write_out(tree, macros)
     if tree.find(exp.Columns) is not None:
-        raise UntraceableError("COLUMNS(…) hides which columns come out; name them in a SELECT")
+        raise UntraceableError("COLUMNS(…) hides which columns are selected; name them")
     try:
         qualified = qualify(
             tree, schema=schema, dialect=dialect, quote_identifiers=False, validate_qualify_columns=False
@@ -97,7 +97,7 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
         raise UntraceableError("it is not a SELECT")
     columns = tuple(output_names(qualified))
     if "*" in columns:
-        raise UntraceableError("a star over a struct hides which columns come out; name them in a SELECT")
+        raise UntraceableError("a star over a struct hides which columns are selected; name them")
     return QualifiedQuery(scope, columns, written)
 
 

@@ -296,12 +296,12 @@ def parse_generic_test(value: Any) -> GenericTest:
         hint = f" Did you mean '{close[0]}'?" if close else ""
         raise ValueError(f"no data test '{name}'.{hint} Known: {', '.join(sorted(GENERIC_TESTS))}")
     if arguments is not None and not isinstance(arguments, Mapping):
-        raise ValueError(f"the arguments of '{name}' are keys and values")
+        raise ValueError(f"the arguments of '{name}' must be keys and values")
     fields = {**common, **(arguments or {})}
     for nested in ("config", "arguments"):
         inner = fields.pop(nested, None) or {}
         if not isinstance(inner, Mapping):
-            raise ValueError(f"`{nested}` of '{name}' holds keys and values")
+            raise ValueError(f"`{nested}` of '{name}' must be keys and values")
         fields |= inner
     fields.pop("description", None)
     return known.model_validate(fields)

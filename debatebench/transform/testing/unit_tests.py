@@ -133,7 +133,7 @@ def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro:
     types = actual_columns(con, f"({call})")
     wanted = con.execute(_typed_rows(types), [_to_json([{"value": value} for value in expected])]).fetchall()
     if len(found) != len(wanted):
-        return 1, f"{len(found)} values come out, and {len(wanted)} are expected"
+        return 1, f"the result has {len(found)} values, but {len(wanted)} are expected"
     wrong = [(place, *pair) for place, pair in enumerate(zip(found, wanted, strict=True)) if not _same(*pair)]
     lines = [
         f"{_cell(came[0])} instead of {_cell(hoped[0])}{f' for {given[place]}' if is_by_row else ''}"
