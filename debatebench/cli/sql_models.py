@@ -93,6 +93,7 @@ def run_tests(
             con.execute("use warehouse")
             con.execute("set TimeZone = 'UTC'")
             con.execute("set enable_external_access = false")
+            con.execute("set lock_configuration = true")
             missing = unbuilt_models(con, project, select)
             if missing:
                 raise SqlModelError(f"{_some(missing)} not in the warehouse yet; run `debatebench build` first.")
