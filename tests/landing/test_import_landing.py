@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from imported import ORIGINAL
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import IMPORTERS, Imported, debatebench
+from debatebench.landing.importers import IMPORTERS, Imported, debatebench_source
 from debatebench.landing.importers.import_landing import land_import
 from debatebench.landing.importers.manifest import ImportManifest, kept_manifest
 from debatebench.landing.importers.store import add_import, importing
@@ -56,7 +56,7 @@ def landed(workspace: Workspace, tag: str = "t") -> Rows:
 
 def landed_slowly(workspace: Workspace) -> Rows:
     """What lands where no line is read quickly."""
-    with mock.patch.object(debatebench, "_read_strictly", side_effect=ValueError):
+    with mock.patch.object(debatebench_source, "_read_strictly", side_effect=ValueError):
         return landed(workspace)
 
 

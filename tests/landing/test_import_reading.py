@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from imported import ORIGINAL, records_of
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import IMPORTERS, BadRecord, Imported, debatebench, two_readers
+from debatebench.landing.importers import IMPORTERS, BadRecord, Imported, debatebench, debatebench_source, two_readers
 from debatebench.shared.records import Topic
 
 
@@ -35,8 +35,8 @@ def read(path: Path) -> list[Any]:
 
 def quickly(line: bytes) -> tuple[Any, bool]:
     """What is read from a line, and whether a quick look was enough."""
-    slow = mock.Mock(wraps=debatebench._read_slowly)
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(debatebench, "_read_slowly", slow):
+    slow = mock.Mock(wraps=debatebench_source._read_slowly)
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(debatebench_source, "_read_slowly", slow):
         path = Path(folder) / "a.jsonl"
         path.write_bytes(line)
         (found,) = read(path)
@@ -44,7 +44,7 @@ def quickly(line: bytes) -> tuple[Any, bool]:
 
 
 def slowly(line: bytes) -> Any:
-    with mock.patch.object(debatebench, "_read_strictly", side_effect=ValueError):
+    with mock.patch.object(debatebench_source, "_read_strictly", side_effect=ValueError):
         return quickly(line)[0]
 
 
