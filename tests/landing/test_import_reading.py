@@ -71,6 +71,20 @@ def test_a_kept_debate_is_compared_by_what_was_first_read_of_it(records: list[An
             assert topics(again) == topics(first)
 
 
+@settings(deadline=None)
+@given(st.lists(mutated_debates(), max_size=5))
+def test_an_accepted_line_is_read_as_it_was_when_it_was_new(records: list[Any]):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.jsonl"
+        odd = [line if isinstance(line, bytes) else line_of(line) for line in ODD.values()]
+        path.write_bytes(b"\n".join([*map(line_of, records), *odd, *ORIGINAL.read_bytes().splitlines()]))
+        new = [unit for unit in read(path) if not isinstance(unit, BadRecord)]
+        path.write_bytes(b"\n".join(path.read_bytes().split(b"\n")[int(unit[1].split(":")[1]) - 1] for unit in new))
+        accepted = [unit for unit in debatebench.read_accepted(path, "t") if isinstance(unit, Imported)]
+        again = [(unit.key, records_of(unit), unit.run_facts, unit.time) for unit in accepted]
+    assert again == [(key, found, facts, time) for key, _, _, found, facts, time in new]
+
+
 def topics(unit: Imported) -> list[Any]:
     return [record for record in unit.shared if isinstance(record, Topic)]
 

@@ -31,6 +31,7 @@ LANDED_FACTS = {
     "rubric_version": "metadata ->> '$.rubric_version'",
     "seed": "(metadata ->> '$.seed')::bigint",
 }
+# What `read_accepted` need not check again: no key and no turn or judge is repeated, no name is blank, nothing is deep.
 RULES = 1
 EXPECTED = "a JSONL file of the original DebateBench, or a folder of *.jsonl"
 
