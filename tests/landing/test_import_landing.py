@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from imported import ORIGINAL
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import IMPORTERS, Imported, debatebench
+from debatebench.landing.importers import IMPORTERS, Imported, debatebench, debatebench_source
 from debatebench.landing.importers.import_landing import land_import
 from debatebench.landing.importers.manifest import ImportManifest, kept_manifest
 from debatebench.landing.importers.store import add_import, importing
@@ -56,7 +56,7 @@ def landed(workspace: Workspace, tag: str = "t") -> Rows:
 
 def landed_slowly(workspace: Workspace) -> Rows:
     """What lands where no line is read quickly."""
-    with mock.patch.object(debatebench, "_read_strictly", side_effect=ValueError):
+    with mock.patch.object(debatebench_source, "_read_strictly", side_effect=ValueError):
         return landed(workspace)
 
 
@@ -243,6 +243,19 @@ def test_parts_that_an_earlier_version_kept_land(workspace: Workspace):
     manifest["parts"][0]["plain_rules"] = 1
     path.write_text(json.dumps(manifest), encoding="utf-8")
     assert landed(workspace) == before
+
+
+def test_lines_are_checked_again_unless_the_same_rules_accepted_them(workspace: Workspace):
+    keep(workspace, USUAL)
+    manifest = kept_manifest(workspace.imports / "t")
+    assert [part.rules for part in manifest.parts] == [debatebench.RULES]
+    before = landed(workspace)
+    with mock.patch.object(debatebench_source, "_read_quickly", wraps=debatebench_source._read_quickly) as check:
+        assert landed(workspace) == before
+        assert not check.called
+        with mock.patch.object(debatebench, "RULES", debatebench.RULES + 1):
+            assert landed(workspace) == before
+        assert check.called
 
 
 def test_blank_lines_and_windows_line_ends_do_not_matter(workspace: Workspace):

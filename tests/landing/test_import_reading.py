@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from imported import ORIGINAL, records_of
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import IMPORTERS, BadRecord, Imported, debatebench, two_readers
+from debatebench.landing.importers import IMPORTERS, BadRecord, Imported, debatebench, debatebench_source, two_readers
 from debatebench.shared.records import Topic
 
 
@@ -35,8 +35,8 @@ def read(path: Path) -> list[Any]:
 
 def quickly(line: bytes) -> tuple[Any, bool]:
     """What is read from a line, and whether a quick look was enough."""
-    slow = mock.Mock(wraps=debatebench._read_slowly)
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(debatebench, "_read_slowly", slow):
+    slow = mock.Mock(wraps=debatebench_source._read_slowly)
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(debatebench_source, "_read_slowly", slow):
         path = Path(folder) / "a.jsonl"
         path.write_bytes(line)
         (found,) = read(path)
@@ -44,7 +44,7 @@ def quickly(line: bytes) -> tuple[Any, bool]:
 
 
 def slowly(line: bytes) -> Any:
-    with mock.patch.object(debatebench, "_read_strictly", side_effect=ValueError):
+    with mock.patch.object(debatebench_source, "_read_strictly", side_effect=ValueError):
         return quickly(line)[0]
 
 
@@ -70,6 +70,20 @@ def test_a_kept_debate_is_compared_by_what_was_first_read_of_it(records: list[An
             assert isinstance(again, Imported)
             assert (again.key, again.digest(), again.run_facts) == (first.key, first.digest(), first.run_facts)
             assert topics(again) == topics(first)
+
+
+@settings(deadline=None)
+@given(st.lists(mutated_debates(), max_size=5))
+def test_an_accepted_line_is_read_as_it_was_when_it_was_new(records: list[Any]):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.jsonl"
+        odd = [line if isinstance(line, bytes) else line_of(line) for line in ODD.values()]
+        path.write_bytes(b"\n".join([*map(line_of, records), *odd, *ORIGINAL.read_bytes().splitlines()]))
+        new = [unit for unit in read(path) if not isinstance(unit, BadRecord)]
+        path.write_bytes(b"\n".join(path.read_bytes().split(b"\n")[int(unit[1].split(":")[1]) - 1] for unit in new))
+        accepted = [unit for unit in debatebench.read_accepted(path, "t") if isinstance(unit, Imported)]
+        again = [(unit.key, records_of(unit), unit.run_facts, unit.time) for unit in accepted]
+    assert again == [(key, found, facts, time) for key, _, _, found, facts, time in new]
 
 
 def topics(unit: Imported) -> list[Any]:

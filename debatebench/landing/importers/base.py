@@ -135,6 +135,19 @@ class Importer:
         """
         return self._format.read(path, run_tag, with_rows=with_rows)
 
+    @property
+    def rules(self) -> int | None:
+        """The version of the rules by which the format accepts units, if accepted ones can be read faster again.
+
+        It grows whenever something that was accepted before would be refused.
+        """
+        return getattr(self._format, "RULES", None)
+
+    def read_accepted(self, path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+        """Read files that these rules have accepted, with rows, without the same checks; digests may be missing."""
+        read_accepted = getattr(self._format, "read_accepted", None)
+        return read_accepted(path, run_tag) if read_accepted else self.read(path, run_tag)
+
     def read_kept(self, path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
         """Read kept files again, to compare new units with them: the units may lack everything but topics and facts.
 

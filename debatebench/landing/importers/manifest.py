@@ -59,6 +59,8 @@ class Part(_Frozen):
     files: tuple[KeptFile, ...]
     replaces: tuple[tuple[str, ...], ...] = ()
     """Keys of units whose versions in earlier parts no longer count."""
+    rules: int | None = None
+    """The rules of the format that accepted the files; see `Importer.rules`."""
     plain_rules: int | None = Field(None, exclude=True)
     """Earlier versions wrote this; it is read and ignored."""
 
@@ -74,7 +76,8 @@ class ImportManifest(_Frozen):
 
     def content(self) -> str:
         """The content of the manifest's file."""
-        return self.model_dump_json(indent=2) + "\n"
+        # A part without rules is written as earlier versions wrote it.
+        return self.model_dump_json(indent=2, exclude_none=True) + "\n"
 
 
 def read_import_manifest(folder: Path) -> ImportManifest | None:
@@ -109,19 +112,25 @@ def kept_units(
     Parts before `first_part` and the `landed` units are left out. Memory grows with the number of keys, not with the
     size of the units. Raises `DamagedDataError` if a kept file has changed since it was copied.
     """
-    read = IMPORTERS[manifest.format].read
+    importer = IMPORTERS[manifest.format]
+
+    def read(part: Part, path: Path) -> Iterator[Imported | BadRecord]:
+        is_accepted = part.rules is not None and part.rules == importer.rules
+        return (importer.read_accepted if is_accepted else importer.read)(path, manifest.run_tag)
+
     return (unit for _, unit in _counted(folder, manifest, read, first_part, landed))
 
 
 def compared_units(folder: Path, manifest: ImportManifest) -> Iterator[tuple[Part, Imported]]:
     """Every unit that counts, with its part, as `Importer.read_kept` reads it; the errors are those of `kept_units`."""
-    return _counted(folder, manifest, IMPORTERS[manifest.format].read_kept)
+    read_kept = IMPORTERS[manifest.format].read_kept
+    return _counted(folder, manifest, lambda _, path: read_kept(path, manifest.run_tag))
 
 
 def _counted(
     folder: Path,
     manifest: ImportManifest,
-    read: Callable[[Path, str], Iterator[Imported | BadRecord]],
+    read: Callable[[Part, Path], Iterator[Imported | BadRecord]],
     first_part: int = 0,
     landed: Collection[Key] = (),
 ) -> Iterator[tuple[Part, Imported]]:
@@ -129,7 +138,7 @@ def _counted(
     seen = set(landed)
     for index, part in enumerate(manifest.parts[first_part:], first_part):
         check_part(folder, manifest, part)
-        for unit in read(folder / part.name / part.root, manifest.run_tag):
+        for unit in read(part, folder / part.name / part.root):
             if isinstance(unit, BadRecord):
                 place = f"{folder / part.name}: {unit.where}"
                 raise DamagedDataError(f"{place}: this version of debatebench cannot read a kept record: {unit.reason}")

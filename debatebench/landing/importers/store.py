@@ -246,7 +246,7 @@ def _keep(
     name = f"{max(taken, default=0) + 1:04d}"
     os.rename(incoming, folder / name)
     sync_path(folder)
-    part = Part(name=name, root=root, files=copies, replaces=replaces)
+    part = Part(name=name, root=root, files=copies, replaces=replaces, rules=IMPORTERS[manifest.format].rules)
     new = manifest.model_copy(update={"parts": (*manifest.parts, part)})
     write_atomically(folder / MANIFEST, new.content())
     sync_path(folder)

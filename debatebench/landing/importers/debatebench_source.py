@@ -1,0 +1,209 @@
+"""One line of the original DebateBench harness's JSONL → a checked debate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+from pydantic import Field
+
+from debatebench.landing.importers.base import BadSourceError, sorted_json
+from debatebench.landing.importers.source_schema import (
+    Amount,
+    Count,
+    Name,
+    Number,
+    Source,
+    SourceTime,
+    Whole,
+    check,
+    strict_struct,
+)
+from debatebench.landing.importers.strict_json import parse_json
+from debatebench.shared.records import Side, Winner
+
+__all__ = ["read_accepted_debate", "read_debate"]
+
+_DEEPEST_DETAIL = 32
+# DuckDB does not read every ISO 8601 time, and ignores an offset from UTC.
+_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|\+00:00)?"
+_are_usual = re.compile(rf"{_TIME}(?:\n{_TIME})*").fullmatch
+_has_escaped_colon = re.compile(rb"\\u003").search
+
+
+class _Topic(Source):
+    id: Name
+    motion: Name
+    category: str | None = None
+
+
+class _Usage(Source):
+    """What turns and verdicts have in common."""
+
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    total_tokens: Count | None = None
+    cost: Amount | None = None
+    currency: str | None = None
+    cost_details: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class _Turn(_Usage):
+    index: Count
+    speaker: Side
+    stage: str | None = None
+    content: str
+    created_at: SourceTime | None = None
+    duration_ms: Amount | None = None
+
+
+class _Scores(Source):
+    scores: dict[Name, Number]
+
+
+class _Verdict(_Usage):
+    judge_id: Name
+    pro: _Scores
+    con: _Scores
+    winner: Winner | None = None
+    raw_response: str | None = None
+    latency_ms: Amount | None = None
+
+
+class _Transcript(Source):
+    debate_id: Name
+    benchmark_version: str | None = None
+    rubric_version: str | None = None
+    topic: _Topic
+    pro_model_id: Name
+    con_model_id: Name
+    turns: list[_Turn]
+    seed: Whole | None = None
+
+
+class _Aggregate(Source):
+    winner: Winner | None = None
+    mean_pro: dict[str, float] = Field(default_factory=dict)
+    mean_con: dict[str, float] = Field(default_factory=dict)
+
+
+class _Elo(Source):
+    initial_rating: float | None = None
+    k_factor: float | None = None
+
+
+class _Debate(Source):
+    transcript: _Transcript
+    judges: list[_Verdict]
+    aggregate: _Aggregate | None = None
+    created_at: SourceTime | None = None
+    judges_expected: Count | None = None
+    judges_actual: Count | None = None
+    panel_complete: bool | None = None
+    panel_latency_ms: Amount | None = None
+    debate_seed: Whole | None = None
+    elo: _Elo | None = None
+
+
+_Strict = strict_struct(_Debate)
+_read_strictly = msgspec.json.Decoder(_Strict).decode
+# The keys of a class are written in its order, those of a dict alphabetically.
+_write = msgspec.json.Encoder(order="deterministic").encode
+
+
+def read_debate(text: bytes) -> tuple[Any, bytes]:
+    """The debate in a line (a `_Debate` or its strict struct) and its digest. Raises `BadSourceError`."""
+    source, digest = _read_quickly(text) or _read_slowly(text)
+    _refuse_twice("turns", "index", [turn.index for turn in source.transcript.turns])
+    _refuse_twice("judges", "judge_id", [verdict.judge_id for verdict in source.judges])
+    return source, digest
+
+
+def read_accepted_debate(text: bytes) -> Any:
+    """The same debate in a line that `read_debate` has accepted, without the checks that it has passed."""
+    try:
+        source = _read_strictly(text)
+    except (ValueError, RecursionError):
+        return read_debate(text)[0]
+    return source if _has_usual_times(source) else read_debate(text)[0]
+
+
+def _read_quickly(text: bytes) -> tuple[Any, bytes] | None:
+    """What `_read_slowly` returns, or None for a line that it may refuse or understand otherwise."""
+    try:
+        source = _read_strictly(text)
+        written = _write(source)
+    except (ValueError, RecursionError):
+        return None
+    # If a key is repeated, only one is written again, so a colon is missing. An escaped colon would upset the counts.
+    if text.count(b":") != written.count(b":") or _has_escaped_colon(text) or not _is_usual(source):
+        return None
+    return source, sha256(written).digest()
+
+
+def _read_slowly(text: bytes) -> tuple[_Debate, bytes]:
+    """The debate in any line as a `_Debate`, and its digest. Raises `BadSourceError`."""
+    value = parse_json(text)
+    source = check(_Debate, value)
+    try:
+        # Identical debates are written identically, whichever way they were read.
+        written = _write(msgspec.convert(value, _Strict))
+    except (ValueError, RecursionError):
+        written = sorted_json(value)
+    return source, sha256(written).digest()
+
+
+def _is_usual(source: Any) -> bool:
+    """Whether a `_Debate` would be accepted: the checks that its strict struct does not make."""
+    transcript, judges = source.transcript, source.judges
+    topic = transcript.topic
+    names = [transcript.debate_id, topic.id, topic.motion, transcript.pro_model_id, transcript.con_model_id]
+    for verdict in judges:
+        names.append(verdict.judge_id)
+        names += [*verdict.pro.scores, *verdict.con.scores]
+    return all(map(str.strip, names)) and _has_usual_times(source) and not _is_deep(source)
+
+
+def _has_usual_times(source: Any) -> bool:
+    """Whether all times are written in the usual way, are in UTC and exist in the calendar."""
+    stated = [source.created_at, *[turn.created_at for turn in source.transcript.turns]]
+    times = [time for time in stated if time is not None and time is not UNSET]
+    # One search in all of them together takes half as long as one search in each.
+    if times and not _are_usual("\n".join(times)):
+        return False
+    try:
+        for time in times:
+            datetime.fromisoformat(time)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_deep(source: Any) -> bool:
+    """Whether free data is nested so deeply that the whole might be nested too deeply."""
+    for usage in (*source.transcript.turns, *source.judges):
+        for details in (usage.metadata, usage.cost_details):
+            if details and any(details.values()) and _depth(details) > _DEEPEST_DETAIL:
+                return True
+    return False
+
+
+def _depth(value: Any) -> int:
+    level, depth = [value], 0
+    while level:
+        inner = [item for outer in level for item in (outer.values() if isinstance(outer, dict) else outer)]
+        level = [item for item in inner if isinstance(item, dict | list)]
+        depth += 1
+    return depth
+
+
+def _refuse_twice(what: str, key: str, values: Sequence[Any]) -> None:
+    if len(set(values)) != len(values):
+        twice = next(value for index, value in enumerate(values) if value in values[:index])
+        raise BadSourceError(f"{what}: the {key} {twice!r} occurs twice.")
