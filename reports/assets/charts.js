@@ -1,4 +1,4 @@
-// Draws the charts of a page from the specifications beside them. Colours named `var(--x)` are looked up in the style
+// Draws the charts of a page from the specifications next to them. Colours named `var(--x)` are looked up in the style
 // sheet, so charts follow the reader's theme.
 "use strict";
 

@@ -5,7 +5,7 @@
   const order = new Intl.Collator("en", { numeric: true });
 
   const compare = (a, b) => {
-    // What has no value stays at the end either way.
+    // Cells without a value stay at the end in either order.
     if (a.missing || b.missing) {
       return { fixed: true, sign: Number(a.missing) - Number(b.missing) };
     }

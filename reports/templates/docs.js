@@ -1,5 +1,5 @@
 
-// Searches the page, and lights up what a box of the drawing reads and what reads it.
+// Searches the page, and highlights what a box of the drawing reads and what reads it.
 "use strict";
 
 (() => {

@@ -1,4 +1,4 @@
--- One row per subject of comparisons and debate: what makes it the same debate as one of another run.
+-- One row per subject of comparisons and debate: the columns that identify the same debate in another run.
 with
 
 debates_of_runs as (

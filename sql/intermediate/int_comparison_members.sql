@@ -1,4 +1,4 @@
--- One row per subject of comparisons (a run, or a benchmark version that pools its runs) and run of it.
+-- One row per subject of comparisons (a run, or a benchmark version that pools its runs) and run in it.
 select
     'run' as kind,
     run_tag as subject,

@@ -1,4 +1,4 @@
--- One row per run, debate, debater and judge: what its turns, verdicts and unused attempts used.
+-- One row per run, debate, debater and judge: the tokens and cost of its turns, verdicts and unused attempts.
 with
 
 subjects as (

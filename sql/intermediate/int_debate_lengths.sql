@@ -1,4 +1,4 @@
--- One row per debate with a turn: how long both sides spoke, and who spoke first.
+-- One row per debate with a turn: how much each side spoke, and which side spoke first.
 select
     run_tag, debate_id,
     cast(coalesce(sum(case when side = 'pro' then length(content) end), 0) as bigint) as pro_characters,

@@ -1,4 +1,4 @@
--- One row per complete debate with a scored verdict: what each side got on average.
+-- One row per complete debate with a scored verdict: the mean score of each side.
 select
     debates.run_tag, debates.debate_id, debates.pro_model_id, debates.con_model_id,
     cast(sum(verdict_totals.pro_total) as double) / sum(verdict_totals.count_dimensions) as pro_mean_score,

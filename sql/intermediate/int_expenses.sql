@@ -41,8 +41,8 @@ verdict_expenses as (
 
 ),
 
--- A turn has the cost of its answer, a verdict that of all requests to its judge. The rest led to neither: failed
--- attempts, and answers in debates that ended early or are still running.
+-- A turn has the cost of its answer, and a verdict the cost of all requests to its judge. Other attempts led to
+-- neither: failed attempts, and answers in debates that ended early or are still running.
 unused_calls as (
 
     select *

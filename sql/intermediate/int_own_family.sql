@@ -1,4 +1,4 @@
--- One row per judge and debater of one family: the same maker, or the same line of models.
+-- One row per judge and debater of the same family: the same maker, or the same line of models.
 with
 
 configured as (

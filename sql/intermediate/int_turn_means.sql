@@ -1,4 +1,4 @@
--- One row per side for every debater with a turn in a complete debate, with null means for a side never played.
+-- One row per debater with a turn in a complete debate, and side; means are null for a side that it never played.
 with
 
 counted_turns as (

@@ -1,4 +1,4 @@
--- m - i + 1 times the i-th smallest of m p values; equal ones share the smallest i.
+-- m - i + 1 times the i-th smallest of m p values; equal p values share the smallest i.
 create macro holm_step(p, family) as
     case
         when p is not null then

@@ -1,4 +1,4 @@
--- Distances summed over items, times their number, by those to be expected by chance.
+-- The observed distances summed over items, times the number of items, over the distances expected by chance.
 create macro kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, extra) as
     1 - cast(n * (n - agree + extra * opposed) as double)
     / nullif(

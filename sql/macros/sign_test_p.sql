@@ -1,4 +1,4 @@
--- Twice the probability of so few, or fewer, on the rarer side.
+-- Twice the probability of as few or fewer on the rarer side.
 create macro sign_test_p(wins, losses) as
     case
         when wins + losses > 0 then

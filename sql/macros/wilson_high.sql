@@ -1,4 +1,4 @@
--- At a rate of 1 the formula may end just below it.
+-- At a rate of 1, the result of the formula may be just below 1.
 create macro wilson_high(wins, games) as
     macros.at_least(
         macros.at_most(

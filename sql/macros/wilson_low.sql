@@ -1,4 +1,4 @@
--- At a rate of 0 the formula may end just above it.
+-- At a rate of 0, the result of the formula may be just above 0.
 create macro wilson_low(wins, games) as
     macros.at_most(
         macros.at_least(

@@ -1,4 +1,4 @@
--- One row per debater of a run with a rated debate: its rating, and what of it is settled.
+-- One row per debater of a run with a rated debate: its rating and rank, with intervals.
 with
 
 sides as (

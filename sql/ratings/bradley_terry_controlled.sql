@@ -1,4 +1,4 @@
--- One row per debater of a run: the rating that it would have at equal length on no side.
+-- One row per debater of a run: its rating, adjusted for side and length.
 select
     run_tag, model_id,
     value as rating,

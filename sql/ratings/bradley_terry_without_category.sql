@@ -1,4 +1,4 @@
--- One row per run, category left out and debater that has a rated debate in another one.
+-- One row per run, category left out and debater that has a rated debate in another category.
 select
     run_tag,
     left_out as category,

@@ -1,4 +1,4 @@
--- One row per debater of a run with a rated debate: its rating where ties have a chance of their own.
+-- One row per debater of a run with a rated debate: its rating by Davidson's model of ties.
 with
 
 pair_counts as (

@@ -1,4 +1,4 @@
--- One row per debater with a rated debate: the rating after the last one, and how far it hangs on the order of debates.
+-- One row per debater with a rated debate: its last rating, and how far it depends on the order of debates.
 with
 
 -- Counted per side first, because there are many games and few debaters.
@@ -49,8 +49,8 @@ totals as (
 
 ),
 
--- After two hundred games, little of a debater's earlier Elo rating is left. So that many games per debater are enough
--- to show the effect of their order in a large run.
+-- After two hundred games, little of a debater's earlier Elo rating is left, so two hundred games per debater are
+-- enough to show the effect of their order in a large run.
 sizes as (
 
     select

@@ -15,7 +15,7 @@ game_lists as (
 
 ),
 
--- Materialised, so that the pass is made once, not once per list that is taken from it.
+-- Materialised, so that the ratings are computed once, not once per list that is taken from them.
 paths as materialized (
 
     select

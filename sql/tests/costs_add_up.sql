@@ -1,5 +1,5 @@
--- Runs whose cost is not the sum of what their debaters and judges cost, or of what their debates cost with those that
--- have not ended.
+-- Runs whose cost is not the sum of the costs of their debaters and judges, or of the costs of their debates, including
+-- debates that have not ended.
 with
 
 shares as (

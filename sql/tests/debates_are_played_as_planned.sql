@@ -1,4 +1,4 @@
--- Debates of a run that its plan does not hold, or holds with another topic or other sides.
+-- Debates of a run that are not in its plan, or are planned with a different topic or different sides.
 select debates.run_tag, debates.debate_id
 from staging.stg_debates as debates
 

@@ -1,4 +1,4 @@
--- Runs whose ratings do not add up to what all debaters started with, but for rounding.
+-- Runs whose ratings do not add up to the initial ratings of all debaters, except for rounding.
 select
     elo.run_tag,
     sum(elo.rating) as total,

@@ -1,4 +1,4 @@
--- Pairs of debaters whose two rows do not tell the same story.
+-- Pairs of debaters whose two rows contradict each other.
 select head_to_head.*
 from marts.head_to_head
 

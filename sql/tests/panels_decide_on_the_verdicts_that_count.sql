@@ -1,4 +1,4 @@
--- Panels whose counts are not those of `marts.judge_verdicts`: the latest versions of the two do not go together.
+-- Panels whose counts differ from those of `marts.judge_verdicts`: the latest versions of the two do not match.
 with
 
 verdicts as (

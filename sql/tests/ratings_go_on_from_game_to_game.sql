@@ -1,4 +1,5 @@
--- Games that a debater did not begin with the rating of the game before, or the first with the initial rating.
+-- Games that a debater did not start with its rating after the previous game, or, in its first game, with the initial
+-- rating.
 with
 
 steps as (

@@ -1,4 +1,4 @@
--- Runs in which debaters won more or fewer rated debates than debaters lost.
+-- Runs whose rated debates have more or fewer wins than losses.
 select
     run_tag,
     sum(wins) as wins,

@@ -1,4 +1,4 @@
--- One row per pair of subjects: whether they are like for like, and what to distrust where they are not.
+-- One row per pair of subjects: whether they are like for like, and what not to rely on where they are not.
 with
 
 counts as (
@@ -44,7 +44,7 @@ final as (
             ' ',
             case
                 when count_spoiling > 0 then 'Not like for like.'
-                when count_doubtful > 0 then 'Nobody can tell whether they are like for like.'
+                when count_doubtful > 0 then 'It is unknown whether they are like for like.'
                 else 'Like for like.'
             end,
             'Different: ' || nullif(array_to_string(differing_items, ', '), '') || '.',

@@ -33,7 +33,7 @@ means as (
 
 ),
 
--- The error of a mean over debates that depend on their topic. A topic that is not part of a sum is null in it.
+-- The standard error of a mean over debates, clustered by topic. A topic that is not part of a sum is null in it.
 errors as (
 
     select
@@ -64,7 +64,7 @@ errors as (
 
 ),
 
--- One topic tells nothing about others, so pairs on a single topic are not better than unpaired debates.
+-- One topic says nothing about other topics, so pairs on a single topic are not better than unpaired debates.
 chosen as (
 
     select
@@ -109,7 +109,7 @@ final as (
 
     from chosen
 
-    -- Without any spread over fewer than six topics there is no interval: even a sign test could not be significant.
+    -- With fewer than six topics and no spread, there is no interval: even a sign test could not be significant.
     left join intermediate.int_t_quantiles as t_quantiles
         on least(chosen.count_topics - 1, 1000) = t_quantiles.df
         and chosen.difference is not null

@@ -1,7 +1,7 @@
 -- One row per pair of subjects, debater or judge, measure and topic: the totals of both, and of the pairs among them.
 with
 
--- A topic with another text is another topic, even if the id is the same.
+-- A topic with a different motion is a different topic, even if the id is the same.
 cells as (
 
     select
@@ -24,7 +24,7 @@ cells as (
 
 ),
 
--- Repetitions of one debate are averaged, so that a pair counts once, however often either side held the debate.
+-- Repetitions of a debate are averaged, so that a pair counts once, however often each subject held the debate.
 final as (
 
     select

@@ -1,4 +1,4 @@
--- One row per run, judge or panel, measure, topic and pair of sides: what judging was like, added up over debates.
+-- One row per run, judge or panel, measure, topic and pair of sides: measures of judging, added up over debates.
 with
 
 counted_verdicts as materialized (

@@ -78,8 +78,8 @@ item_states as (
 
 ),
 
--- If a side has no part of an item, or none that the other side has, the item is unknown. Of the parts, those that
--- explain why the item differs are shown, and a part that is the only one.
+-- If a side has no part of an item, or none that the other side has, the item is unknown. The parts that explain why
+-- the item differs are shown, and so is the only part of an item.
 explained as (
 
     select

@@ -1,4 +1,4 @@
--- One row per debater of a run: its turns, and the attempts at turns whose answer became none.
+-- One row per debater of a run: its turns, and the attempts at turns whose answer was not used.
 select
     run_tag,
     subject as model_id,

@@ -1,4 +1,4 @@
--- One row per debater of a run: what it cost, what that bought, and whether anybody was both cheaper and better.
+-- One row per debater of a run: its cost, what it bought, and whether another debater was cheaper and better.
 with
 
 appearances as (

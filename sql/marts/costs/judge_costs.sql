@@ -1,4 +1,4 @@
--- One row per judge of a run's pool: its verdicts, and the attempts at verdicts whose answer became none.
+-- One row per judge of a run's pool: its verdicts, and the attempts at verdicts whose answer was not used.
 with
 
 asks as (

@@ -1,4 +1,4 @@
--- One row per pair of debaters with a rated debate: direct games, scores where they met, and points on the same topics.
+-- One row per pair of debaters with a rated debate: direct debates, the scores in them, and points on the same topics.
 with
 
 debaters as (

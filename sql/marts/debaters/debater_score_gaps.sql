@@ -1,4 +1,4 @@
--- One row per pair of debaters with a scored debate against each other: how far the first is ahead in their scores.
+-- One row per pair of debaters with a scored debate against each other: the mean difference between their scores.
 with
 
 -- The lead of pro by debate, and then the lead of the first of the two debaters by topic. Sums are decimals, because

@@ -1,4 +1,4 @@
--- One row per debater with a rated debate: its win rate and how sure that is, its two sides, whom it met.
+-- One row per debater with a rated debate: its win rate with intervals, its results by side, its opponents.
 with
 
 topic_points as (

@@ -1,4 +1,4 @@
--- One row per debater and opponent that met in a rated debate; every pair appears from both ends.
+-- One row per debater and opponent that met in a rated debate; every pair has two rows.
 with
 
 counts as (

@@ -1,4 +1,4 @@
--- One row per complete debate and dimension: what the panel gave both sides on average.
+-- One row per complete debate and dimension: the panel's mean score for each side.
 with
 
 means as (

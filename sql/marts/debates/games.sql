@@ -1,4 +1,4 @@
--- One row per rated debate, numbered in the order in which ratings see it.
+-- One row per rated debate, numbered in the order in which debates are rated.
 with
 
 -- Materialised, because it is read twice: to find the debaters and to number them.

@@ -1,4 +1,4 @@
--- One row per debate: the side that more verdicts favour than the other.
+-- One row per debate: the side with more verdicts than the other.
 with
 
 votes as (

@@ -1,4 +1,4 @@
--- One row per valid verdict in a decided debate, beside the panel's winner with it and without it.
+-- One row per valid verdict in a decided debate, with the panel's winner with and without it.
 select
     judge_verdicts.run_tag, judge_verdicts.debate_id, judge_verdicts.judge_id, judge_verdicts.winner,
     panel_winners.winner as panel_winner,

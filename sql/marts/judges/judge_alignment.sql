@@ -1,4 +1,4 @@
--- One row per judge that sat with another, against the panels without the judge.
+-- One row per judge that shared a panel with another judge, compared with the panels without it.
 with
 
 counts as (

@@ -33,7 +33,7 @@ wholes as materialized (
 
 ),
 
--- The value without one topic at a time (the jackknife), because debates on the same topic are not independent.
+-- The value with one topic left out at a time (the jackknife), because debates on the same topic are not independent.
 errors as (
 
     select

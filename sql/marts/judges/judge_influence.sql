@@ -55,7 +55,7 @@ influence as (
         max(abs(rating_change)) as largest_rating_change,
         count(case when is_beyond then 1 end) as count_beyond_interval,
         count(case when is_new_leader then 1 end) > 0 as changes_leader,
-        -- A debater whom the judge raises is one whose rating falls without the judge.
+        -- The judge raises a debater whose rating falls without the judge.
         min(case when place_from_below = 1 then model_id end) as most_lifted,
         min(rating_change) as least_change,
         min(case when place_from_above = 1 then model_id end) as most_lowered,

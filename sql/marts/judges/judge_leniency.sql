@@ -59,7 +59,7 @@ totals as materialized (
 
 ),
 
--- The mean without one topic at a time (the jackknife), because debates on the same topic are not independent.
+-- The mean with one topic left out at a time (the jackknife), because debates on the same topic are not independent.
 errors as (
 
     select

@@ -1,4 +1,4 @@
--- One row per judge that heard a pair of debates which differ in nothing but who stood on which side.
+-- One row per judge that heard two debates that differ only in which debater was on which side.
 with
 
 -- The nth debate of one orientation is paired with the nth of the other.

@@ -68,7 +68,7 @@ wholes as materialized (
 
 ),
 
--- Kappa without one topic at a time (the jackknife), because debates on the same topic are not independent.
+-- Kappa with one topic left out at a time (the jackknife), because debates on the same topic are not independent.
 errors as (
 
     select

@@ -1,4 +1,4 @@
--- One row per decided debate: the group with which it is left out when intervals about judges are computed.
+-- One row per decided debate: the group that it is left out with when intervals about judges are computed.
 with
 
 decided_debates as materialized (

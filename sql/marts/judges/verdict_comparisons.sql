@@ -1,4 +1,4 @@
--- One row per valid verdict in a decided debate, beside what the other judges of the debate said on average.
+-- One row per valid verdict in a decided debate, with the means of the other judges of the debate.
 with
 
 own_family as materialized (

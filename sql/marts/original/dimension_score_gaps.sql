@@ -1,4 +1,4 @@
--- One row per complete debate and dimension: how far pro's mean lies above con's.
+-- One row per complete debate and dimension: pro's mean score minus con's.
 select
     run_tag, debate_id, dimension,
     pro_mean_score - con_mean_score as gap,

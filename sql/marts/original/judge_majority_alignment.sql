@@ -1,4 +1,4 @@
--- One row per judge with a valid verdict in a decided debate, against the panel with the judge in it.
+-- One row per judge with a valid verdict in a decided debate, compared with the panel that includes it.
 with
 
 counts as (

@@ -1,4 +1,4 @@
--- One row per side for every debater with a metered turn; a side never played has no mean and no samples.
+-- One row per debater with a metered turn, and side; a side that it never played has no mean and no samples.
 with
 
 turn_means as materialized (

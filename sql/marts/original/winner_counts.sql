@@ -1,4 +1,4 @@
--- One row per run and winner: pro, con and tie, also where nothing was decided.
+-- One row per run and winner: pro, con and tie, even if no debate was decided.
 with
 
 winners as (

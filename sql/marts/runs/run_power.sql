@@ -1,4 +1,4 @@
--- One row per run with a rated debate: what differences between debaters it can find, and which it has found.
+-- One row per run with a rated debate: which differences between debaters it can detect, and which it found.
 with
 
 places as (
@@ -84,11 +84,11 @@ final as (
         case when detectable.gap < 1 then 2 * elo_gap(0.5 + detectable.gap / 2) end as detectable_rating_gap,
         case
             when detectable.count_significant_pairs = 0
-                then 'No two debaters are told apart: every difference in this run may be chance.'
+                then 'No two debaters differ significantly: every difference in this run may be chance.'
             when neighbours.count_significant_neighbours = 0
-                then 'No debater is told apart from the next in the ranking: only distant places mean something.'
+                then 'No debater differs significantly from the next in the ranking: only debaters further apart do.'
             when not neighbours.is_leader_significant
-                then 'The first place is not told apart from the second.'
+                then 'The first two debaters do not differ significantly.'
         end as warning
 
     from detectable

@@ -1,2 +1,2 @@
--- One row per setting of a run that could make its numbers other than those of another run.
+-- One row per setting of a run that could make its numbers differ from another run's.
 select run_tag, item, part, value from staging.stg_run_settings
