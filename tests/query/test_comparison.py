@@ -233,7 +233,7 @@ def test_a_verdict_says_what_a_difference_spoils(verdicts: Verdicts):
     harmless = {"seed", "price", "no_price", "k", "skill", "model", "debater_cap", "temperature"}
     assert {name for name in CHANGES if verdicts[name][0] == "like_for_like"} == harmless
     assert {verdicts[name][0] for name in CHANGES.keys() - harmless} == {"not_like_for_like"}
-    assert "distrust the differences of costs" in verdicts["price"][3]
+    assert "do not rely on differences in cost" in verdicts["price"][3]
     assert "chance" in verdicts["seed"][3]
 
 
