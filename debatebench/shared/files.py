@@ -31,10 +31,8 @@ def make_folder(folder: Path) -> None:
 
 def shown_path(file: Path) -> str:
     """The file's path as a person would type it from the current folder."""
-    try:
-        return str(file.relative_to(Path.cwd()))
-    except ValueError:
-        return str(file)
+    # Ten times as fast as `relative_to`: thousands of checks name their place, in case they fail.
+    return str(file).removeprefix(f"{os.getcwd()}{os.sep}")
 
 
 def sync_path(path: Path) -> None:

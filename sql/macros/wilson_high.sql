@@ -1,11 +1,5 @@
--- At a rate of 1, the result of the formula may be just below 1.
+-- The upper end for wins is as far from 1 as the lower end for games that are not won is from 0.
 create macro wilson_high(wins, games) as
-    macros.at_least(
-        macros.at_most(
-            macros.wilson_bound(
-                cast(wins as double) / nullif(games, 0), pow(macros.normal_95(), 2) / nullif(games, 0), 1
-            ),
-            1
-        ),
-        cast(wins as double) / nullif(games, 0)
+    1 - macros.wilson_bound(
+        cast(games - wins as double) / nullif(games, 0), pow(macros.normal_95(), 2) / nullif(games, 0)
     )
