@@ -125,9 +125,10 @@ def _write(
     from debatebench.query.parquet import write_parquet
     from debatebench.query.safe_query import run_query
     from debatebench.shared.files import write_atomically
+    from debatebench.shared.output_paths import check_output
     from debatebench.shared.result_formats import render
 
-    _refuse_to_overwrite(workspace, path)
+    check_output(workspace, path)
     if form == "parquet":
         rows = write_parquet(workspace.database, statement, params, path, limit=limit, timeout_s=timeout)
     else:
@@ -138,15 +139,6 @@ def _write(
         except OSError as error:
             raise DebatebenchError(f"{path} cannot be written: {error.strerror}.") from error
     note(f"Wrote {rows} rows to {path}")
-
-
-def _refuse_to_overwrite(workspace: Workspace, path: Path) -> None:
-    """Refuse a file of the warehouse itself: the database, a journal, an import."""
-    where, database = path.resolve(), workspace.database.resolve()
-    kept = (workspace.journal.resolve(), workspace.imports.resolve())
-    is_database = where.parent == database.parent and where.name.lstrip(".").startswith(database.name)
-    if is_database or any(where.is_relative_to(folder) for folder in kept):
-        raise UsageError(f"{path} is part of the warehouse; choose another file for the result.")
 
 
 @contextmanager

@@ -20,9 +20,13 @@ def report(
     ] = None,
 ) -> None:
     """Render the warehouse as a static HTML site."""
+    from debatebench.output.report.folder import MANIFEST
     from debatebench.output.report.site import build_site
+    from debatebench.shared.output_paths import check_output_folder
 
     workspace = workspace_of(context)
+    if out_dir is not None:
+        check_output_folder(workspace, out_dir, mark=MANIFEST)
     index = build_site(
         workspace.database,
         workspace.files("reports", "**/*"),

@@ -157,11 +157,14 @@ def summarize(
     ] = None,
 ) -> None:
     """Write a run's eleven summary tables as CSV files."""
-    from debatebench.output.summaries import write_summaries
+    from debatebench.output.summaries import SUMMARIES, write_summaries
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query
+    from debatebench.shared.output_paths import check_output_folder
 
     workspace = workspace_of(context)
+    if out_dir is not None:
+        check_output_folder(workspace, out_dir, {f"{name}.csv" for name in SUMMARIES})
     with closing(open_for_query(workspace.database)) as con:
         run_tag = pick_run_tag(con, run_tag)
         paths = write_summaries(con, run_tag, out_dir or workspace.warehouse / "summaries" / run_tag)

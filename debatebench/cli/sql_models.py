@@ -316,9 +316,12 @@ def docs(
     It shows the graph of the SQL models, and the columns, tests, versions, lineage and SQL of each.
     """
     from debatebench.output.docs.page import write_docs
+    from debatebench.shared.output_paths import check_output_folder
     from debatebench.transform.model_versions import reading_warnings
 
     workspace = workspace_of(context)
+    if out is not None:
+        check_output_folder(workspace, out, mark="index.html")
     project = _project(context)
     today = now().date()
     path = write_docs(project, workspace.files("reports", "**/*"), out or workspace.reports / "docs", today)

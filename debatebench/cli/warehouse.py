@@ -136,10 +136,13 @@ def rate(
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query
     from debatebench.shared.files import write_atomically
+    from debatebench.shared.output_paths import check_output
     from debatebench.warehouse.up_to_date import build_is_current
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
+    if ratings_path is not None:
+        check_output(workspace, ratings_path)
     with closing(open_for_query(workspace.database)) as con:
         run_tag = pick_run_tag(con, run_tag)
     if not build_is_current(workspace):

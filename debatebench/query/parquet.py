@@ -51,8 +51,9 @@ def write_parquet(
         with open_for_reading(database) as con:
             return write_parquet(con, sql, params, path, limit=limit, timeout_s=timeout_s)
     check_limits(limit, timeout_s)
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; give the name of a file.")
+    if path.exists() and not path.is_file():
+        kind = "folder" if path.is_dir() else "pipe or device"
+        raise UsageError(f"{path} is a {kind}; Parquet needs the name of a file.")
     with sql_errors(timeout_s):
         statement, values = one_select(database, sql, params or {})
         # DuckDB 2.0 can hang if writing is interrupted or its source fails, so the query finishes first.

@@ -558,7 +558,7 @@ def test_output_of_a_query_never_replaces_the_warehouse(root: Path, tmp_path: Pa
             text=True,
         )
         assert done.returncode == 2
-        assert "is part of the warehouse; choose another file" in done.stderr
+        assert "that is kept; choose another place." in done.stderr
 
 
 # --- behind the doors -------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, make_manifest, write_manifest
 from debatebench.output.export.snapshot import Snapshot, open_snapshot
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.output_paths import check_output
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -84,7 +85,8 @@ def export(
         raise UsageError(f"No export format '{format_name}'. Known: {', '.join(FORMATS)}.")
     if select and format_name != "parquet":
         raise UsageError(f"--select works only with --format parquet; an export as {format_name} is always complete.")
-    place = _place(workspace, out)
+    check_output(workspace, out)
+    place = out.resolve()
     try:
         with (
             replacing(place, force=force) as folder,
@@ -98,12 +100,3 @@ def export(
     except duckdb.Error as error:
         raise DebatebenchError(f"The export failed: {' '.join(str(error).split())}") from error
     return Export(place, manifest)
-
-
-def _place(workspace: Workspace, out: Path) -> Path:
-    """The target of the export, links resolved. Folders from which the warehouse is rebuilt are refused."""
-    place = out.resolve()
-    for kept in (workspace.journal.resolve(), workspace.imports.resolve()):
-        if place == kept or kept in place.parents:
-            raise UsageError(f"{out} is in {kept}, which the warehouse is rebuilt from; choose another folder.")
-    return place
