@@ -305,10 +305,13 @@ def t_interval(mean: float, standard_error: float, df: float, level: float = 0.9
 def t_test(mean: float, standard_error: float, df: float) -> float | None:
     """Two-sided p value of a mean against 0, from its standard error, by Student's t.
 
-    `None` where there is no error to divide by, or no degree of freedom.
+    Without spread (a standard error of 0) there is no t. All df + 1 values are then equal, and the exact sign test
+    decides: 2 · 0.5^(df + 1), or 1 for a mean of 0. `None` without a degree of freedom, or with an infinite error.
     """
-    if not 0 < standard_error < math.inf or df <= 0:
+    if not 0 <= standard_error < math.inf or df <= 0:
         return None
+    if standard_error == 0:
+        return 0.5**df if mean else 1.0
     return t_two_sided_p(mean / standard_error, df)
 
 

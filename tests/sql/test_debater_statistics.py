@@ -254,10 +254,13 @@ def test_the_better_one_is_told_apart_and_equals_are_not(con: duckdb.DuckDBPyCon
 
 def test_one_topic_tells_nobody_apart_and_says_so(con: duckdb.DuckDBPyConnection) -> None:
     (run,) = rows(con, "from marts.run_power where run_tag = 'one topic'")
-    assert run["warning"] == "No two debaters differ significantly: every difference in this run may be chance."
-    assert (run["count_pairs"], run["count_significant_pairs"], run["detectable_win_rate_gap"]) == (10, 0, None)
+    assert run["warning"] == (
+        "No two debaters can be tested: a test needs two topics that both debated on the same side."
+    )
+    assert (run["count_pairs"], run["count_tested_pairs"], run["count_significant_pairs"]) == (10, 0, 0)
+    assert (run["is_leader_significant"], run["detectable_win_rate_gap"]) == (None, None)
     for row in rows(con, "from marts.debater_differences where run_tag = 'one topic'"):
-        assert (row["win_rate_gap_p_value"], row["score_gap_p_value"], row["is_significant"]) == (None, None, False)
+        assert (row["win_rate_gap_p_value"], row["score_gap_p_value"], row["is_significant"]) == (None, None, None)
         assert (row["count_scored_topics"], row["win_rate_gap_ci_low"]) == (1, None)
 
 

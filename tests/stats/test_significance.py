@@ -331,7 +331,15 @@ def test_without_spread_there_is_no_test() -> None:
     one_topic = significance.cluster_mean([1, 2, 3], ["a"] * 3)
     assert one_topic is not None
     assert (one_topic.mean, one_topic.se_cr1, one_topic.p) == (2, None, None)
-    assert significance.t_test(1, 0, 9) is None
+    assert significance.t_test(1, math.inf, 9) is None
+    assert significance.t_test(1, 0, 0) is None
+
+
+@pytest.mark.parametrize("topics", range(2, 12))
+def test_a_mean_without_spread_is_tested_by_its_sign(topics: int) -> None:
+    for mean in (0.25, -1.0):
+        assert significance.t_test(mean, 0, topics - 1) == pytest.approx(significance.sign_test(topics, 0))
+    assert significance.t_test(0, 0, topics - 1) == 1
 
 
 def test_agreement_on_every_case_gives_no_hint_of_a_difference() -> None:

@@ -84,12 +84,12 @@ tested as materialized (
         coalesce(score_gaps.count_debates, 0) as count_scored_debates,
         coalesce(score_gaps.count_topics, 0) as count_scored_topics,
         score_gaps.mean_gap as score_gap,
-        t_interval(score_gaps.mean_gap, score_gaps.standard_error, score_gaps.count_topics - 1, 0.95) as score_ends,
+        t_interval(score_gaps.mean_gap, nullif(score_gaps.standard_error, 0), score_gaps.count_topics - 1, 0.95) as score_ends,
         t_test(score_gaps.mean_gap, score_gaps.standard_error, score_gaps.count_topics - 1) as score_gap_p_value,
         coalesce(rate_gaps.count_topics, 0) as count_common_topics,
         rate_gaps.mean_gap as win_rate_gap,
         rate_gaps.standard_error as win_rate_gap_standard_error,
-        t_interval(rate_gaps.mean_gap, rate_gaps.standard_error, rate_gaps.count_topics - 1, 0.95) as win_rate_ends,
+        t_interval(rate_gaps.mean_gap, nullif(rate_gaps.standard_error, 0), rate_gaps.count_topics - 1, 0.95) as win_rate_ends,
         t_test(rate_gaps.mean_gap, rate_gaps.standard_error, rate_gaps.count_topics - 1) as win_rate_gap_p_value
 
     from pairs
@@ -140,7 +140,7 @@ final as (
         win_rate_ends.low as win_rate_gap_ci_low,
         win_rate_ends.high as win_rate_gap_ci_high,
         win_rate_gap_p_value, win_rate_gap_p_value_holm,
-        coalesce(win_rate_gap_p_value_holm < 0.05, false) as is_significant
+        win_rate_gap_p_value_holm < 0.05 as is_significant
 
     from adjusted
 

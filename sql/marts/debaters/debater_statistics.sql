@@ -89,7 +89,7 @@ topic_intervals as (
 
     select
         run_tag, model_id,
-        t_interval(rates.win_rate, errors.win_rate_se, errors.count_topics - 1, 0.95) as ends
+        t_interval(rates.win_rate, nullif(errors.win_rate_se, 0), errors.count_topics - 1, 0.95) as ends
 
     from errors
     inner join rates using (run_tag, model_id)

@@ -17,7 +17,7 @@ neighbours as (
         upper.run_tag,
         count(*) as count_neighbours,
         count(case when differences.is_significant then 1 end) as count_significant_neighbours,
-        coalesce(bool_or(upper.place = 1 and differences.is_significant), false) as is_leader_significant
+        bool_or(case when upper.place = 1 then differences.is_significant end) as is_leader_significant
 
     from places as upper
 
@@ -40,6 +40,7 @@ pairs as (
         run_tag,
         count(*) as count_pairs,
         count(case when games > 0 then 1 end) as count_pairs_met,
+        count(is_significant) as count_tested_pairs,
         count(case when is_significant then 1 end) as count_significant_pairs,
         cast(sum(games) as double) / count(*) as mean_pair_games,
         cast(floor(sum(a_wins + b_wins) / count(*)) as bigint) as pair_decisive_games,
@@ -73,6 +74,7 @@ final as (
         neighbours.count_neighbours + 1 as count_debaters,
         detectable.count_pairs,
         detectable.count_pairs_met,
+        detectable.count_tested_pairs,
         detectable.count_significant_pairs,
         neighbours.count_neighbours,
         neighbours.count_significant_neighbours,
@@ -83,10 +85,14 @@ final as (
         case when detectable.gap < 1 then detectable.gap end as detectable_win_rate_gap,
         case when detectable.gap < 1 then 2 * elo_gap(0.5 + detectable.gap / 2) end as detectable_rating_gap,
         case
+            when detectable.count_tested_pairs = 0
+                then 'No two debaters can be tested: a test needs two topics that both debated on the same side.'
             when detectable.count_significant_pairs = 0
                 then 'No two debaters differ significantly: every difference in this run may be chance.'
             when neighbours.count_significant_neighbours = 0
                 then 'No debater differs significantly from the next in the ranking: only debaters further apart do.'
+            when neighbours.is_leader_significant is null
+                then 'The first two debaters cannot be tested: they have fewer than two topics in common.'
             when not neighbours.is_leader_significant
                 then 'The first two debaters do not differ significantly.'
         end as warning
