@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from debatebench.config.types import (
+    MOST_K_FACTOR,
+    MOST_RATING,
     Config,
     DimensionConfig,
     EloConfig,
@@ -110,8 +112,8 @@ def load_config(path: Path) -> Config:
         dimensions=_dimensions(setting("dimensions"), setting("scale_min"), setting("scale_max")),
         judges_per_debate=setting("judges_per_debate").whole(3, least=1),
         elo=EloConfig(
-            initial_rating=setting("initial_rating").number(400.0),
-            k_factor=setting("k_factor").number(32.0, above=0),
+            initial_rating=setting("initial_rating").number(400.0, least=-MOST_RATING, most=MOST_RATING),
+            k_factor=setting("k_factor").number(32.0, above=0, most=MOST_K_FACTOR),
             min_games_for_display=setting("min_games_for_display").whole(5, least=0),
         ),
     )

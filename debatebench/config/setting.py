@@ -261,13 +261,22 @@ class Setting:
             self.refuse(f"a whole number of at least {least}")
         return self.value
 
-    def number(self, default: float | None = None, *, least: float | None = None, above: float | None = None) -> float:
+    def number(
+        self,
+        default: float | None = None,
+        *,
+        least: int | None = None,
+        above: int | None = None,
+        most: int | None = None,
+    ) -> float:
         """A number; required if there is no default."""
         if self.value is None and default is not None:
             return default
         value = float(self.decimal())
-        if (least is not None and value < least) or (above is not None and value <= above):
-            self.refuse(f"a number of at least {least:g}" if least is not None else f"a number above {above:g}")
+        is_low = (least is not None and value < least) or (above is not None and value <= above)
+        if is_low or (most is not None and value > most):
+            low = f"of at least {least:,}" if least is not None else f"above {above:,}"
+            self.refuse(f"a number {low}" + ("" if most is None else f" and at most {most:,}"))
         return value
 
     def decimal(self, default: Decimal | None = None) -> Decimal:

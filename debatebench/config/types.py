@@ -10,7 +10,18 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 
 from debatebench.shared.records import ScoreValue, Side
 
-__all__ = ["Config", "DimensionConfig", "EloConfig", "MemberConfig", "Pricing", "RateLimits", "Round", "TopicConfig"]
+__all__ = [
+    "MOST_K_FACTOR",
+    "MOST_RATING",
+    "Config",
+    "DimensionConfig",
+    "EloConfig",
+    "MemberConfig",
+    "Pricing",
+    "RateLimits",
+    "Round",
+    "TopicConfig",
+]
 
 
 class _Frozen(BaseModel):
@@ -57,11 +68,16 @@ class DimensionConfig(_Frozen):
         return f"{kind} from {self.min.normalize():f} to {self.max.normalize():f}"
 
 
+# SQL models sum ratings exactly, as decimals with nine digits before the point.
+MOST_RATING = 1_000_000
+MOST_K_FACTOR = 10_000
+
+
 class EloConfig(_Frozen):
     """Settings of the Elo pass."""
 
-    initial_rating: float = 400.0
-    k_factor: float = Field(32.0, gt=0)
+    initial_rating: float = Field(400.0, ge=-MOST_RATING, le=MOST_RATING)
+    k_factor: float = Field(32.0, gt=0, le=MOST_K_FACTOR)
     min_games_for_display: int = Field(5, ge=0)
 
 

@@ -330,7 +330,15 @@ def test_the_hosted_entries_in_the_shipped_comments_load_too(write: Callable[[st
             LEAST + "benchmark: {version: 1.0}\n",
             "FILE: benchmark.version: found 1.0; allowed: text (write it in quotes).",
         ),
-        (LEAST + "elo: {k_factor: 0}\n", "FILE: elo.k_factor: found 0; allowed: a number above 0."),
+        (
+            LEAST + "elo: {k_factor: 0}\n",
+            "FILE: elo.k_factor: found 0; allowed: a number above 0 and at most 10,000.",
+        ),
+        (
+            LEAST + "elo: {initial_rating: 1e9}\n",
+            "FILE: elo.initial_rating: found 1000000000.0; allowed: a number of at least -1,000,000 "
+            "and at most 1,000,000.",
+        ),
         (
             LEAST + "elo: {min_games_for_display: -1}\n",
             "FILE: elo.min_games_for_display: found -1; allowed: a whole number of at least 0.",
