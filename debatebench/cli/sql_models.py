@@ -74,6 +74,7 @@ def run_tests(
     Unit tests run in memory. Data tests and contracts run on the warehouse.
     """
     from debatebench.query.attached import attached
+    from debatebench.shared.duckdb_sql import close_to_outside
     from debatebench.transform.build_state import is_current
     from debatebench.transform.testing.data_tests import run_data_tests, unbuilt_models
     from debatebench.transform.testing.unit_tests import run_unit_tests
@@ -92,8 +93,7 @@ def run_tests(
         with attached(database, memory_limit=_MEMORY_LIMIT) as con:
             con.execute("use warehouse")
             con.execute("set TimeZone = 'UTC'")
-            con.execute("set enable_external_access = false")
-            con.execute("set lock_configuration = true")
+            close_to_outside(con)
             missing = unbuilt_models(con, project, select)
             if missing:
                 raise SqlModelError(f"{_some(missing)} not in the warehouse yet; run `debatebench build` first.")

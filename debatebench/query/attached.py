@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.query.safe_query import open_for_reading
-from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,7 +27,7 @@ def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnectio
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="debatebench-") as spill:
-        settings = {"temp_directory": spill, "autoinstall_known_extensions": False, **config}
+        settings = {"temp_directory": spill, **NO_EXTENSIONS, **config}
         with closing(duckdb.connect(config=settings)) as con:
             # Checkpoints would only compress tables that are soon dropped, again and again.
             con.execute("set checkpoint_threshold = '1TB'")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from debatebench.query.duckdb_errors import opening_error, sql_errors
+from debatebench.shared.duckdb_sql import NO_EXTENSIONS
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 
 if TYPE_CHECKING:
@@ -77,11 +78,7 @@ def open_for_query(
     config: dict[str, Any] = {
         "temp_directory": "",
         "memory_limit": memory_limit,
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-        "allow_community_extensions": False,
-        "allow_persistent_secrets": False,
-        "python_enable_replacements": False,
+        **NO_EXTENSIONS,
     }
     if threads is not None:
         config["threads"] = threads

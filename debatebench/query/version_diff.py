@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from debatebench.query.attached import attached
 from debatebench.query.row_diff import ChangedRow, RowDiff, RunCounts, ValueChange
+from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import downstream, upstream
 from debatebench.transform.model_versions import versions_of
+from debatebench.transform.sql_model import check_one_select
 
 if TYPE_CHECKING:
     import duckdb
@@ -107,6 +109,7 @@ def diff_model(
 
     with attached(database) as con:
         udfs.register(con)
+        close_to_outside(con)
         for side, number in zip(_SIDES, (before, after), strict=True):
             with _world(con, side):
                 create_macros(con, project.macros)
@@ -206,6 +209,7 @@ def _create(
     for name in from_sql:
         if name in there:
             continue
+        check_one_select(con, models[name].query, models[name].file)
         sql = f"select * from {swapped[1]}" if swapped and name == swapped[0].name else models[name].query.sql
         _execute(con, name, f"create {models[name].materialized} {name} as {sql}\n")
 

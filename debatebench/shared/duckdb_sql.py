@@ -9,7 +9,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["quoted_identifier", "quoted_text", "transaction"]
+__all__ = ["NO_EXTENSIONS", "close_to_outside", "quoted_identifier", "quoted_text", "transaction"]
+
+NO_EXTENSIONS: dict[str, bool] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    "python_enable_replacements": False,
+}
+"""Settings of a database that runs SQL from a workspace: nothing is loaded, and Python variables are no tables."""
+
+
+def close_to_outside(con: duckdb.DuckDBPyConnection) -> None:
+    """From here on, no SQL on this database reads or writes any file but its own, loads anything or changes a setting.
+
+    Databases that are attached stay so, databases in memory can still be attached, and data still spills to disk.
+    """
+    con.execute("set enable_external_access = false; set lock_configuration = true")
 
 
 @contextmanager

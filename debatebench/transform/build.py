@@ -31,6 +31,7 @@ from debatebench.transform.create_macros import update_macros
 from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
 from debatebench.transform.model_versions import broken_reading, reading_warnings
 from debatebench.transform.parse_cache import remember_parsed
+from debatebench.transform.sql_model import check_one_select
 from debatebench.transform.workers import create_all
 
 if TYPE_CHECKING:
@@ -231,6 +232,8 @@ class _Build:
         started = time.perf_counter()
         runs = self._changed_runs(model, fingerprint)
         try:
+            if model.alias_of is None:
+                check_one_select(con, model.query, model.file)
             rows = self._create_whole(con, model) if runs is None else replace_runs(con, model, self.models, runs)
         except duckdb.Error as error:
             raise self._failure(model, error) from None

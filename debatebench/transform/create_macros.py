@@ -37,8 +37,11 @@ def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *
     for macro in macros.values():
         expression = own_variables(macro)
         expression = expand(expression, macros) if stand_alone else expression
+        statement = f"create or replace macro {macro.signature} as {expression}\n"
         try:
-            con.execute(f"create or replace macro {macro.signature} as {expression}\n")
+            if len(con.extract_statements(statement)) != 1:
+                raise SqlModelError(f"{shown_path(macro.file)}: DuckDB reads this as more than a macro.")
+            con.execute(statement)
         except duckdb.Error as error:
             message = " ".join(re.split(r"\n\n|\nLINE ", str(error))[0].split())
             raise SqlModelError(f"Macro {macro.name} ({shown_path(macro.file)}) failed: {message}") from None

@@ -16,6 +16,7 @@ from debatebench.shared.hashing import hash_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import duckdb
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
@@ -32,6 +33,7 @@ __all__ = [
     "SqlModel",
     "called_functions",
     "called_macros",
+    "check_one_select",
     "is_macro_call",
     "parse_query",
     "parse_statement",
@@ -195,6 +197,14 @@ def parse_query(sql: str, file: Path) -> Query:
     return found.query(sql)
 
 
+def check_one_select(con: duckdb.DuckDBPyConnection, query: Query, file: Path) -> None:
+    """Raise `SqlModelError` unless DuckDB, too, reads the text as one SELECT: its parser and sqlglot's may differ."""
+    found = [statement.type.name for statement in con.extract_statements(query.sql)]
+    if found != ["SELECT"]:
+        kinds = " and ".join(found) or "nothing"
+        raise SqlModelError(f"{shown_path(file)}: DuckDB reads this as {kinds}, not as one query.")
+
+
 def text_sha256(sql: str) -> str:
     """The hash of a text, which is its key in `PARSED`."""
     return hashlib.sha256(sql.encode("utf-8")).hexdigest()
@@ -269,6 +279,12 @@ def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
     from sqlglot import exp
 
     found: dict[str, int] = {}
+    for summary in tree.find_all(exp.Summarize):
+        line = summary.this.meta.get("line", 1) if isinstance(summary.this, exp.Expr) else 1
+        raise SqlModelError(f"{shown_path(file)}:{line}: SUMMARIZE is not a part of a SQL model; write a `select`.")
+    for lateral in tree.find_all(exp.Lateral):
+        if isinstance(lateral.this, exp.Func):
+            _check_row_function(lateral.this, file)
     for table in tree.find_all(exp.Table):
         if isinstance(table.this, exp.Func):
             _check_row_function(table.this, file)

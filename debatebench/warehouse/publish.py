@@ -16,7 +16,7 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.shared.files import make_folder, sync_path
 
@@ -100,6 +100,7 @@ def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         "checkpoint_threshold": "1TB",
         "auto_checkpoint_skip_wal_threshold": 2**62,
         "temp_directory": str(_spill_of(copy)),
+        **NO_EXTENSIONS,
     }
     with closing(duckdb.connect(config=settings)) as con:
         con.execute(

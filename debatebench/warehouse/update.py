@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from debatebench.journal.reading import has_begun
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, land_rows, outdated_tables
 from debatebench.query.run_tags import landed_tags
+from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import DamagedDataError, UsageError
 from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import private_copy, publishing
@@ -177,5 +178,6 @@ def _build(
     from debatebench.transform.build import build
     from debatebench.transform.parse_cache import recall_parsed
 
+    close_to_outside(con)
     recall_parsed(con)
     return build(con, project, select=select, full_refresh=full_refresh, now=now())

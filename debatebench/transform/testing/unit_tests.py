@@ -14,12 +14,13 @@ from datetime import time as time_of_day
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from debatebench.shared.duckdb_sql import quoted_identifier
+from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_identifier
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import did_you_mean, select_models
 from debatebench.transform.macros import select_macros
+from debatebench.transform.sql_model import check_one_select
 from debatebench.transform.testing.data_tests import TestResult
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     models = project.models
     chosen = set(models) if select is None else set(select_models(models, select))
     units = [unit for unit in project.unit_tests if unit.model in chosen]
-    with duckdb.connect(":memory:") as con:
+    with duckdb.connect(":memory:", config={"temp_directory": "", **NO_EXTENSIONS}) as con:
+        close_to_outside(con)
         called = {function for unit in units for function in models[unit.model].query.functions}
         udfs.register(con, udfs.python_functions(called))
         create_macros(con, project.macros)
@@ -198,6 +200,7 @@ def _compare(
     con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel
 ) -> tuple[list[Row], list[Row], tuple[str, ...]]:
     """(expected rows that are missing, rows that are not expected, compared columns)."""
+    check_one_select(con, model.query, model.file)
     sql = model.query.sql
     types = actual_columns(con, f"(\n{sql}\n)")
     expected = unit.test.expect.rows

@@ -1,0 +1,136 @@
+"""SQL of a workspace that was written by a stranger reads and writes nothing outside the warehouse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import Done, debatebench
+
+pytestmark = pytest.mark.slow
+
+SECRET = "the-secret-in-a-file"
+
+QUERIES = {
+    "a file": "select content as x from read_text('SECRET_FILE')",
+    "a file by name": "select * from 'SECRET_FILE'",
+    "a file after lateral": "select t.content as x from (select 1 as a) as s, lateral read_text('SECRET_FILE') as t",
+    "a file in a subquery": "select (select content from read_text('SECRET_FILE')) as x",
+    "a CSV after lateral": "select t.* from (select 1 as a) as s, lateral read_csv('SECRET_FILE') as t",
+    "names of files": "select t.file as x from (select 1 as a) as s, lateral glob('SECRET_FOLDER/*') as t",
+    "a query in a text": "select t.* from (select 1 as a) as s, lateral query('select * from raw.calls') as t",
+    "a table in a text": "select t.* from (select 1 as a) as s, lateral query_table('raw.calls') as t",
+    "a summary": "select * from (summarize 'SECRET_FILE')",
+    "the network": "select t.* from (select 1 as a) as s, lateral read_csv('http://127.0.0.1:9/x.csv') as t",
+    "an environment variable": "select getenv('DEBATEBENCH_SECRET') as x",
+    "a hidden copy": ("select map {#1: 2} as x from (select 1 as a); copy (select 42) to 'STOLEN' -- #}([1],[2]) as x"),
+    "a hidden setting": "select map {#1: 2} as x from (select 1 as a); set threads = 1 -- #}([1],[2]) as x",
+    "a copy": "copy (select 42) to 'STOLEN'",
+    "two statements": "select 1 as x; copy (select 42) to 'STOLEN'",
+    "a database": "attach 'STOLEN'",
+    "an extension": "install httpfs",
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("workspace")
+    assert debatebench(root, "run", "--run-tag", "a", "--sample-topics", "1", "--no-input").code == 0
+    return root
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    (tmp_path / "secret.csv").write_text(SECRET)
+    return tmp_path
+
+
+def aimed(text: str, outside: Path) -> str:
+    text = text.replace("SECRET_FILE", str(outside / "secret.csv")).replace("SECRET_FOLDER", str(outside))
+    return text.replace("STOLEN", str(outside / "stolen"))
+
+
+def attacked(root: Path, files: dict[str, str], outside: Path, *command: str) -> Done:
+    """Run a command in the workspace with these files in sql/, and check that nothing came out or went in."""
+    paths = {root / "sql" / name: aimed(text, outside) for name, text in files.items()}
+    for path, text in paths.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    warehouse = root / "warehouse" / "debatebench.duckdb"
+    before = warehouse.read_bytes()
+    try:
+        done = debatebench(root, *command, environ={"DEBATEBENCH_SECRET": SECRET})
+    finally:
+        for path in paths:
+            path.unlink()
+    assert SECRET not in done.out + done.err
+    assert SECRET.encode() not in warehouse.read_bytes()
+    assert "Traceback" not in done.err
+    assert [path.name for path in outside.iterdir()] == ["secret.csv"]
+    if done.code:
+        assert warehouse.read_bytes() == before
+    return done
+
+
+DESCRIBED = "models: [{name: mine, description: M., columns: [{name: x, description: X.}]}]"
+
+
+@pytest.mark.parametrize("materialized", ["table", "view"])
+@pytest.mark.parametrize("attack", QUERIES)
+def test_a_sql_model_reaches_nothing_outside(root: Path, outside: Path, attack: str, materialized: str) -> None:
+    yaml = DESCRIBED.replace("description: M.", f"description: M., config: {{materialized: {materialized}}}")
+    done = attacked(root, {"marts/mine.sql": QUERIES[attack], "marts/mine.yml": yaml}, outside, "build")
+    assert done.code != 0
+
+
+@pytest.mark.parametrize("attack", QUERIES)
+def test_a_singular_test_reaches_nothing_outside(root: Path, outside: Path, attack: str) -> None:
+    assert attacked(root, {"tests/mine.sql": QUERIES[attack]}, outside, "test").code != 0
+
+
+EXPRESSIONS = {
+    "a file": "(select content from read_text('SECRET_FILE')) is not null",
+    "an end of the query": "true); copy (select 42) to 'STOLEN'; select (1 = 1",
+}
+
+
+@pytest.mark.parametrize("attack", EXPRESSIONS)
+def test_a_data_test_reaches_nothing_outside(root: Path, outside: Path, attack: str) -> None:
+    expression = aimed(EXPRESSIONS[attack], outside)
+    yaml = "models:\n- name: mine\n  description: M.\n  data_tests:\n" + "".join(
+        f'  - expression_is_true: {{{key}: "{expression}"{more}}}\n'
+        for key, more in (("expression", ""), ("where", ", expression: 1 = 1"))
+    )
+    files = {"marts/mine.sql": "select 1 as x", "marts/mine.yml": yaml + "  columns: [{name: x, description: X.}]\n"}
+    assert debatebench(root, "build").code == 0
+    assert attacked(root, files, outside, "test", "--select", "mine").code != 0
+
+
+@pytest.mark.parametrize(
+    "macro",
+    [
+        "create macro mine(x) as (select content from read_text('SECRET_FILE'))",
+        "create macro mine(x) as map {#1: 2}; copy (select 42) to 'STOLEN' -- #}([1],[2])",
+        "create macro mine(x) as getenv('DEBATEBENCH_SECRET')",
+    ],
+)
+def test_a_macro_reaches_nothing_outside(root: Path, outside: Path, macro: str) -> None:
+    yaml = "macros: [{name: mine, description: M., arguments: [{name: x, type: bigint, description: X.}]}]"
+    call = {"marts/called.sql": "select macros.mine(1) as x", "marts/called.yml": DESCRIBED.replace("mine", "called")}
+    files = {"macros/mine.sql": macro, "macros/mine.yml": yaml, **call}
+    assert attacked(root, files, outside, "build").code != 0
+
+
+def test_a_unit_test_reaches_nothing_outside(root: Path, outside: Path) -> None:
+    yaml = f"{DESCRIBED}\nunit_tests: [{{name: u, model: mine, expect: {{rows: [{{x: 1}}]}}}}]\n"
+    for attack in ("a file after lateral", "a hidden copy", "names of files"):
+        files = {"marts/mine.sql": QUERIES[attack], "marts/mine.yml": yaml}
+        assert attacked(root, files, outside, "test", "--unit-only", "--select", "mine").code != 0
+
+
+def test_a_version_reaches_nothing_outside(root: Path, outside: Path) -> None:
+    yaml = "models: [{name: panel_winners, versions: [{v: 3}]}]"
+    for attack in ("a file after lateral", "a hidden copy"):
+        files = {"marts/panel_winners_v3.sql": QUERIES[attack], "marts/mine.yml": yaml}
+        done = attacked(root, files, outside, "diff-models", "panel_winners", "2", "3")
+        assert done.code != 0
