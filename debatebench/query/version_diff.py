@@ -15,7 +15,7 @@ from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import downstream, upstream
 from debatebench.transform.model_versions import versions_of
-from debatebench.transform.sql_model import check_one_select
+from debatebench.transform.sql_model import execute_one
 
 if TYPE_CHECKING:
     import duckdb
@@ -205,21 +205,25 @@ def _create(
     read = {dependency for name in from_sql for dependency in models[name].dependencies}
     there = set(relations(con))
     for name in sorted({*targets, *read} - set(from_sql) - there):
-        _execute(con, name, f"create view {name} as select * from warehouse.{name}")
+        with _named(name):
+            con.execute(f"create schema if not exists {name.partition('.')[0]}")
+            con.execute(f"create view {name} as select * from warehouse.{name}")
     for name in from_sql:
         if name in there:
             continue
-        check_one_select(con, models[name].query, models[name].file)
         sql = f"select * from {swapped[1]}" if swapped and name == swapped[0].name else models[name].query.sql
-        _execute(con, name, f"create {models[name].materialized} {name} as {sql}\n")
+        with _named(name):
+            con.execute(f"create schema if not exists {models[name].schema}")
+            execute_one(con, f"create {models[name].materialized} {name} as {sql}\n", models[name].file)
 
 
-def _execute(con: duckdb.DuckDBPyConnection, name: str, statement: str) -> None:
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Within the block, an error of DuckDB becomes one that names the SQL model."""
     import duckdb
 
     try:
-        con.execute(f"create schema if not exists {name.partition('.')[0]}")
-        con.execute(statement)
+        yield
     except duckdb.Error as error:
         message = " ".join(str(error).split("\n\n")[0].split())
         raise SqlModelError(f"SQL model {name} failed: {message}") from None

@@ -31,7 +31,7 @@ from debatebench.transform.create_macros import update_macros
 from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
 from debatebench.transform.model_versions import broken_reading, reading_warnings
 from debatebench.transform.parse_cache import remember_parsed
-from debatebench.transform.sql_model import check_one_select
+from debatebench.transform.sql_model import execute_one
 from debatebench.transform.workers import create_all
 
 if TYPE_CHECKING:
@@ -232,8 +232,6 @@ class _Build:
         started = time.perf_counter()
         runs = self._changed_runs(model, fingerprint)
         try:
-            if model.alias_of is None:
-                check_one_select(con, model.query, model.file)
             rows = self._create_whole(con, model) if runs is None else replace_runs(con, model, self.models, runs)
         except duckdb.Error as error:
             raise self._failure(model, error) from None
@@ -258,7 +256,7 @@ class _Build:
             con.execute(f"drop {standing} {model.name}")
         # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file.
         create = f"create or replace {model.materialized} {model.name} as {model.query.sql}\n"
-        result = con.execute(create).fetchall()
+        result = execute_one(con, create, model.file).fetchall()
         return int(result[0][0]) if model.materialized == "table" else None
 
     def _check_contracts(self) -> None:

@@ -11,7 +11,7 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.expansion import expand, own_variables
 from debatebench.transform.macros import macro_definitions
-from debatebench.transform.sql_model import MACROS
+from debatebench.transform.sql_model import MACROS, execute_one
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,11 +37,8 @@ def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *
     for macro in macros.values():
         expression = own_variables(macro)
         expression = expand(expression, macros) if stand_alone else expression
-        statement = f"create or replace macro {macro.signature} as {expression}\n"
         try:
-            if len(con.extract_statements(statement)) != 1:
-                raise SqlModelError(f"{shown_path(macro.file)}: DuckDB reads this as more than a macro.")
-            con.execute(statement)
+            execute_one(con, f"create or replace macro {macro.signature} as {expression}\n", macro.file)
         except duckdb.Error as error:
             message = " ".join(re.split(r"\n\n|\nLINE ", str(error))[0].split())
             raise SqlModelError(f"Macro {macro.name} ({shown_path(macro.file)}) failed: {message}") from None

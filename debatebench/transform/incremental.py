@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text
-from debatebench.transform.sql_model import MACROS
+from debatebench.transform.sql_model import MACROS, execute_one
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,7 +57,8 @@ def replace_runs(
     with _in_place_of(con, database, sources, catalog_of(model), own):
         # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file. A query
         # that also reads relations without runs may return rows of other runs as well.
-        con.execute(f"insert into {table} select * from ({model.query.sql}\n) where {is_changed}")
+        insert = f"insert into {table} select * from ({model.query.sql}\n) where {is_changed}"
+        execute_one(con, insert, model.file)
     return int(con.execute(f"select count(*) from {table}").fetchall()[0][0])
 
 

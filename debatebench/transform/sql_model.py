@@ -33,7 +33,7 @@ __all__ = [
     "SqlModel",
     "called_functions",
     "called_macros",
-    "check_one_select",
+    "execute_one",
     "is_macro_call",
     "parse_query",
     "parse_statement",
@@ -197,12 +197,15 @@ def parse_query(sql: str, file: Path) -> Query:
     return found.query(sql)
 
 
-def check_one_select(con: duckdb.DuckDBPyConnection, query: Query, file: Path) -> None:
-    """Raise `SqlModelError` unless DuckDB, too, reads the text as one SELECT: its parser and sqlglot's may differ."""
-    found = [statement.type.name for statement in con.extract_statements(query.sql)]
-    if found != ["SELECT"]:
-        kinds = " and ".join(found) or "nothing"
-        raise SqlModelError(f"{shown_path(file)}: DuckDB reads this as {kinds}, not as one query.")
+def execute_one(con: duckdb.DuckDBPyConnection, statement: str, file: Path) -> duckdb.DuckDBPyConnection:
+    """Execute a statement that contains the text of `file`, if DuckDB, too, reads it as one statement.
+
+    DuckDB's parser and sqlglot's differ, for instance in what is a comment, so that a text could hide a second one.
+    """
+    statements = con.extract_statements(statement)
+    if len(statements) != 1:
+        raise SqlModelError(f"{shown_path(file)}: DuckDB reads this as {len(statements)} statements, not as one query.")
+    return con.execute(statements[0])
 
 
 def text_sha256(sql: str) -> str:

@@ -20,7 +20,7 @@ from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import did_you_mean, select_models
 from debatebench.transform.macros import select_macros
-from debatebench.transform.sql_model import check_one_select
+from debatebench.transform.sql_model import execute_one
 from debatebench.transform.testing.data_tests import TestResult
 
 if TYPE_CHECKING:
@@ -200,7 +200,6 @@ def _compare(
     con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel
 ) -> tuple[list[Row], list[Row], tuple[str, ...]]:
     """(expected rows that are missing, rows that are not expected, compared columns)."""
-    check_one_select(con, model.query, model.file)
     sql = model.query.sql
     types = actual_columns(con, f"(\n{sql}\n)")
     expected = unit.test.expect.rows
@@ -210,7 +209,7 @@ def _compare(
     rows = _complete(expected, list(compared), model.name)
     wanted = con.execute(_typed_rows(compared), [_to_json(rows)]).fetchall()
     names = ", ".join(quoted_identifier(column) for column in compared)
-    surplus = con.execute(f"select {names} from (\n{sql}\n)").fetchall()
+    surplus = execute_one(con, f"select {names} from (\n{sql}\n)", model.file).fetchall()
     missing = []
     for row in wanted:
         match = next((i for i, other in enumerate(surplus) if _same(row, other)), None)
