@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from operator import eq
 
-__all__ = ["EloPath", "elo_path", "elo_ratings"]
+__all__ = ["EloPath", "check_settings", "elo_path", "elo_ratings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,10 @@ def elo_ratings(
 
     `pro`, `con` and `score` hold one element per game, in order of play; codes run from 1 to `players` (by default the
     highest that occurs). A debater without a game keeps `initial`. Raises `ValueError` when the lengths differ, a code
-    is out of range, a game has the same debater on both sides, or a score is outside [0, 1].
+    is out of range, a game has the same debater on both sides, a score is outside [0, 1], `initial` is not finite, or
+    `k` is not a finite number of at least 0.
     """
+    check_settings(initial, k)
     ratings = _start(pro, con, score, initial, players)
     for p, c, s in zip(pro, con, score, strict=True):
         pro_before, con_before = ratings[p], ratings[c]
@@ -62,6 +65,7 @@ def elo_path(
     players: int | None = None,
 ) -> EloPath:
     """Both debaters' ratings before every game and what changed in it; arguments and errors as in `elo_ratings`."""
+    check_settings(initial, k)
     ratings = _start(pro, con, score, initial, players)
     path = EloPath([], [], [])
     add_pro, add_con, add_gain = path.pro_before.append, path.con_before.append, path.pro_gain.append
@@ -74,6 +78,14 @@ def elo_path(
         add_con(con_before)
         add_gain(change)
     return path
+
+
+def check_settings(initial: float, k: float) -> None:
+    """Raise `ValueError` for settings that give no ratings."""
+    if not isfinite(initial):
+        raise ValueError(f"the initial rating must be a finite number, not {initial}")
+    if not (isfinite(k) and k >= 0):
+        raise ValueError(f"k must be a finite number of at least 0, not {k}")
 
 
 def _start(

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from debatebench.stats.elo import check_settings
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
@@ -47,10 +49,11 @@ def elo_over_orders(
 
     `pro`, `con` and `score` as in `elo.elo_ratings`. The result depends on `seed` and on the order in which the games
     are given, so give them in a fixed one. Debaters of equal rating share the better rank. Without games everything is
-    empty.
+    empty. Raises `ValueError` as `elo.elo_ratings` does for `initial` and `k`.
     """
     import numpy as np
 
+    check_settings(initial, k)
     games, players = len(pro), max([*pro, *con], default=0)
     if games == 0:
         return EloOrders([], [], [], [], 0)

@@ -134,6 +134,18 @@ def coded(example: dict[str, Any]) -> tuple[list[str], list[tuple[int, int, floa
     return names, [(names.index(a) + 1, names.index(b) + 1, score) for a, b, score in played]
 
 
+@pytest.mark.parametrize(
+    "settings", [{"initial": float("nan")}, {"initial": float("inf")}, {"k": -32}, {"k": float("nan")}]
+)
+def test_settings_that_rate_nothing_are_refused(settings: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="must be a finite number"):
+        elo_ratings([1], [2], [1.0], **settings)
+    with pytest.raises(ValueError, match="must be a finite number"):
+        elo_path([1], [2], [1.0], **settings)
+    with pytest.raises(ValueError, match="must be a finite number"):
+        elo_over_orders([1], [2], [1.0], **settings)
+
+
 @pytest.mark.parametrize(("step", "key"), [(1, "ratings"), (-1, "ratings_reversed_order")])
 def test_the_worked_example_comes_out_of_the_pure_function(worked_example: dict[str, Any], step: int, key: str) -> None:
     names, played = coded(worked_example)
