@@ -25,12 +25,12 @@ def report(
     from debatebench.shared.output_paths import check_output_folder
 
     workspace = workspace_of(context)
-    if out_dir is not None:
-        check_output_folder(workspace, out_dir, mark=MANIFEST)
+    target = out_dir or workspace.reports / "site"
+    check_output_folder(workspace, target, mark=MANIFEST)
     index = build_site(
         workspace.database,
         workspace.files("reports", "**/*"),
-        out_dir or workspace.reports / "site",
+        target,
         run_tag=run_tag,
         now=now(),
     )

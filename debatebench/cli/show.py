@@ -163,11 +163,11 @@ def summarize(
     from debatebench.shared.output_paths import check_output_folder
 
     workspace = workspace_of(context)
-    if out_dir is not None:
-        check_output_folder(workspace, out_dir, {f"{name}.csv" for name in SUMMARIES})
     with closing(open_for_query(workspace.database)) as con:
         run_tag = pick_run_tag(con, run_tag)
-        paths = write_summaries(con, run_tag, out_dir or workspace.warehouse / "summaries" / run_tag)
+        target = out_dir or workspace.warehouse / "summaries" / run_tag
+        check_output_folder(workspace, target, {f"{name}.csv" for name in SUMMARIES})
+        paths = write_summaries(con, run_tag, target)
     for path in paths:
         typer.echo(str(path))
 

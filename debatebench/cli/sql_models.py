@@ -320,11 +320,11 @@ def docs(
     from debatebench.transform.model_versions import reading_warnings
 
     workspace = workspace_of(context)
-    if out is not None:
-        check_output_folder(workspace, out, mark="index.html")
+    target = out or workspace.reports / "docs"
+    check_output_folder(workspace, target, mark="index.html")
     project = _project(context)
     today = now().date()
-    path = write_docs(project, workspace.files("reports", "**/*"), out or workspace.reports / "docs", today)
+    path = write_docs(project, workspace.files("reports", "**/*"), target, today)
     for warning in reading_warnings(project.models, today):
         note(f"Warning: {warning}")
     typer.echo(str(path))

@@ -141,14 +141,13 @@ def rate(
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
-    if ratings_path is not None:
-        check_output(workspace, ratings_path)
     with closing(open_for_query(workspace.database)) as con:
         run_tag = pick_run_tag(con, run_tag)
+    path = ratings_path or workspace.warehouse / "ratings" / f"{run_tag}.json"
+    check_output(workspace, path)
     if not build_is_current(workspace):
         update_warehouse(workspace, [], now=now)
     with closing(open_for_query(workspace.database)) as con:
         ratings = ratings_json(con, run_tag)
-    path = ratings_path or workspace.warehouse / "ratings" / f"{run_tag}.json"
     write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
     typer.echo(f"Rated {len(ratings['models'])} debaters of run '{run_tag}': {path}")

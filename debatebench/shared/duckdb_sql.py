@@ -18,7 +18,7 @@ NO_EXTENSIONS: dict[str, bool] = {
     "allow_persistent_secrets": False,
     "python_enable_replacements": False,
 }
-"""Settings of a database that runs SQL from a workspace: nothing is loaded, and Python variables are no tables."""
+"""Settings of a database that runs SQL from a workspace: no extension is loaded, and no Python variable is a table."""
 
 
 def close_to_outside(con: duckdb.DuckDBPyConnection) -> None:

@@ -16,9 +16,14 @@ def check_output(workspace: Workspace, path: Path) -> None:
     """Raise `UsageError` if `path` is, contains or is inside something that this or another workspace keeps.
 
     Links and `..` are followed. Kept are journals, imports, the warehouse, plans, configurations, SQL models and the
-    sources of reports; summaries, ratings, the site and the SQL documentation can be written anew at any time.
+    sources of reports; summaries, ratings, the site and the SQL documentation can be written again at any time.
     """
-    for place in {path.resolve(), path.parent.resolve() / path.name}:
+    try:
+        # The file that a link names, and the link itself, which an output would replace.
+        places = {path.resolve(), path.parent.resolve() / path.name}
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"{path} cannot be written: its links lead nowhere ({error}).") from error
+    for place in places:
         for root in _workspaces(workspace, place):
             for kept in _kept(Workspace(root)):
                 if place.is_relative_to(kept) or kept.is_relative_to(place) or _belongs_to(place, kept):
@@ -58,7 +63,7 @@ def _workspaces(workspace: Workspace, place: Path) -> Iterator[Path]:
 
 
 def _kept(workspace: Workspace) -> Iterator[Path]:
-    """Where the things are that a workspace keeps, without links."""
+    """The files and folders that a workspace keeps, with links resolved."""
     yield workspace.configs.resolve()
     yield workspace.sql.resolve()
     yield from ((workspace.reports / name).resolve() for name in ("pages", "templates", "assets"))

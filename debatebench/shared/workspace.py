@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -117,7 +118,8 @@ class Workspace:
         """Relative path (with `/`) → file of all layers that match the glob `pattern`, sorted by path.
 
         A later file replaces the earlier one of the same path; in `sql/`, of the same first folder and file name. The
-        rendered site inside `reports/` is output and belongs to no layer.
+        rendered site inside `reports/` is output and belongs to no layer. Raises `UsageError` for a link in the
+        workspace's `reports/` that leads out of it: pages and templates are published with all that they contain.
         """
         found: dict[str, Path] = {}
         for layer in self.layers(kind):
@@ -126,11 +128,20 @@ class Workspace:
                 for path in layer.glob(pattern)
                 if path.is_file() and not (kind == "reports" and path.relative_to(layer).parts[0] in ("site", "docs"))
             }
+            if kind == "reports" and layer != packaged(kind):
+                _refuse_links_out(layer, own.values())
             if kind == "sql":
                 replaced = {_without_subfolders(path) for path in own}
                 found = {path: file for path, file in found.items() if _without_subfolders(path) not in replaced}
             found |= own
         return dict(sorted(found.items()))
+
+
+def _refuse_links_out(folder: Path, files: Iterable[Path]) -> None:
+    inside = folder.resolve()
+    for file in files:
+        if not file.resolve().is_relative_to(inside):
+            raise UsageError(f"{file} is a link that leads out of {folder}; put a copy of the file there.")
 
 
 def _without_subfolders(path: str) -> tuple[str, str]:

@@ -35,7 +35,7 @@ _TOLERANCE = 1e-10
 
 
 def sign_test_power(games: int, win_rate: float, alpha: float = 0.05) -> float:
-    """The chance that the exact two-sided sign test finds that a debater who wins at `win_rate` is no equal.
+    """The chance that the exact two-sided sign test finds that a debater who wins at `win_rate` is not an equal.
 
         P(X <= c) + P(X >= n - c),   X ~ Binomial(n, win_rate),
         c the largest with 2 P(Y <= c) <= alpha,   Y ~ Binomial(n, ½),   n decisive games

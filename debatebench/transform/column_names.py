@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["KEPT_NAMES", "misnamed_columns"]
+__all__ = ["misnamed_columns"]
 
-KEPT_NAMES = "original"
-"""The folder whose SQL models keep the names that their tables have elsewhere."""
+# The folder whose SQL models keep the names that their tables have elsewhere.
+_KEPT_NAMES = "original"
 
 _INTEGER = r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?"
 _FRACTION = r"DOUBLE|FLOAT|DECIMAL\(.*\)"
@@ -54,7 +54,7 @@ def misnamed_columns(model: SqlModel, types: Mapping[str, str]) -> list[str]:
 
     SQL models in a folder `original` may have any names.
     """
-    if model.file.parent.name == KEPT_NAMES:
+    if model.file.parent.name == _KEPT_NAMES:
         return []
     broken = ((column, _broken_rule(column, data_type)) for column, data_type in types.items())
     return [f"{column}: {rule}" for column, rule in broken if rule is not None]

@@ -282,9 +282,8 @@ def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
     from sqlglot import exp
 
     found: dict[str, int] = {}
-    for summary in tree.find_all(exp.Summarize):
-        line = summary.this.meta.get("line", 1) if isinstance(summary.this, exp.Expr) else 1
-        raise SqlModelError(f"{shown_path(file)}:{line}: SUMMARIZE is not a part of a SQL model; write a `select`.")
+    if tree.find(exp.Summarize):
+        raise SqlModelError(f"{shown_path(file)}: SUMMARIZE cannot be a part of a SQL model; write a `select`.")
     for lateral in tree.find_all(exp.Lateral):
         if isinstance(lateral.this, exp.Func):
             _check_row_function(lateral.this, file)

@@ -25,7 +25,7 @@ expenses as (
 
 ),
 
-totals as (
+final as (
 
     select
         kind, run_tag, subject,
@@ -50,38 +50,9 @@ totals as (
         cast(sum(completion_tokens) as bigint) as completion_tokens,
         count(case when purpose <> 'unused' and total_tokens is null then 1 end) as count_unmetered
 
-    from expenses
-    group by kind, run_tag, subject
-
-),
-
-final as (
-
-    select
-        kind, run_tag, subject,
-        coalesce(totals.count_turns, 0) as count_turns,
-        coalesce(totals.count_verdicts, 0) as count_verdicts,
-        coalesce(totals.count_unused_calls, 0) as count_unused_calls,
-        totals.cost_usd,
-        totals.turn_cost_usd,
-        totals.verdict_cost_usd,
-        totals.unused_cost_usd,
-        totals.estimated_cost_usd,
-        totals.possible_cost_usd,
-        coalesce(totals.count_unpriced, 0) as count_unpriced,
-        coalesce(totals.count_unpriced_turns, 0) as count_unpriced_turns,
-        coalesce(totals.count_unpriced_verdicts, 0) as count_unpriced_verdicts,
-        coalesce(totals.count_unpriced_calls, 0) as count_unpriced_calls,
-        totals.total_tokens,
-        totals.turn_tokens,
-        totals.verdict_tokens,
-        totals.unused_tokens,
-        totals.prompt_tokens,
-        totals.completion_tokens,
-        coalesce(totals.count_unmetered, 0) as count_unmetered
-
     from subjects
-    left join totals using (kind, run_tag, subject)
+    left join expenses using (kind, run_tag, subject)
+    group by kind, run_tag, subject
 
 )
 

@@ -176,10 +176,13 @@ def test_parquet_is_not_written_to_a_pipe(played: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_assets_that_lead_out_of_the_workspace_are_not_published(played: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["assets/secret.txt", "templates/page.html", "pages/mine.yml"])
+def test_sources_of_reports_that_lead_out_of_the_workspace_are_not_published(
+    played: Path, tmp_path: Path, name: str
+) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("key")
-    link = played / "reports" / "assets" / "secret.txt"
+    link = played / "reports" / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(secret)
     try:
@@ -189,3 +192,36 @@ def test_assets_that_lead_out_of_the_workspace_are_not_published(played: Path, t
     assert done.code == 2
     assert "is a link that leads out of" in done.err
     assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        (["report"], "reports/site"),
+        (["docs"], "reports/docs"),
+        (["summarize", "--run-tag", "a"], "warehouse/summaries/a"),
+    ],
+)
+def test_the_usual_folder_may_not_be_a_link_to_a_folder_of_other_files(
+    played: Path, tmp_path: Path, command: list[str], place: str
+) -> None:
+    (tmp_path / "hosts").write_text("127.0.0.1")
+    link = played / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path, target_is_directory=True)
+    try:
+        done = debatebench(played, *command)
+    finally:
+        link.unlink()
+    assert done.code == 2
+    assert "files of other origin" in done.err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["hosts"]
+
+
+def test_a_circle_of_links_is_refused_in_one_line(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for path in (tmp_path / "a", tmp_path / "a" / "rows.csv"):
+        with pytest.raises(UsageError, match="links lead nowhere"):
+            check_output(workspace, path)

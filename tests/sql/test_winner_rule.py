@@ -372,7 +372,7 @@ def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: 
 
 
 def winners_of(panels: Sequence[Sequence[str]], version: int) -> list[str]:
-    """What a version of `panel_winners` decides for these panels; a vote that is no winner is not valid."""
+    """What a version of `panel_winners` decides for these panels; a vote for anything else is not valid."""
     project = load_project(Workspace(Path("nowhere")).files("sql", "**/*"))
     rng = random.Random(0)
     played = [Played(n, "t1", "a", "b", rng) for n in range(len(panels))]

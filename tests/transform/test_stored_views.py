@@ -30,7 +30,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def stored(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """The tables that are stored beside the warehouse now."""
+    """The tables that are stored next to the warehouse now."""
     found = con.execute("select table_name from duckdb_tables() where database_name = 'stored views' order by all")
     return [name for (name,) in found.fetchall()]
 
