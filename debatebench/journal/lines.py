@@ -62,6 +62,8 @@ def encode_line(seq: int, crc_before: int, data: dict[str, Any]) -> tuple[bytes,
 def text_of_next(line: bytes, tail: Tail) -> bytes | None:
     """The JSON object of a sound line that follows `tail`, else None; `tail` moves past a sound line."""
     number = b"%d " % (tail.seq + 1)
+    if not line.startswith(number):
+        return None
     text = line[len(number) + _LENGTH_OF_CRC : -1]
     crc = zlib.crc32(text, zlib.crc32(number, tail.crc))
     is_sound = line.startswith(b"%b%08x {" % (number, crc)) and line.endswith(b"\n") and is_json(text)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
+import glob
+import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,19 +13,26 @@ from typing import Any
 from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, start_of, text_in, text_of_next
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.json_bytes import from_json
+from debatebench.shared.locks import is_locked, lock_file
 
 __all__ = [
     "Line",
     "all_lines",
+    "check_saved",
     "events_at",
     "events_of",
     "has_begun",
     "is_played_now",
     "read_journal",
+    "saved_beside",
+    "saved_name",
     "sound_events",
 ]
 
 _READ_AT_ONCE = 1 << 20
+_NUMBER_AND_CRC = re.compile(rb"(\d{1,18}) ([0-9a-f]{8}) \{")
+# More would only be found in a line that was made to contain them.
+_MOST_STARTS = 1000
 
 
 def has_begun(path: Path) -> bool:
@@ -37,9 +45,9 @@ def has_begun(path: Path) -> bool:
 
 
 def read_journal(path: Path) -> Iterator[Event]:
-    """Yield the events of a journal in order, also while its run goes on; a torn last line is not an event.
+    """Yield the events of a journal in order, also while its run goes on; a last line without an end is not an event.
 
-    Raises `DamagedDataError` with file, line and byte offset for damage anywhere else.
+    Raises `DamagedDataError` with file, line and byte offset for any other damage.
     """
     try:
         yield from sound_events(path, Tail())
@@ -48,7 +56,7 @@ def read_journal(path: Path) -> Iterator[Event]:
 
 
 def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
-    """Yield sound events and move `tail`; stop at a torn last line; raise at damage anywhere else."""
+    """Yield sound events and move `tail`; stop at a last line without an end; raise at any other damage."""
     with open(path, "rb", buffering=_READ_AT_ONCE) as file:
         for line in file:
             offset = tail.offset
@@ -56,8 +64,9 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
             if text is not None:
                 _check_format(path, text)
                 yield Event(tail.seq, offset, len(line), text)
-            # A line without an end is the last one, even if a running session has written more after it meanwhile.
-            elif line.endswith(b"\n") and file.read(1):
+            # Each event is written at once, so only a line without an end is torn. It is the last one, even if a
+            # running session has written more after it meanwhile.
+            elif line.endswith(b"\n"):
                 raise DamagedDataError(
                     f"{path}: line {tail.seq + 1} at byte {offset} is damaged; the lines before it are intact. "
                     "Restore the file from a copy, or move it elsewhere to continue without this run."
@@ -106,52 +115,91 @@ def events_of(path: Path, kinds: Collection[str]) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a journal, sound or not: its number from 1, its place, and its data if the line is sound."""
+    """A line of a journal, sound or not: its number from 1, its place, and its data if the line is sound.
+
+    A torn line is the last one and has no end; its event was never used.
+    """
 
     number: int
     offset: int
     data: dict[str, Any] | None
-    is_last: bool
+    is_torn: bool
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether the line was changed after it was written."""
+        return self.data is None and not self.is_torn
 
 
 def all_lines(path: Path) -> Iterator[Line]:
-    """Yield every line, also after damage: a line is sound if it follows the number and CRC of the line before.
+    """Yield every line, also after damage: a line is sound if it follows the number and CRC of a line before it.
 
-    So a line with changed JSON damages only itself, and a lost line damages only the next one.
+    That is the last sound line, or a damaged one after it. So a line with changed JSON damages only itself, a lost
+    line only the next one, and a foreign line no other.
     """
     try:
         with open(path, "rb") as file:
-            tail, number = Tail(), 0
-            line = file.readline()
-            while line:
-                number += 1
-                following = file.readline()
-                offset = tail.offset
-                text = text_of_next(line, tail)
-                yield Line(number, offset, None if text is None else data_of(text), is_last=not following)
-                if text is None:
-                    tail = _restart_behind(line, tail)
-                line = following
+            tails, offset = [Tail()], 0
+            for number, line in enumerate(file, 1):
+                text = None
+                for tail in reversed(tails):
+                    text = text_of_next(line, tail)
+                    if text is not None:
+                        tails = [tail]
+                        break
+                else:
+                    tails[1:] = [*tails[1:], *_starts_behind(line)][-_MOST_STARTS:]
+                is_whole = line.endswith(b"\n")
+                yield Line(number, offset, None if text is None else data_of(text), is_torn=not is_whole)
+                offset += len(line)
+                if not is_whole:
+                    # A running session may have written its end meanwhile.
+                    return
     except OSError as error:
         raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
 
 
-def _restart_behind(line: bytes, tail: Tail) -> Tail:
-    """Where reading can continue after a damaged line: at the number and CRC that it carries, if any."""
-    number, _, rest = line.partition(b" ")
-    crc_text = rest.partition(b" ")[0]
-    with suppress(ValueError):
-        return Tail(tail.offset + len(line), int(number), int(crc_text, 16))
-    return Tail(tail.offset + len(line), tail.seq + 1, 0)
+def _starts_behind(line: bytes) -> Iterator[Tail]:
+    """Where reading may continue after a damaged line: at the numbers and CRCs in it, which may be those of several
+    lines whose ends are lost.
+    """
+    for number, crc in _NUMBER_AND_CRC.findall(line):
+        yield Tail(0, int(number), int(crc, 16))
+
+
+def saved_name(path: Path) -> Path:
+    """Where the events of a run are saved if its journal loses its name during the run."""
+    return path.with_name(f"{path.name}.saved")
+
+
+def saved_beside(path: Path) -> list[Path]:
+    """The saved files of a run with events that its journal, which may be missing, does not have."""
+    files = sorted(path.parent.glob(f"{glob.escape(saved_name(path).name)}*"))
+    return [file for file in files if not _begins_with(path, file)]
+
+
+def check_saved(path: Path) -> None:
+    """Raise `DamagedDataError` if a saved file of the run has events that its journal does not have."""
+    for saved in saved_beside(path):
+        raise DamagedDataError(
+            f"{saved} contains events of run '{path.stem}' that {path} does not have, because another program replaced "
+            f"or moved the journal during the run. Rename it to {path.name} to go on with it, or move it elsewhere."
+        )
+
+
+def _begins_with(path: Path, saved: Path) -> bool:
+    """Whether the journal has all that was saved."""
+    with suppress(FileNotFoundError), open(path, "rb") as journal, open(saved, "rb") as other:
+        while block := other.read(_READ_AT_ONCE):
+            if journal.read(len(block)) != block:
+                return False
+        return True
+    return False
 
 
 def is_played_now(path: Path) -> bool:
-    """Whether a process holds the journal open at this moment."""
+    """Whether a process plays the run of this journal at this moment."""
     try:
-        with open(path, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return is_locked(lock_file(path)) or is_locked(path)
     except OSError as error:
         raise DebatebenchError(f"Cannot read the journal {path}: {error.strerror}.") from error
-    return False

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from debatebench.journal.lines import Event
-from debatebench.journal.reading import events_at, read_journal
+from debatebench.journal.reading import check_saved, events_at, read_journal
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.json_bytes import from_json, to_json
 from debatebench.shared.records import TABLES, Record, Row
@@ -44,7 +44,11 @@ _UNREAD = "answered, but not read yet: start the run again"
 
 
 def journal_header(path: Path) -> dict[str, Any]:
-    """The first event of the journal; `DamagedDataError` if there is none, or if the file has another run's name."""
+    """The first event of the journal; `DamagedDataError` if there is none, or if the file has another run's name.
+
+    So is a journal that lacks events which were saved next to it.
+    """
+    check_saved(path)
     for event in read_journal(path):
         if event.data.get("type") == "header":
             run_tag = event.data["plan"]["run_tag"]

@@ -6,6 +6,7 @@ errors.py           errors that are reported to the user, each with its exit cod
 files.py            atomic writes, synced files and folders, paths as a person would type them
 hashing.py          SHA-256 over several parts
 json_bytes.py       JSON in ASCII, written and read fast
+locks.py            locks between processes, by a lock file next to what is locked
 output_paths.py     where a command may write: never over anything that a workspace keeps
 record_columns.py   the columns of a record's table, derived from its class
 records.py          frozen records: one class per landed table, the only schema of `raw.*`

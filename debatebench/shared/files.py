@@ -12,6 +12,7 @@ from pathlib import Path
 
 __all__ = [
     "make_folder",
+    "new_file",
     "new_folder_beside",
     "replacing_file",
     "shown_path",
@@ -42,6 +43,20 @@ def sync_path(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def new_file(path: Path, flags: int = os.O_WRONLY) -> tuple[Path, int]:
+    """Create a file that only its owner can read, at `path` or at the first free one of `path-2`, `path-3` and so on.
+
+    Returns its path and an open descriptor. A link that is in the way is not followed.
+    """
+    target, number = path, 1
+    while True:
+        try:
+            return target, os.open(target, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            number += 1
+            target = path.with_name(f"{path.name}-{number}")
 
 
 def unused_name_beside(path: Path, purpose: str) -> Path:

@@ -88,7 +88,7 @@ def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
         if line.data is not None:
             continue
         place = f"{path}, line {line.number}, byte {line.offset}"
-        if not line.is_last:
+        if line.is_damaged:
             is_damaged = True
             yield Finding(
                 tag,
@@ -220,7 +220,7 @@ def salvage(path: Path) -> Salvaged | None:
     count, is_damaged = 0, False
     for line in all_lines(path):
         count += 1
-        is_damaged = is_damaged or (line.data is None and not line.is_last)
+        is_damaged = is_damaged or line.is_damaged
         if line.number == 1 and (line.data or {}).get("type") != "header":
             raise DamagedDataError(
                 f"The header of {path}, which contains the plan, is damaged; the run can be restored only from a copy "
@@ -228,18 +228,9 @@ def salvage(path: Path) -> Salvaged | None:
             )
     if not is_damaged:
         return None
-    target = _free_name(path)
-    events = write_journal(target, _consistent(line.data for line in all_lines(path) if line.data is not None))
+    sound = (line.data for line in all_lines(path) if line.data is not None)
+    target, events = write_journal(path.with_name(f"{path.name}.salvaged"), _consistent(sound))
     return Salvaged(path, target, events, count - events)
-
-
-def _free_name(path: Path) -> Path:
-    """An unused file name that cannot be taken for a journal."""
-    target, number = path.with_name(f"{path.name}.salvaged"), 1
-    while target.exists():
-        number += 1
-        target = path.with_name(f"{path.name}.salvaged-{number}")
-    return target
 
 
 def _consistent(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -24,6 +23,7 @@ from debatebench.landing.importers.manifest import MANIFEST, ImportManifest, Kep
 from debatebench.landing.land import RowFiles
 from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
 from debatebench.shared.files import sync_path, write_atomically
+from debatebench.shared.locks import take_lock
 from debatebench.shared.records import Row
 from debatebench.shared.workspace import check_run_tag
 
@@ -189,12 +189,11 @@ def _files(importer: Importer, path: Path) -> list[Path]:
 def _only_importer(imports: Path, run_tag: str) -> Iterator[None]:
     """Hold the tag's lock file, or raise `BusyError`."""
     imports.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(imports / f".{run_tag}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(f"Another process is importing into '{run_tag}'; try again when it is done.") from None
+        descriptor = take_lock(imports / run_tag)
+    except BlockingIOError:
+        raise BusyError(f"Another process is importing into '{run_tag}'; try again when it is done.") from None
+    try:
         yield
     finally:
         os.close(descriptor)
