@@ -45,7 +45,7 @@ def doctor(
 
 def _salvage(journals: list[Path]) -> None:
     """Save what can be saved, and say what to do with it."""
-    from debatebench.warehouse.doctor import salvage
+    from debatebench.warehouse.salvage import salvage
 
     for journal in journals:
         saved = salvage(journal)
@@ -54,7 +54,10 @@ def _salvage(journals: list[Path]) -> None:
         note(
             f"{saved.events:,} events of {journal} were saved to {saved.target}, {saved.lost:,} are lost. To continue:"
         )
-        note(f"  mv '{journal}' '{journal}.damaged' && mv '{saved.target}' '{journal}'")
+        note(
+            f"  mv '{journal}' '{journal}.damaged' && mv '{saved.target}' '{journal}' && "
+            f"debatebench land --run-tag {journal.stem} --replace"
+        )
         note(
             f"  debatebench run --run-tag {journal.stem} …   (with the same arguments as before; it repeats the lost "
             "calls)"

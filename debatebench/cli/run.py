@@ -283,6 +283,7 @@ def _play(
     from debatebench.cli.run_report import note_costs, note_missing, print_report
     from debatebench.play.progress import Progress
     from debatebench.play.runner import play_run
+    from debatebench.warehouse.sources import check_kept
 
     progress = Progress()
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
@@ -290,6 +291,8 @@ def _play(
     # of a call are freed with it, nearly always without the collector.
     gc.freeze()
     gc.set_threshold(_COLLECTED_AFTER)
+    # After that, because DuckDB complains at the exit about objects that were never collected.
+    check_kept(workspace, plan.run_tag)
     try:
         with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
             report = play_run(

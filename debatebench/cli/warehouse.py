@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
-from debatebench.shared.errors import UsageError
+from debatebench.shared.errors import DamagedDataError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -23,7 +23,7 @@ RunTagArgument = Annotated[str, typer.Option("--run-tag", help="The tag to impor
 
 
 def report_update(update: Update) -> None:
-    """Print what an update of the warehouse did."""
+    """Print what an update of the warehouse did. Raises `DamagedDataError` if a run was set aside."""
     for landed in update.landed:
         if landed.rows is None:
             note(f"{landed.run_tag}: unchanged since it was landed")
@@ -34,6 +34,12 @@ def report_update(update: Update) -> None:
         note(f"built {len(update.build.built)} SQL models, {len(update.build.unchanged)} unchanged")
         for warning in update.build.warnings:
             note(f"Warning: {warning}")
+    if not update.set_aside:
+        return
+    *others, (last, reason) = update.set_aside.items()
+    for run_tag, why in others:
+        note(f"Run '{run_tag}' was set aside: {why}")
+    raise DamagedDataError(f"Run '{last}' was set aside, the others are up to date: {reason}")
 
 
 def import_(
@@ -64,6 +70,9 @@ def land(
     reparse: Annotated[
         bool, typer.Option("--reparse", help="First parse the stored answers of judges again with the current parser.")
     ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Land a run even if its source has lost records since it was landed.")
+    ] = False,
     no_build: NoBuildOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -73,13 +82,21 @@ def land(
     workspace = workspace_of(context)
     if reparse:
         _reparse(workspace, run_tag, output)
-    report_update(update_warehouse(workspace, None if run_tag is None else [run_tag], now=now, build=not no_build))
+    report_update(
+        update_warehouse(
+            workspace,
+            None if run_tag is None else [run_tag],
+            now=now,
+            build=not no_build,
+            replace_landed=replace,
+        )
+    )
 
 
 def _reparse(workspace: Workspace, run_tag: str | None, output: Format) -> None:
     """Read the stored answers of one run or of all again, and print what that changes."""
     from debatebench.play.reparsing import ChangedVerdict, reparse_run
-    from debatebench.warehouse.update import sources
+    from debatebench.warehouse.sources import sources
 
     known = sources(workspace)
     if run_tag is not None and run_tag not in known:
@@ -102,10 +119,16 @@ def build(
     from_journals: Annotated[
         bool, typer.Option("--from-journals", help="Create the whole warehouse again from journals and imports.")
     ] = False,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="TAG", help="With --from-journals: leave this run out. Repeatable."),
+    ] = None,
 ) -> None:
     """Build the SQL models and ratings in the warehouse."""
     from debatebench.warehouse.up_to_date import build_is_current
 
+    if without and not from_journals:
+        raise UsageError("--without needs --from-journals.")
     workspace = workspace_of(context)
     if not (select or full_refresh or from_journals) and build_is_current(workspace):
         typer.echo("Nothing has changed since the last build.")
@@ -117,6 +140,7 @@ def build(
         None if from_journals else [],
         now=now,
         from_scratch=from_journals,
+        without=without or (),
         select=select,
         full_refresh=full_refresh,
     )

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from debatebench.journal.events import Attempt, Header, Intent, Outcome, Part, Records, Response, read_event
 from debatebench.journal.lines import Event
 from debatebench.journal.reading import check_saved, events_at, read_journal
 from debatebench.shared.errors import DamagedDataError
@@ -16,49 +17,40 @@ from debatebench.shared.records import TABLES, Record, Row
 
 __all__ = ["journal_header", "journal_records", "journal_rows"]
 
-_T = TypeVar("_T")
+_T = TypeVar("_T", Record, Row)
 _Make = Callable[[type[Record], bytes | msgspec.Raw], _T]
 """Makes a value from a record's class and its JSON text."""
 
 
-class _Attempt(msgspec.Struct, frozen=True):
-    """The attempt that an event or a row is about."""
+class _Planned(msgspec.Struct, frozen=True):
+    """The debate that a row of the schedule is about."""
 
-    call_id: str
-    attempt: int
-
-
-class _Outcome(msgspec.Struct):
-    """What an event says about its records, if it carries any; the records stay text."""
-
-    of: str | None = None
-    debate_id: str | None = None
-    records: dict[str, list[msgspec.Raw]] = {}
+    debate_id: str
 
 
-_read_attempt = msgspec.json.Decoder(_Attempt).decode
-_read_outcome = msgspec.json.Decoder(_Outcome).decode
+_read_attempt = msgspec.json.Decoder(Attempt).decode
+_read_planned = msgspec.json.Decoder(_Planned).decode
 
 _CUT_SHORT = "the process ended before an answer was kept"
 _UNREAD = "answered, but not read yet: start the run again"
 
 
-def journal_header(path: Path) -> dict[str, Any]:
+def journal_header(path: Path) -> Header:
     """The first event of the journal; `DamagedDataError` if there is none, or if the file has another run's name.
 
     So is a journal that lacks events which were saved next to it.
     """
     check_saved(path)
     for event in read_journal(path):
-        if event.data.get("type") == "header":
-            run_tag = event.data["plan"]["run_tag"]
-            if run_tag != path.stem:
-                raise DamagedDataError(
-                    f"{path} contains run '{run_tag}'; rename it to {run_tag}.jsonl, or move it elsewhere if it is a "
-                    "copy."
-                )
-            return event.data
-        break
+        header = read_event(path, event)
+        if not isinstance(header, Header):
+            break
+        if header.plan.run_tag != path.stem:
+            raise DamagedDataError(
+                f"{path} contains run '{header.plan.run_tag}'; rename it to {header.plan.run_tag}.jsonl, or move it "
+                "elsewhere if it is a copy."
+            )
+        return header
     raise DamagedDataError(f"{path} does not begin with a header, so it is not the journal of a run.")
 
 
@@ -82,74 +74,82 @@ def journal_rows(path: Path) -> Iterator[Row]:
 def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
     """The result of `make` for every record of a run."""
     journal_header(path)
+    planned: set[str] = set()
     last_outcomes: dict[str, tuple[int, int]] = {}
-    intents: dict[_Attempt, bytes] = {}
-    answered: set[_Attempt] = set()
+    intents: dict[Attempt, Intent] = {}
+    answered: set[Attempt] = set()
     for event in read_journal(path):
-        if event.is_of("intent"):
-            intents[_read_attempt(event.text)] = event.text
-        elif event.is_of("response"):
-            answered.add(_read_attempt(event.text))
-        else:
-            outcome = _outcome_of(event)
-            if outcome.of == "debate":
-                last_outcomes[outcome.debate_id or ""] = event.seq, event.offset
-                continue
-            yield from _of_records(outcome, event, path, make)
-            for row in outcome.records["calls"] if outcome.of == "call" else ():
+        found = read_event(path, event)
+        if isinstance(found, Header | Part):
+            if isinstance(found, Header) and event.seq > 1:
+                raise _foreign(path, event, "a second header")
+            yield from _of_records(found.records, event, path, make)
+            planned.update(_read_planned(row).debate_id for row in found.records.get("schedule", ()))
+        elif isinstance(found, Intent):
+            if found.debate_id not in planned:
+                raise _foreign(path, event, f"a call of debate '{found.debate_id}', which is not in the plan")
+            intents[Attempt(found.call_id, found.attempt)] = found
+        elif isinstance(found, Response):
+            answered.add(Attempt(found.call_id, found.attempt))
+        elif isinstance(found, Outcome) and found.of == "debate":
+            if found.debate_id not in planned:
+                raise _foreign(path, event, f"the outcome of debate '{found.debate_id}', which is not in the plan")
+            last_outcomes[found.debate_id] = event.seq, event.offset
+        elif isinstance(found, Outcome):
+            yield from _of_records(found.records, event, path, make)
+            for row in found.records.get("calls", ()):
                 attempt = _read_attempt(row)
                 intents.pop(attempt, None)
                 answered.discard(attempt)
     for event in events_at(path, sorted(last_outcomes.values())):
-        yield from _of_records(_outcome_of(event), event, path, make)
-    for attempt, text in intents.items():
-        call = _unsettled_call(path.stem, from_json(text), is_answered=attempt in answered)
+        outcome = read_event(path, event)
+        if isinstance(outcome, Outcome):
+            yield from _of_records(outcome.records, event, path, make)
+    for attempt, intent in intents.items():
+        call = _unsettled_call(path.stem, intent, is_answered=attempt in answered)
         yield make(TABLES["calls"], to_json(call))
 
 
-def _outcome_of(event: Event) -> _Outcome:
-    """What an event that is neither an intent nor a response says about records."""
-    try:
-        return _read_outcome(event.text)
-    except ValueError:
-        # Only a text that this version did not write can hold lone surrogates.
-        data = event.data
-        records = {
-            table: [msgspec.Raw(to_json(row)) for row in rows] for table, rows in data.get("records", {}).items()
-        }
-        return _Outcome(data.get("of"), data.get("debate_id"), records)
+def _foreign(path: Path, event: Event, what: str) -> DamagedDataError:
+    return DamagedDataError(
+        f"{path}: event {event.seq} at byte {event.offset} is {what}, so it does not belong to this run. Restore the "
+        "file from a copy, or move it elsewhere to continue without this run."
+    )
 
 
-def _of_records(outcome: _Outcome, event: Event, path: Path, make: _Make[_T]) -> Iterator[_T]:
+def _of_records(records: Records, event: Event, path: Path, make: _Make[_T]) -> Iterator[_T]:
     """The result of `make` for each record that an event carries."""
-    for table, rows in outcome.records.items():
+    for table, rows in records.items():
         for row in rows:
             try:
-                yield make(TABLES[table], row)
+                made = make(TABLES[table], row)
             except (KeyError, ValueError) as error:
                 raise DamagedDataError(
                     f"{path}: event {event.seq} at byte {event.offset} contains a record of '{table}' that this "
                     f"version of debatebench cannot read: {str(error).splitlines()[0]}."
                 ) from error
+            if made.run_tag != path.stem:
+                raise _foreign(path, event, f"about run '{made.run_tag}'")
+            yield made
 
 
-def _unsettled_call(run_tag: str, intent: dict[str, Any], *, is_answered: bool) -> dict[str, Any]:
+def _unsettled_call(run_tag: str, intent: Intent, *, is_answered: bool) -> dict[str, Any]:
     """The call of an intent whose end is not in the journal: it may have been billed."""
-    is_debater = intent["purpose"] == "turn"
+    is_debater = intent.purpose == "turn"
     return {
         "run_tag": run_tag,
-        "call_id": intent["call_id"],
-        "attempt": intent["attempt"],
-        "debate_id": intent["debate_id"],
-        "step": intent["step"],
-        "purpose": intent["purpose"],
-        "model_id": intent["member"] if is_debater else None,
-        "judge_id": None if is_debater else intent["member"],
-        "provider": intent["provider"],
-        "model_name": intent["model"],
+        "call_id": intent.call_id,
+        "attempt": intent.attempt,
+        "debate_id": intent.debate_id,
+        "step": intent.step,
+        "purpose": intent.purpose,
+        "model_id": intent.member if is_debater else None,
+        "judge_id": None if is_debater else intent.member,
+        "provider": intent.provider,
+        "model_name": intent.model,
         "status": "answered" if is_answered else "ambiguous",
         "error": _UNREAD if is_answered else _CUT_SHORT,
-        "possible_cost": intent.get("possible_cost"),
-        "sent_at": intent["sent_at"],
-        "request_sha256": intent["request_sha256"],
+        "possible_cost": intent.possible_cost,
+        "sent_at": intent.sent_at,
+        "request_sha256": intent.request_sha256,
     }

@@ -5,6 +5,7 @@ DebatebenchError                1
 │   └── ConfigError             2   a configuration file that cannot be used
 ├── StuckQueryError             1   a query that goes on after it was interrupted
 ├── SqlModelError               1   a SQL model, its YAML or its test that cannot be built or run
+│   └── SqlDataError            1   a SQL model whose rows cannot be computed from the data that there is
 ├── DamagedDataError            3   a journal, import or warehouse that changed after it was written
 ├── BusyError                   4   another process holds the run or the warehouse
 ├── RunIncompleteError          5   the run ended, but debates are missing
@@ -41,6 +42,10 @@ class StuckQueryError(DebatebenchError):
 
 class SqlModelError(DebatebenchError):
     """A SQL model, its YAML or one of its tests cannot be read, built or run."""
+
+
+class SqlDataError(SqlModelError):
+    """The rows of a SQL model cannot be computed: a value in the data is out of range, or of another type."""
 
 
 class DamagedDataError(DebatebenchError):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from debatebench.shared.locks import is_locked
 
 __all__ = [
     "make_folder",
@@ -17,9 +21,13 @@ __all__ = [
     "replacing_file",
     "shown_path",
     "sync_path",
+    "unfinished_in",
     "unused_name_beside",
     "write_atomically",
 ]
+
+
+_UNFINISHED = re.compile(r"\..+\.(new|replaced)-[0-9a-f]{16}")
 
 
 def make_folder(folder: Path) -> None:
@@ -64,15 +72,30 @@ def unused_name_beside(path: Path, purpose: str) -> Path:
     return path.with_name(f".{path.name[:200]}.{purpose}-{secrets.token_hex(8)}")
 
 
+def unfinished_in(folder: Path) -> list[Path]:
+    """What killed processes have left under the names of `unused_name_beside`, and what running ones write now."""
+    return sorted(path for path in folder.glob(".*-*") if _UNFINISHED.fullmatch(path.name))
+
+
 @contextmanager
 def new_folder_beside(path: Path) -> Iterator[Path]:
-    """Yield a new hidden folder in the folder of `path`; it is deleted at the end if it still exists."""
+    """Yield a new hidden folder in the folder of `path`; it is deleted at the end if it still exists.
+
+    So are those that killed processes have left there: a process holds a lock on its folder.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = unused_name_beside(path, "new")
+    start = folder.name.rpartition("-")[0]
+    for left in unfinished_in(path.parent):
+        if left.name.rpartition("-")[0] == start and left.is_dir() and not is_locked(left):
+            shutil.rmtree(left, ignore_errors=True)
     folder.mkdir()
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield folder
     finally:
+        os.close(descriptor)
         shutil.rmtree(folder, ignore_errors=True)
 
 

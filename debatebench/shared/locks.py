@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 __all__ = ["is_at", "is_locked", "lock_file", "take_lock"]
+
+
+_RETRY_S = 0.2
 
 
 def lock_file(path: Path) -> Path:
@@ -14,34 +18,48 @@ def lock_file(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
 
 
-def take_lock(path: Path) -> int:
+def take_lock(path: Path, wait_s: float = 0.0) -> int:
     """Lock what is at `path`, which need not exist, and return a descriptor; closing it releases the lock.
 
-    Raises `BlockingIOError` if another process holds the lock.
+    Waits up to `wait_s` seconds for another process, then raises `BlockingIOError`.
     """
     file = lock_file(path)
+    deadline = time.monotonic() + wait_s
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(descriptor, deadline)
         except BaseException:
             os.close(descriptor)
             raise
         if is_at(descriptor, file):
             return descriptor
-        # Somebody deleted the lock file between the two steps.
+        # Another program deleted the lock file before it was locked.
         os.close(descriptor)
 
 
-def is_locked(file: Path) -> bool:
-    """Whether a process holds a lock on this file, which need not exist."""
+def _lock(descriptor: int, deadline: float) -> None:
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_RETRY_S)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds a lock on this file or folder, which need not exist."""
     try:
-        with open(file, "rb") as opened:
-            fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except FileNotFoundError:
-        pass
+    finally:
+        os.close(descriptor)
     return False
 
 

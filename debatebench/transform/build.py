@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from debatebench.shared.errors import SqlModelError
+from debatebench.shared.errors import SqlDataError, SqlModelError
 from debatebench.stats.sql import python_functions, register
 from debatebench.transform.build_state import (
     BuiltModel,
@@ -289,9 +289,13 @@ class _Build:
             reason = broken_reading(model, self.models, columns, text.split("\n")[0], line[1])
             if reason:
                 return SqlModelError(reason)
+        import duckdb
+
         where = shown_path(model.file) + (f":{line[1]}" if line else "")
         message = " ".join(text[: line.start()].split() if line else text.split())
-        return SqlModelError(f"SQL model {model.name} ({where}) failed: {message}")
+        is_of_data = isinstance(error, duckdb.DataError | duckdb.InvalidInputException | duckdb.ConstraintException)
+        kind = SqlDataError if is_of_data else SqlModelError
+        return kind(f"SQL model {model.name} ({where}) failed: {message}")
 
     def drop_removed(self) -> tuple[str, ...]:
         """Drop tables and views of earlier builds that are no longer in the project."""

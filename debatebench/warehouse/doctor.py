@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import glob
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.journal.reading import all_lines, has_begun, is_played_now
-from debatebench.journal.writing import write_journal
-from debatebench.landing.importers.manifest import check_part, kept_manifest
-from debatebench.landing.journal_records import journal_header, journal_records
+from debatebench.journal.reading import all_lines, has_begun, is_played_now, saved_beside
+from debatebench.landing.importers.manifest import MANIFEST, check_part, kept_manifest
+from debatebench.landing.journal_records import journal_records
+from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.files import unfinished_in
+from debatebench.shared.locks import is_locked, lock_file
 from debatebench.shared.records import Call, Debate, ScheduledDebate
+from debatebench.warehouse.publish import private_copy
+from debatebench.warehouse.sources import Content, LandingSource, import_folders, landed_contents
 
 if TYPE_CHECKING:
+    import duckdb
+
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Finding", "Salvaged", "examine", "salvage"]
+__all__ = ["Finding", "examine"]
 
 _NEVER_ENDED = "the debate was not finished"
 _ENDED_BADLY = frozenset({"ambiguous", "empty", "refused", "oversize", "failed"})
@@ -29,7 +36,8 @@ class Finding:
     """One problem that the user should know about. `is_damage` says whether data changed after it was written.
 
     `finding` is `damaged_line`, `damaged_journal`, `torn_line`, `set_aside`, `ambiguous_call`, `failed_call`,
-    `missing_debate`, `changed_import`, `not_landed`, `lost_source` or `unreadable_warehouse`.
+    `missing_debate`, `saved_events`, `changed_import`, `not_landed`, `lost_records`, `lost_source`,
+    `unreadable_warehouse` or `leftover`.
     """
 
     run_tag: str
@@ -48,42 +56,44 @@ class Finding:
         return astuple(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Salvaged:
-    """The result of salvaging a damaged journal: the new file, and how many events it has and lacks."""
-
-    source: Path
-    target: Path
-    events: int
-    lost: int
-
-
 def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
     """Everything that is wrong or unfinished, tag by tag; only for `run_tag` if it is given.
 
-    Raises `UsageError` when nothing in the workspace has that tag.
+    Reads every byte of the warehouse, the journals and the imports. Raises `UsageError` when nothing in the workspace
+    has that tag.
     """
     journals = {path.stem: path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file()}
-    imports = {path.parent.name: path.parent for path in sorted(workspace.imports.glob("*/manifest.json"))}
-    landings, problem = _landings(workspace)
-    known = sorted({*journals, *imports, *landings})
+    saved = {path.name.partition(".jsonl.saved")[0] for path in workspace.journal.glob("*.jsonl.saved*")}
+    imports = {folder.name: folder for folder in import_folders(workspace)}
+    landed, problem = _landed(workspace)
+    known = sorted({*journals, *saved, *imports, *landed})
     if run_tag is not None and run_tag not in known:
         raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
     found = [problem] if problem is not None else []
     for tag in known if run_tag is None else [run_tag]:
+        journal = workspace.journal / f"{tag}.jsonl"
         if tag in journals:
-            found += _journal_findings(tag, journals[tag])
+            found += _journal_findings(tag, journal)
+        elif tag in saved:
+            found += _saved_events(tag, journal)
         if tag in imports:
             found += _import_findings(tag, imports[tag])
-        found += _landing_findings(tag, journals.get(tag), imports.get(tag), landings, is_known=problem is None)
+        is_damaged = any(finding.is_damage and finding.run_tag == tag for finding in found)
+        found += _landing_findings(
+            tag, journals.get(tag), imports.get(tag), landed, is_known=problem is None, is_damaged=is_damaged
+        )
+    if run_tag is None:
+        found += _leftovers(workspace)
     return found
 
 
 def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
     """The damage in a journal; if there is none, what is unfinished."""
+    saved = list(_saved_events(tag, path))
+    yield from saved
     if not has_begun(path):
         return
-    is_damaged = False
+    is_damaged = bool(saved)
     for line in all_lines(path):
         if line.data is not None:
             continue
@@ -106,10 +116,16 @@ def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
     if is_damaged:
         return
     try:
-        journal_header(path)
         yield from _unfinished(tag, path)
     except DamagedDataError as error:
         yield Finding(tag, "damaged_journal", True, str(path), str(error))
+
+
+def _saved_events(tag: str, journal: Path) -> Iterator[Finding]:
+    """What was saved when another program replaced or moved the journal during the run."""
+    for path in saved_beside(journal):
+        detail = f"It has events that {journal.name} does not have: rename it to {journal.name}, or move it elsewhere."
+        yield Finding(tag, "saved_events", True, str(path), detail)
 
 
 def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
@@ -158,6 +174,7 @@ def _bound(call: Call) -> str:
 
 
 def _import_findings(tag: str, folder: Path) -> Iterator[Finding]:
+    """Files of an import that have changed, are missing or were added, and what a killed import has left."""
     try:
         manifest = kept_manifest(folder)
     except DamagedDataError as error:
@@ -168,105 +185,102 @@ def _import_findings(tag: str, folder: Path) -> Iterator[Finding]:
             check_part(folder, manifest, part)
         except DamagedDataError as error:
             yield Finding(tag, "changed_import", True, str(folder / part.name), str(error))
+    kept = {f"{part.name}/{file.name}" for part in manifest.parts for file in part.files} | {MANIFEST}
+    parts = {part.name for part in manifest.parts}
+    for entry in sorted(folder.iterdir()):
+        if entry.name not in parts and (entry.name.startswith(".") or entry.name.isdecimal()):
+            yield _leftover(entry, tag)
+            continue
+        for file in sorted(entry.rglob("*")) if entry.is_dir() else [entry]:
+            if not file.is_dir() and file.relative_to(folder).as_posix() not in kept:
+                yield Finding(tag, "changed_import", True, str(file), "It is not part of what was imported.")
 
 
-def _landings(workspace: Workspace) -> tuple[dict[str, str], Finding | None]:
-    """Run tag → hash of the landed content; and a finding if the warehouse cannot be read."""
+def _leftovers(workspace: Workspace) -> Iterator[Finding]:
+    """What killed commands have left in the workspace. What running commands write is not listed."""
+    folders = [workspace.root, workspace.reports, workspace.warehouse, *workspace.warehouse.glob("*/")]
+    for folder in folders:
+        for path in unfinished_in(folder):
+            if not is_locked(path):
+                yield _leftover(path)
+    if not is_locked(lock_file(workspace.database)):
+        copy = private_copy(workspace.database)
+        for path in sorted(copy.parent.glob(f"{glob.escape(copy.name)}*")):
+            yield _leftover(path)
+
+
+def _leftover(path: Path, tag: str = "") -> Finding:
+    detail = "A killed command left it, and nothing reads it; delete it unless a command is running."
+    return Finding(tag, "leftover", False, str(path), detail)
+
+
+def _landed(workspace: Workspace) -> tuple[dict[str, Content], Finding | None]:
+    """Run tag → what was landed; and a finding if the warehouse cannot be read as a whole."""
     import duckdb
 
     from debatebench.query.safe_query import open_for_query
 
     if not workspace.database.is_file():
         return {}, None
+    contents: dict[str, Content] = {}
+    place = str(workspace.database)
     try:
         with closing(open_for_query(workspace.database)) as con:
-            rows = con.execute("select run_tag, content_sha256 from meta.landings").fetchall()
-    except (BusyError, duckdb.CatalogException) as error:
-        return {}, Finding("", "unreadable_warehouse", False, str(workspace.database), str(error).splitlines()[0])
+            contents = landed_contents(con)
+            _read_all(con)
+    except BusyError as error:
+        return contents, Finding("", "unreadable_warehouse", False, place, str(error).splitlines()[0])
     except (DebatebenchError, duckdb.Error) as error:
         detail = f"{str(error).splitlines()[0]} `debatebench build --from-journals` creates it again."
-        return {}, Finding("", "unreadable_warehouse", True, str(workspace.database), detail)
-    return dict(rows), None
+        return contents, Finding("", "unreadable_warehouse", True, place, detail)
+    return contents, None
+
+
+def _read_all(con: duckdb.DuckDBPyConnection) -> None:
+    """Read every column of every table: DuckDB checks the checksum of a block when it reads it."""
+    tables = con.execute(
+        "select schema_name, table_name from duckdb_tables() where database_name = current_database() order by all"
+    )
+    for schema, table in tables.fetchall():
+        con.execute(f"select bit_xor(hash(t)) from {quoted_identifier(schema)}.{quoted_identifier(table)} as t")
 
 
 def _landing_findings(
-    tag: str, journal: Path | None, folder: Path | None, landings: dict[str, str], *, is_known: bool
+    tag: str,
+    journal: Path | None,
+    folder: Path | None,
+    landed: dict[str, Content],
+    *,
+    is_known: bool,
+    is_damaged: bool,
 ) -> Iterator[Finding]:
-    """Sources that have not landed, and landings whose source is gone."""
-    from debatebench.warehouse.update import LandingSource
+    """Sources that have not landed or have lost what was landed, and landings whose source is gone.
 
+    What a damaged source has lost is listed already.
+    """
     if journal is not None and not has_begun(journal):
         journal = None
     path = journal or folder
     if path is None:
-        detail = (
-            "Its journal or import is missing; put it back, or export the run while the warehouse still contains it."
-        )
-        yield Finding(tag, "lost_source", True, f"warehouse run '{tag}'", detail)
-    elif is_known and landings.get(tag) != LandingSource(tag, path, path == journal).content_sha256():
-        state = "changed since it was landed" if tag in landings else "not landed yet"
-        yield Finding(tag, "not_landed", False, str(path), f"It has {state}; run `debatebench land`.")
-
-
-def salvage(path: Path) -> Salvaged | None:
-    """Copy the sound events of a damaged journal to `<name>.salvaged` next to it; None if no line is damaged.
-
-    Sound events after the damage are kept too, unless they need one that is lost: an attempt without its intent, an
-    outcome without its reply. The run sends the missing requests again when it is resumed. The damaged file is only
-    read. Raises `DamagedDataError` if the header is lost, because the answers mean nothing without the frozen plan.
-    """
-    if is_played_now(path):
-        raise BusyError(f"Another process is playing run '{path.stem}'; wait until it ends, or stop it.")
-    count, is_damaged = 0, False
-    for line in all_lines(path):
-        count += 1
-        is_damaged = is_damaged or line.is_damaged
-        if line.number == 1 and (line.data or {}).get("type") != "header":
-            raise DamagedDataError(
-                f"The header of {path}, which contains the plan, is damaged; the run can be restored only from a copy "
-                "of the file."
+        if tag in landed:
+            detail = (
+                "Its journal or import is missing; put it back, or export the run while the warehouse still contains "
+                "it."
             )
-    if not is_damaged:
-        return None
-    sound = (line.data for line in all_lines(path) if line.data is not None)
-    target, events = write_journal(path.with_name(f"{path.name}.salvaged"), _consistent(sound))
-    return Salvaged(path, target, events, count - events)
-
-
-def _consistent(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The events that do not depend on lost ones.
-
-    A call counts as answered only with its reply; a debate counts as ended only with every call that it used.
-    """
-    planned: set[str] = set()
-    intents: set[tuple[str, int]] = set()
-    replies: set[tuple[str, int]] = set()
-    answered: set[str] = set()
-    for data in events:
-        kind = data.get("type")
-        planned.update(row["debate_id"] for row in data.get("records", {}).get("schedule", ()))
-        if "debate_id" in data and data["debate_id"] not in planned:
-            continue
-        if kind == "intent":
-            intents.add((data["call_id"], data["attempt"]))
-        elif kind == "response":
-            if (data["call_id"], data["attempt"]) not in intents:
-                continue
-            replies.add((data["call_id"], data["attempt"]))
-        elif kind == "outcome" and data.get("of") == "call":
-            (row,) = data["records"]["calls"]
-            key = (row["call_id"], row["attempt"])
-            if key not in intents or (row["status"] == "answered" and key not in replies):
-                continue
-            if row["status"] == "answered":
-                answered.add(row["call_id"])
-        elif kind == "outcome" and not _used_calls(data) <= answered:
-            continue
-        yield data
-
-
-def _used_calls(outcome: dict[str, Any]) -> set[str]:
-    """The calls whose answers became turns or valid verdicts of a debate."""
-    records = outcome["records"]
-    rows = [*records.get("turns", ()), *(row for row in records.get("verdicts", ()) if row.get("is_valid"))]
-    return {row["call_id"] for row in rows if row.get("call_id")}
+            yield Finding(tag, "lost_source", True, f"warehouse run '{tag}'", detail)
+        return
+    source = LandingSource(tag, path, path == journal)
+    try:
+        content = source.content()
+    except DamagedDataError:
+        # The manifest of the import, which has its own finding.
+        return
+    if tag in landed and not is_damaged:
+        try:
+            source.check_continues(landed[tag])
+        except DamagedDataError as error:
+            yield Finding(tag, "lost_records", True, str(path), str(error))
+            return
+    if is_known and (tag not in landed or landed[tag].sha256 != content.sha256):
+        state = "changed since it was landed" if tag in landed else "not landed yet"
+        yield Finding(tag, "not_landed", False, str(path), f"It has {state}; run `debatebench land`.")

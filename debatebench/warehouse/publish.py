@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import duckdb
 
 __all__ = ["private_copy", "publishing"]
-
-_T = TypeVar("_T")
 
 # DuckDB 1.4 and later can open the file.
 STORAGE_VERSION = "v1.4.0"
@@ -116,16 +114,18 @@ def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 @contextmanager
 def _only_publisher(database: Path, wait_s: float) -> Iterator[None]:
     """Hold the lock file next to the warehouse, or raise `BusyError` after `wait_s` seconds."""
-    refusal = BusyError(f"Another process is publishing {database}; run `debatebench land` when it is done.")
-    descriptor = _take(lambda: take_lock(database), wait_s, refusal)
+    try:
+        descriptor = take_lock(database, wait_s)
+    except BlockingIOError:
+        raise BusyError(f"Another process is publishing {database}; run `debatebench land` when it is done.") from None
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def _take(lock: Callable[[], _T], wait_s: float, refusal: BusyError) -> _T:
-    """What `lock` returns as soon as another process releases the lock; raises `refusal` after `wait_s` seconds."""
+def _take(lock: Callable[[], None], wait_s: float, refusal: BusyError) -> None:
+    """Call `lock` until another process releases the lock, or raise `refusal` after `wait_s` seconds."""
     deadline = time.monotonic() + wait_s
     while True:
         try:

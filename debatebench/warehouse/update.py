@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.journal.reading import has_begun
-from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, land_rows, outdated_tables
-from debatebench.query.run_tags import landed_tags
+from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, outdated_tables
 from debatebench.shared.duckdb_sql import close_to_outside
-from debatebench.shared.errors import DamagedDataError, UsageError
+from debatebench.shared.errors import DamagedDataError, SqlDataError, UsageError
 from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import private_copy, publishing
+from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
 from debatebench.warehouse.up_to_date import note_current
 
 if TYPE_CHECKING:
@@ -26,34 +23,7 @@ if TYPE_CHECKING:
     from debatebench.transform.build import BuildResult
     from debatebench.transform.project import Project
 
-__all__ = ["Landed", "LandingSource", "Update", "sources", "update_warehouse"]
-
-
-@dataclass(frozen=True, slots=True)
-class LandingSource:
-    """Where a run tag's records come from: a journal, or a folder of kept imports."""
-
-    run_tag: str
-    path: Path
-    is_journal: bool
-    rows: RowFiles | None = None
-    """The rows of an import, if they have been read already."""
-
-    def land(self, con: duckdb.DuckDBPyConnection, landed_sha256: str | None) -> dict[str, int]:
-        """Land the tag and return its rows per table; `landed_sha256` is the hash of what landed before, if any."""
-        if self.is_journal:
-            from debatebench.landing.journal_records import journal_rows
-
-            return land_rows(con, self.run_tag, journal_rows(self.path))
-        from debatebench.landing.importers.import_landing import land_import
-
-        return land_import(con, self.path, landed_sha256, self.rows)
-
-    def content_sha256(self) -> str:
-        """A hash that changes if the records may have changed. An import's manifest has the hashes of its parts."""
-        path = self.path if self.is_journal else self.path / "manifest.json"
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+__all__ = ["Landed", "Update", "update_warehouse"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +40,8 @@ class Update:
 
     landed: tuple[Landed, ...]
     build: BuildResult | None
-
-
-def sources(workspace: Workspace) -> dict[str, LandingSource]:
-    """Every run tag with a journal or imports in the workspace, in order."""
-    journals = [path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file() and has_begun(path)]
-    found = {path.stem: LandingSource(path.stem, path, True) for path in journals}
-    for manifest in sorted(workspace.imports.glob("*/manifest.json")):
-        folder = manifest.parent
-        if folder.name in found:
-            raise UsageError(
-                f"Run tag '{folder.name}' is used by both {found[folder.name].path} and {folder}; move one of them "
-                "elsewhere."
-            )
-        found[folder.name] = LandingSource(folder.name, folder, False)
-    return dict(sorted(found.items()))
+    set_aside: dict[str, str]
+    """Run tag → why its source could not be landed; the warehouse has what it had of the run before, if anything."""
 
 
 def update_warehouse(
@@ -94,38 +51,201 @@ def update_warehouse(
     now: Callable[[], datetime],
     build: bool = True,
     from_scratch: bool = False,
+    without: Collection[str] = (),
+    replace_landed: bool = False,
     select: list[str] | None = None,
     full_refresh: bool = False,
     rows: RowFiles | None = None,
 ) -> Update:
     """Land `run_tags` (None: every tag that has a source), build the SQL models, and publish both at once.
 
-    `rows` are those of an import, if they have been read already. Landing an unchanged tag does nothing. With
-    `from_scratch` the file is created again from all sources. Raises `UsageError` for a tag without a source; on any
-    error the published warehouse stays unchanged.
+    `rows` are those of an import, if they have been read already. Landing an unchanged tag does nothing. A source that
+    has lost what was landed from it lands only with `replace_landed`. With `from_scratch` the file is created again
+    from all sources, `without` those of some tags; every other run of the old file must have its source.
+
+    A tag from whose rows the SQL models cannot be built is set aside, and the others are published. If all tags land in
+    an existing file, so is a tag with a damaged or missing source; otherwise, that is a `DamagedDataError`. Raises
+    `UsageError` for a tag without a source; on any error the published warehouse stays unchanged.
     """
     known = sources(workspace)
     if rows is not None:
         known[rows.run_tag] = replace(known[rows.run_tag], rows=rows)
-    wanted = list(known) if run_tags is None else list(run_tags)
+    wanted = [tag for tag in known if tag not in without] if run_tags is None else list(run_tags)
     for run_tag in wanted:
         if run_tag not in known:
             raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
-    with ThreadPoolExecutor(1) as pool:
-        # Read the project while the warehouse is copied and records land.
-        project = pool.submit(_read_project, workspace) if build else None
-        with publishing(workspace.database, from_scratch=from_scratch) as con:
-            if outdated_tables(con):
-                _start_over(con, known)
-                wanted = list(known)
-            create_raw_tables(con)
-            land_missing_settings(con)
-            landed = tuple(_land(con, known[run_tag], now()) for run_tag in wanted)
-            result = None if project is None else _build(con, project.result(), now, select, full_refresh)
-            inode = private_copy(workspace.database).stat().st_ino
-        if project is not None and result is not None and result.is_complete:
-            note_current(workspace.database, project.result(), inode)
-    return Update(landed, result)
+    work = _Work(
+        workspace,
+        known,
+        now,
+        build=build,
+        from_scratch=from_scratch,
+        without=without,
+        replace_landed=replace_landed,
+        is_for_all=run_tags is None,
+        select=select,
+        full_refresh=full_refresh,
+    )
+    try:
+        return work.publish(wanted)
+    except SqlDataError:
+        underivable = _underivable(work.failure, wanted)
+        if not underivable:
+            raise
+        update = work.publish([run_tag for run_tag in wanted if run_tag not in underivable])
+        return replace(update, set_aside=underivable | update.set_aside)
+
+
+def _underivable(failure: Callable[[Sequence[str]], str | None], run_tags: Sequence[str]) -> dict[str, str]:
+    """The tags from whose rows the SQL models cannot be built, and why; none if they cannot be built without any tag.
+
+    `failure` says why a publication of some tags would fail.
+    """
+    if failure([]) is not None:
+        return {}
+    found = {}
+    suspected = [list(run_tags)]
+    while suspected:
+        tags = suspected.pop()
+        if (reason := failure(tags)) is not None:
+            if len(tags) == 1:
+                found[tags[0]] = reason
+            else:
+                half = len(tags) // 2
+                suspected += [tags[half:], tags[:half]]
+    return found
+
+
+class _DiscardedError(Exception):
+    """Ends a publication that was only tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """How an update of the warehouse is done; see `update_warehouse`."""
+
+    workspace: Workspace
+    known: dict[str, LandingSource]
+    now: Callable[[], datetime]
+    build: bool
+    from_scratch: bool
+    without: Collection[str]
+    replace_landed: bool
+    is_for_all: bool
+    select: list[str] | None
+    full_refresh: bool
+
+    def failure(self, run_tags: Sequence[str]) -> str | None:
+        """Why the SQL models could not be built from these tags and those that landed before; None if they can."""
+        try:
+            self.publish(run_tags, is_trial=True)
+        except SqlDataError as error:
+            return str(error)
+        except _DiscardedError:
+            pass
+        return None
+
+    def publish(self, run_tags: Sequence[str], *, is_trial: bool = False) -> Update:
+        """Land the tags, build and publish; a trial raises `_DiscardedError` instead of publishing."""
+        database = self.workspace.database
+        with ThreadPoolExecutor(1) as pool:
+            # Read the project while the warehouse is copied and records land.
+            project = pool.submit(_read_project, self.workspace) if self.build else None
+            with publishing(database, from_scratch=self.from_scratch) as con:
+                landed, set_aside = self._land_all(con, run_tags)
+                result = None if project is None else self._build(con, project.result())
+                if is_trial:
+                    raise _DiscardedError
+                inode = private_copy(database).stat().st_ino
+            if project is not None and result is not None and result.is_complete:
+                note_current(database, project.result(), inode)
+        return Update(landed, result, set_aside)
+
+    def _land_all(
+        self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str]
+    ) -> tuple[tuple[Landed, ...], dict[str, str]]:
+        """Land the tags; return what that did, and why tags were set aside."""
+        before = self._landed_before(con)
+        missing = {tag: self._missing(tag) for tag in before if tag not in self.known and tag not in self.without}
+        starts_over = self.from_scratch
+        if outdated_tables(con):
+            # Another version created the tables: everything lands again.
+            con.execute("drop schema raw cascade; drop table if exists meta.landings")
+            starts_over, run_tags = True, list(self.known)
+        if starts_over and missing:
+            raise DamagedDataError(next(iter(missing.values())))
+        create_raw_tables(con)
+        land_missing_settings(con)
+        landed: list[Landed] = []
+        set_aside = missing if self.is_for_all else {}
+        for run_tag in run_tags:
+            try:
+                landed.append(self._land(con, self.known[run_tag], before.get(run_tag), starts_over))
+            except DamagedDataError as error:
+                if starts_over:
+                    raise DamagedDataError(f"{error} {_without_hint(run_tag)}") from error
+                if not self.is_for_all:
+                    raise
+                set_aside[run_tag] = str(error)
+        return tuple(landed), set_aside
+
+    def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
+        """Run tag → what was landed; of a damaged file that is created again, that is not known."""
+        import duckdb
+
+        if not self.from_scratch:
+            return landed_contents(con)
+        try:
+            return published_contents(self.workspace.database)
+        except (DamagedDataError, duckdb.Error):
+            return {}
+
+    def _missing(self, run_tag: str) -> str:
+        return (
+            f"The warehouse contains run '{run_tag}', but its journal or import is missing: put it back. "
+            f"{_without_hint(run_tag)}"
+        )
+
+    def _land(
+        self, con: duckdb.DuckDBPyConnection, source: LandingSource, before: Content | None, starts_over: bool
+    ) -> Landed:
+        """Land one tag, unless exactly this content landed before."""
+        content = source.content()
+        if before is not None and content.sha256 == before.sha256:
+            if not starts_over:
+                return Landed(source.run_tag, None)
+        elif before is not None and not self.replace_landed:
+            source.check_continues(before)
+        rows = source.land(con, before.sha256 if before is not None and not starts_over else None)
+        con.execute(
+            "create schema if not exists meta; create table if not exists meta.landings "
+            "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp); "
+            "alter table meta.landings add column if not exists source_size bigint"
+        )
+        con.execute(
+            "insert or replace into meta.landings values (?, ?, ?, ?, ?, ?)",
+            [
+                source.run_tag,
+                "journal" if source.is_journal else "import",
+                content.sha256,
+                sum(rows.values()),
+                self.now(),
+                content.size,
+            ],
+        )
+        return Landed(source.run_tag, rows)
+
+    def _build(self, con: duckdb.DuckDBPyConnection, project: Project) -> BuildResult:
+        from debatebench.transform.build import build
+        from debatebench.transform.parse_cache import recall_parsed
+
+        close_to_outside(con)
+        recall_parsed(con)
+        return build(con, project, select=self.select, full_refresh=self.full_refresh, now=self.now())
+
+
+def _without_hint(run_tag: str) -> str:
+    return f"To leave the run out: `debatebench build --from-journals --without {run_tag}`."
 
 
 def _read_project(workspace: Workspace) -> Project:
@@ -135,49 +255,3 @@ def _read_project(workspace: Workspace) -> Project:
     project = load_project(workspace.files("sql", "**/*"))
     read_yaml_files(project.files)
     return project
-
-
-def _start_over(con: duckdb.DuckDBPyConnection, known: Mapping[str, LandingSource]) -> None:
-    """Drop what another version landed, so that it lands again; refuse if a tag has no source to land from."""
-    lost = [run_tag for run_tag in landed_tags(con) if run_tag not in known]
-    if lost:
-        raise DamagedDataError(
-            f"Another version of debatebench made this warehouse, and the journal or import of run '{lost[0]}' is "
-            "missing, so it cannot be landed again: put it back, or drop the run with `debatebench build "
-            "--from-journals`."
-        )
-    con.execute("drop schema raw cascade")
-    con.execute("drop table if exists meta.landings")
-
-
-def _land(con: duckdb.DuckDBPyConnection, source: LandingSource, now: datetime) -> Landed:
-    """Land one tag, unless exactly this content landed before."""
-    con.execute(
-        "create schema if not exists meta; create table if not exists meta.landings "
-        "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp)"
-    )
-    content = source.content_sha256()
-    before = con.execute("select content_sha256 from meta.landings where run_tag = ?", [source.run_tag]).fetchall()
-    if before == [(content,)]:
-        return Landed(source.run_tag, None)
-    rows = source.land(con, before[0][0] if before else None)
-    con.execute(
-        "insert or replace into meta.landings values (?, ?, ?, ?, ?)",
-        [source.run_tag, "journal" if source.is_journal else "import", content, sum(rows.values()), now],
-    )
-    return Landed(source.run_tag, rows)
-
-
-def _build(
-    con: duckdb.DuckDBPyConnection,
-    project: Project,
-    now: Callable[[], datetime],
-    select: list[str] | None,
-    full_refresh: bool,
-) -> BuildResult:
-    from debatebench.transform.build import build
-    from debatebench.transform.parse_cache import recall_parsed
-
-    close_to_outside(con)
-    recall_parsed(con)
-    return build(con, project, select=select, full_refresh=full_refresh, now=now())

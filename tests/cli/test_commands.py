@@ -280,7 +280,7 @@ def test_a_warehouse_of_another_version_is_left_alone_when_a_run_would_be_lost(m
     before = (mine / "warehouse" / "debatebench.duckdb").read_bytes()
     done = debatebench_here(mine, "build", "--full-refresh")
     assert done.code == 3
-    assert "journal or import of run 't' is missing" in done.error_line
+    assert "contains run 't', but its journal or import is missing" in done.error_line
     assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
 
 

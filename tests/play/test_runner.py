@@ -327,6 +327,7 @@ def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path
         journal = root / "warehouse" / "journal" / "tiny.jsonl"
         lines = journal.read_bytes().splitlines(keepends=True)
         journal.write_bytes(b"".join(lines[:80]) + lines[80][:-7])
+        (root / "warehouse" / "debatebench.duckdb").unlink()
         assert play(root).code == 0
         assert marts(root) == undisturbed_marts
         asked = len(server.requests)

@@ -59,7 +59,9 @@ def land(workspace: Workspace, *run_tags: str) -> None:
         for run_tag in run_tags:
             count = sum(land_records(con, run_tag, played_records(run_tag)).values())
             con.execute(
-                "insert into meta.landings values (?, 'journal', ?, ?, ?)", [run_tag, f"hash of {run_tag}", count, NOON]
+                "insert into meta.landings by name "
+                "select ? as run_tag, 'journal' as source, ? as content_sha256, ? as rows, ? as landed_at",
+                [run_tag, f"hash of {run_tag}", count, NOON],
             )
         build(con, load_project(workspace.files("sql", "**/*")), now=NOON)
 

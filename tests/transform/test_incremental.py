@@ -241,7 +241,7 @@ def test_the_packaged_tables_are_after_every_landing_what_a_full_refresh_makes(t
     update_warehouse(workspace, ["one"], now=lambda: NOON)
     for landed, content in (("two", b"".join(part)), ("three", b"".join(part)), ("two", journal)):
         (workspace.journal / "two.jsonl").write_bytes(content)
-        update_warehouse(workspace, [landed], now=lambda: NOON)
+        update_warehouse(workspace, [landed], now=lambda: NOON, replace_landed=True)
         step_by_step = stored_rows(workspace)
         with duckdb.connect(str(workspace.database)) as con:
             build(con, load_project(workspace.files("sql", "**/*")), full_refresh=True)

@@ -19,7 +19,8 @@ from debatebench.journal.reading import all_lines, read_journal
 from debatebench.landing.importers.store import add_import
 from debatebench.play.reparsing import reparse_run
 from debatebench.shared.workspace import Workspace
-from debatebench.warehouse.doctor import examine, salvage
+from debatebench.warehouse.doctor import examine
+from debatebench.warehouse.salvage import salvage
 
 pytestmark = pytest.mark.slow
 
@@ -97,6 +98,7 @@ def test_a_damaged_line_is_named_and_the_exit_code_says_so(mine: Path):
 def test_a_torn_last_line_is_told_and_is_no_damage(mine: Path):
     path = journal_of(mine)
     path.write_bytes(path.read_bytes()[:-5])
+    (mine / "warehouse" / "debatebench.duckdb").unlink()
     assert findings(mine) == {"torn_line": 1, "not_landed": 1, "missing_debate": 1}
     assert debatebench(mine, "doctor").code == 0
 
@@ -183,6 +185,8 @@ def test_a_salvaged_run_goes_on_and_ends_as_it_would_have(mine: Path, whole: Pat
     assert f"mv '{path}' '{path}.damaged' && mv '{path}.salvaged' '{path}'" in done.err
     path.rename(path.with_name("tiny.jsonl.damaged"))
     path.with_name("tiny.jsonl.salvaged").rename(path)
+    assert "debatebench land --run-tag tiny --replace" in done.err
+    assert debatebench(mine, "land", "--run-tag", "tiny", "--replace", "--no-build").code == 0
     port = int(re.findall(r"127\.0\.0\.1:(\d+)", (mine / "configs" / "models.yaml").read_text())[0])
     with FakeProvider(good_answers, port) as server:
         done = play(mine, "--no-build")

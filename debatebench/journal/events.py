@@ -1,0 +1,115 @@
+"""The kinds of events in a journal, with what every reader needs of them; the rest of an event stays text."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from debatebench.journal.lines import Event
+from debatebench.shared.errors import DamagedDataError
+
+__all__ = ["Attempt", "Ban", "BanLifted", "Header", "Intent", "Outcome", "Part", "Records", "Response", "read_event"]
+
+Records = dict[str, list[msgspec.Raw]]
+"""Table → rows, each as JSON."""
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """What every plan has."""
+
+    run_tag: str
+
+
+class Header(msgspec.Struct, frozen=True, tag="header"):
+    """The first event: the frozen plan, and the records that follow from it."""
+
+    plan: _Plan
+    records: Records
+
+
+class Part(msgspec.Struct, frozen=True, tag="part"):
+    """What was added to the plan later."""
+
+    part: dict[str, Any]
+    records: Records
+
+
+class Ban(msgspec.Struct, frozen=True, tag="ban"):
+    """From here on, a debater is not asked."""
+
+    model_id: str
+    reason: str
+
+
+class BanLifted(msgspec.Struct, frozen=True, tag="ban_lifted"):
+    """A debater is asked again."""
+
+    model_id: str
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """The attempt that an event or a row is about."""
+
+    call_id: str
+    attempt: int
+
+
+class Intent(msgspec.Struct, frozen=True, tag="intent"):
+    """An attempt that is about to be sent."""
+
+    call_id: str
+    attempt: int
+    debate_id: str
+    step: str
+    purpose: str
+    member: str
+    provider: str
+    model: str
+    request_sha256: str
+    sent_at: str
+    possible_cost: str | None = None
+
+
+class Response(msgspec.Struct, frozen=True, tag="response"):
+    """The reply to an attempt, as it was received."""
+
+    call_id: str
+    attempt: int
+
+
+class Outcome(msgspec.Struct, frozen=True, tag="outcome"):
+    """How an attempt or a debate ended."""
+
+    of: Literal["call", "debate"]
+    records: Records
+    debate_id: str | None = None
+
+
+AnyEvent = Header | Part | Ban | BanLifted | Intent | Response | Outcome
+
+
+def read_event(path: Path, event: Event) -> AnyEvent:
+    """The event as an object of its kind. Raises `DamagedDataError` for an unknown kind or a missing part."""
+    read = _decoder().decode
+    try:
+        try:
+            return read(event.text)
+        except ValueError:
+            # Only a text that this version did not write can hold lone surrogates, which are not valid here.
+            from debatebench.shared.records import clean_text
+
+            return read(clean_text(json.dumps(event.data, ensure_ascii=False)))
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
+        raise DamagedDataError(
+            f"{path}: event {event.seq} at byte {event.offset} cannot be read by this version of debatebench: {reason}."
+        ) from error
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[AnyEvent]:
+    return msgspec.json.Decoder(AnyEvent)
