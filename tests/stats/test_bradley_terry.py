@@ -6,6 +6,7 @@ import importlib.util
 import json
 import math
 import random
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +29,7 @@ from debatebench.stats.bradley_terry import (
 from debatebench.stats.bradley_terry_controls import controlled, davidson
 from debatebench.stats.counted_games import Games, counted_games, pair_counts
 from debatebench.stats.elo import elo_ratings
-from debatebench.stats.standings import rank_ranges, standings
+from debatebench.stats.standings import LEAST_SHARE, rank_ranges, standings
 
 DEBATERS = 4
 TOPICS = 4
@@ -231,6 +232,50 @@ def test_many_debaters_have_intervals_by_formula() -> None:
     assert len(found.rating) == 101
 
 
+def test_a_side_that_always_wins_settles_nothing() -> None:
+    """Each debater wins as pro and loses as con: all resamples are the same."""
+    played = [(t, p, c, 1, 0, 0) for t in range(1, 11) for p in range(1, 5) for c in range(1, 5) if p != c]
+    found = standings(games_of(played))
+    assert found.rating == pytest.approx(np.full(4, 400.0))
+    assert (found.ci_low < 370).all()
+    assert (found.ci_high > 430).all()
+    assert found.rank_low.tolist() == [1] * 4
+    assert found.rank_high.tolist() == [4] * 4
+
+
+@pytest.mark.parametrize("topics", [1, 2, 3, 10])
+def test_ties_only_settle_nothing(topics: int) -> None:
+    games = games_of([(t, p, c, 0, 1, 0) for t in range(1, topics + 1) for p, c in ((1, 2), (2, 1))])
+    found, model = standings(games), standard_errors(games, fit(games)).model
+    assert found.standard_error == pytest.approx(LEAST_SHARE * ELO_PER_LOG_STRENGTH * model)
+    assert (found.ci_low < 400).all()
+    assert (found.ci_high > 400).all()
+    assert found.rank_high.tolist() == [2, 2]
+
+
+def test_a_sweep_has_the_whole_error_of_the_model() -> None:
+    """A debater that wins everything wins every resample."""
+    games = games_of([(t, 1, 2, 2, 0, 0) for t in range(1, 9)])
+    found = standings(games)
+    assert found.is_separated
+    assert found.standard_error == pytest.approx(ELO_PER_LOG_STRENGTH * standard_errors(games, fit(games)).model)
+
+
+def test_results_that_vary_by_topic_have_the_error_of_the_resamples_alone() -> None:
+    games = games_of([(t, 1, 2, 3 + t % 3, 0, 5 - t % 3) for t in range(1, 9)] + [(t, 2, 1, t, 1, 4) for t in (1, 8)])
+    assert (standings(games).standard_error == standings(games, least_share=0.0).standard_error).all()
+
+
+@given(rows)
+@settings(max_examples=60)
+def test_no_interval_has_zero_width(played: list[Row]) -> None:
+    games = games_of(played)
+    for resamples in (0, 30):
+        found = standings(games, resamples=resamples)
+        assert (found.ci_low < found.rating).all()
+        assert (found.rating < found.ci_high).all()
+
+
 def test_topics_that_differ_make_wider_intervals_than_topics_that_agree() -> None:
     alike = standings(games_of([(t, 1, 2, 5 + t % 2, 0, 5 - t % 2) for t in range(1, 9)]))
     unlike = standings(games_of([(t, 1, 2, 9 if t % 2 else 2, 0, 1 if t % 2 else 8) for t in range(1, 9)]))
@@ -247,18 +292,36 @@ def test_resampled_and_sandwich_errors_agree_on_large_samples() -> None:
     )
 
 
-@pytest.fixture(scope="module")
-def recovery() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("recovery", BENCHMARKS / "recovery.py")
+def benchmark(name: str) -> ModuleType:
+    """A module of `benchmarks/`."""
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up.
-    import sys
-
-    sys.modules["recovery"] = module
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def recovery() -> ModuleType:
+    return benchmark("recovery")
+
+
+@pytest.fixture(scope="module")
+def interval_coverage() -> ModuleType:
+    return benchmark("interval_coverage")
+
+
+@pytest.mark.parametrize(("debaters", "topics", "pro_advantage"), [(2, 3, 0), (4, 3, 800), (4, 10, 300), (2, 10, 600)])
+def test_intervals_cover_the_rating_however_much_the_side_decides(
+    interval_coverage: ModuleType, debaters: int, topics: int, pro_advantage: float
+) -> None:
+    design = interval_coverage.Design(debaters, topics, pro_advantage)
+    found = interval_coverage.coverage(design, repetitions=60, resamples=200, seed=5)
+    assert found.ratings >= 0.93
+    assert found.plain_width <= found.width < 900
 
 
 @pytest.mark.parametrize("topic_sd", [0.0, 0.6])
