@@ -224,13 +224,15 @@ def _print_measure(comparison: Comparison, measure: str, output: Format) -> None
 
 def _print_dimensions(comparison: Comparison, show_all: bool, output: Format) -> None:
     """Print all scores by dimension, or only those whose change is significant."""
+    from debatebench.query.comparison import is_settled
+
     rows = [row for row in comparison.debaters if row["measure"] == "dimension_score"]
-    changed = [row for row in rows if row["ci_low"] is not None and (row["ci_low"] > 0 or row["ci_high"] < 0)]
+    changed = [row for row in rows if is_settled(row)]
     shown = rows if show_all else changed
     if shown:
         caption = "Scores by dimension"
         print_caption(
-            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} with an interval that excludes 0",
+            caption if show_all else f"{caption}: {len(changed)} of {len(rows)} changed significantly",
             output,
         )
         _print_rows([_picked(row, ("model_id", "dimension", *_CHANGES, "method")) for row in shown], output)

@@ -17,7 +17,7 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Comparison", "Kind", "Subject", "compare", "find_subject"]
+__all__ = ["Comparison", "Kind", "Subject", "compare", "find_subject", "is_settled"]
 
 Kind = Literal["run", "version"]
 Row = Mapping[str, Any]
@@ -170,6 +170,21 @@ def compare(con: duckdb.DuckDBPyConnection, baseline: Subject, candidate: Subjec
         sql_models=dict(_rows(con, _SQL_MODELS)),
         unfinished=_records(con, _UNFINISHED, {"run_tags": [*baseline.run_tags, *candidate.run_tags]}),
     )
+
+
+def is_settled(row: Row, level: float = 0.95) -> bool:
+    """Whether chance does not explain a row's difference: its interval, which has this level, excludes 0.
+
+    A difference that is the same on all topics has no interval. The exact sign test over topics decides.
+    """
+    from debatebench.stats.significance import t_test
+
+    if row["ci_low"] is not None and row["ci_high"] is not None:
+        return bool(row["ci_low"] > 0 or row["ci_high"] < 0)
+    if row["standard_error"] is None or row["degrees_of_freedom"] is None:
+        return False
+    p_value = t_test(row["difference"], row["standard_error"], row["degrees_of_freedom"])
+    return p_value is not None and p_value < 1 - level
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:

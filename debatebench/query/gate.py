@@ -4,7 +4,8 @@ A check fails if the change exceeds its limit **and** its interval excludes zero
 matters, and the interval says whether there is a drop. The whole interval need not lie beyond the limit, because then
 a true drop of exactly the limit would pass 39 times out of 40. All checks of a gate share one error rate: intervals are
 widened by Bonferroni's inequality, so that a gate over any number of debaters fails in at most 2.5 % of the cases in
-which nothing has changed.
+which nothing has changed. A change that is the same on all topics has no interval: the exact sign test over topics
+decides, at the same error rate.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.query.comparison import is_settled
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,8 +63,8 @@ class Check:
     `model_id` is `None` for the panels' agreement. `ci_low` and `ci_high` are the ends of the widened interval of
     `difference` (candidate - baseline), `allowed` is the limit as a difference, in the same unit and with its sign, and
     `detectable` is the smallest true change for the worse that such a check finds four times out of five. `outcome` is
-    `failed`; `unsettled` if the change exceeds the limit and its interval includes 0 or is missing; `missing` if the
-    candidate does not have the debater; else `passed`.
+    `failed`; `unsettled` if the change exceeds the limit and chance may explain it; `missing` if the candidate does not
+    have the debater; else `passed`.
     """
 
     measure: str
@@ -177,8 +179,7 @@ def _check(row: Mapping[str, Any], limit: float, level: float) -> Check:
     elif sign * difference <= abs(allowed):
         outcome = "passed"
     else:
-        is_settled = low is not None and high is not None and (low > 0 if sign > 0 else high < 0)
-        outcome = "failed" if is_settled else "unsettled"
+        outcome = "failed" if is_settled({**row, "ci_low": low, "ci_high": high}, level) else "unsettled"
     return Check(
         measure=measure,
         model_id=row.get("model_id"),

@@ -592,6 +592,18 @@ def test_a_check_fails_only_beyond_its_limit_and_beyond_its_interval():
     assert outcomes(of(row("a", -40.0, None))) == ["unsettled"]
 
 
+def test_a_drop_that_is_the_same_on_all_topics_fails_if_the_sign_test_rejects_chance():
+    """Six topics with one sign have a p value of 1/32, which is below 0.05, and not below 0.05 / 2."""
+    limits = GateLimits(rating_drop=None, win_rate_drop=0.1)
+
+    def drop(name: str, topics: int) -> dict[str, Any]:
+        return row(name, -0.5, None, measure="win_rate", standard_error=0.0, degrees_of_freedom=topics - 1)
+
+    assert outcomes(of(drop("a", 5)), limits) == ["unsettled"]
+    assert outcomes(of(drop("a", 6)), limits) == ["failed"]
+    assert outcomes(of(drop("a", 6), drop("b", 7)), limits) == ["unsettled", "failed"]
+
+
 def test_an_unsettled_drop_passes_with_a_warning():
     result = check_gate(of(row("a", -40.0, 50.0)), GateLimits())
     assert result.is_passed

@@ -15,6 +15,8 @@ import pytest
 from command_line import debatebench
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.comparison import compare, find_subject
+from debatebench.query.gate import GateLimits, check_gate
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
@@ -27,6 +29,7 @@ NOON = datetime(2026, 1, 1, 12)
 POINTS = {"p": ("7", "5"), "c": ("5", "7"), "t": ("6", "6")}
 TOPICS = {"t1": "law", "t2": "law", "t3": "art", "t4": "art", "t5": None}
 JUDGES = ("j1", "j2", "j3")
+RATINGS = ("+path:sql/ratings", "+judge_influence", "+leaderboard")
 
 Played = tuple[str, str, str, Mapping[str, str]]
 """Topic, pro, con, and each judge's vote: `p`, `c` or `t`."""
@@ -87,12 +90,12 @@ def project() -> Project:
 class Warehouse:
     """A warehouse in memory with what ratings need built."""
 
-    def __init__(self, project: Project, *runs: Sequence[Record]) -> None:
+    def __init__(self, project: Project, *runs: Sequence[Record], select: Sequence[str] = RATINGS) -> None:
         self.con = duckdb.connect()
         create_raw_tables(self.con)
         for records in runs:
             land_records(self.con, records[0].run_tag, records)
-        build(self.con, project, select=["+path:sql/ratings", "+judge_influence", "+leaderboard"])
+        build(self.con, project, select=select)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self.con.execute(sql).fetchall()
@@ -240,6 +243,82 @@ def test_a_large_run_lends_a_sample_to_the_controlled_fit(project: Project) -> N
     warehouse = Warehouse(project, run_of("r", debates))
     ((used,),) = warehouse.rows("select distinct games from ratings.bradley_terry_controlled")
     assert 900 < used < 1100
+
+
+# --- runs in which nothing varies over topics -------------------------------------------------------------------------
+
+
+COMPARED = (
+    *RATINGS,
+    *("+runs", "+run_power", "+debater_statistics", "+comparability_verdicts"),
+    *(f"+{part}_comparison" for part in ("debate", "debater", "judge", "panel")),
+)
+
+
+def all_alike(vote: str) -> list[Played]:
+    """Every ordered pair on every topic, with the same vote of all judges in all debates."""
+    return [
+        (topic, pro, con, dict.fromkeys(JUDGES, vote))
+        for topic in TOPICS
+        for pro, con in itertools.permutations("abcd", 2)
+    ]
+
+
+@pytest.fixture(scope="module")
+def alike(project: Project) -> Iterator[Warehouse]:
+    """`sided`: judges follow the side. `tied`: nothing but ties. `varied`: a run in which debaters win and lose."""
+    warehouse = Warehouse(
+        project,
+        run_of("sided", all_alike("p")),
+        run_of("tied", all_alike("t")),
+        run_of("varied", round_robin(1)),
+        select=COMPARED,
+    )
+    yield warehouse
+    warehouse.con.close()
+
+
+@pytest.mark.parametrize("run", ["sided", "tied"])
+def test_where_every_topic_has_the_same_results_no_rank_is_settled(alike: Warehouse, run: str) -> None:
+    assert alike.rows(
+        "select distinct rating, rank_low, rank_high, interval_method, ci_high - ci_low > 100 "
+        f"from ratings.bradley_terry where run_tag = '{run}'"
+    ) == [(400, 1, 4, "bootstrap_topics", True)]
+    assert alike.rows(
+        "select distinct win_rate, win_rate_topic_ci_low, win_rate_topic_ci_high "
+        f"from marts.debater_statistics where run_tag = '{run}'"
+    ) == [(0.5, None, None)]
+    ((significant, gap, rating_gap, warning),) = alike.rows(
+        "select count_significant_pairs, detectable_win_rate_gap, detectable_rating_gap, warning "
+        f"from marts.run_power where run_tag = '{run}'"
+    )
+    assert (significant, gap, rating_gap) == (0, None, None)
+    assert "may be chance" in warning
+
+
+def test_a_gate_on_runs_without_spread_passes_with_the_warning_that_they_are_too_small(alike: Warehouse) -> None:
+    subjects = (find_subject(alike.con, name) for name in ("sided", "tied"))
+    found = check_gate(compare(alike.con, *subjects), GateLimits(win_rate_drop=0.05))
+    assert found.is_passed
+    assert {(check.measure, check.difference) for check in found.checks} == {("rating", 0), ("win_rate", 0)}
+    assert all(check.is_too_small for check in found.checks)
+    assert sum("the runs are too small: of 4 checks" in text for text in found.warnings) == 2
+
+
+def test_no_interval_of_a_comparison_has_zero_width(alike: Warehouse) -> None:
+    for mart in ("debater", "judge", "panel"):
+        assert alike.rows(f"select * from marts.{mart}_comparison where ci_high - ci_low < 1e-6") == []
+    count = "select count(ci_low), count(*) from marts.debater_comparison where measure = 'rating'"
+    ((with_interval, all_rows),) = alike.rows(f"{count} and baseline_kind = 'run' and candidate_kind = 'run'")
+    assert with_interval == all_rows > 0
+
+
+def test_every_data_test_holds_for_runs_without_spread(project: Project, alike: Warehouse) -> None:
+    found = run_data_tests(alike.con, project, select=["path:sql/ratings", "path:sql/marts/comparison", "run_power"])
+    assert [str(result) for result in found if result.status != "pass"] == []
+
+
+# --- what people read -------------------------------------------------------------------------------------------------
 
 
 def test_the_leaderboard_has_both_ratings_and_the_ranks_of_bradley_terry(rated: Warehouse) -> None:

@@ -89,31 +89,40 @@ chosen as (
 
 ),
 
-final as (
+-- Equal differences have an error of 0, and floats give slightly more. Then there is no interval.
+spreads as (
 
     select
-        chosen.baseline_kind, chosen.baseline, chosen.candidate_kind, chosen.candidate, chosen.role,
-        chosen.member_id, chosen.measure, chosen.dimension, chosen.method,
-        -- The sums are exact to twelve decimals.
-        round(chosen.baseline_value, 12) as baseline_value,
-        round(chosen.candidate_value, 12) as candidate_value,
-        round(chosen.difference, 12) as difference,
-        round(chosen.difference - t_quantiles.t_95 * chosen.error, 12) as ci_low,
-        round(chosen.difference + t_quantiles.t_95 * chosen.error, 12) as ci_high,
-        round(case when t_quantiles.t_95 is not null then chosen.error end, 12) as standard_error,
-        t_quantiles.df as degrees_of_freedom,
-        chosen.count_baseline_debates,
-        chosen.count_candidate_debates,
-        case when chosen.method = 'paired' then chosen.count_pairs else 0 end as count_pairs,
-        chosen.count_topics
+        *,
+        case when round(error, 12) > 0 then error end as spread
 
     from chosen
 
-    -- With fewer than six topics and no spread, there is no interval: even a sign test could not be significant.
+),
+
+final as (
+
+    select
+        spreads.baseline_kind, spreads.baseline, spreads.candidate_kind, spreads.candidate, spreads.role,
+        spreads.member_id, spreads.measure, spreads.dimension, spreads.method,
+        -- The sums are exact to twelve decimals.
+        round(spreads.baseline_value, 12) as baseline_value,
+        round(spreads.candidate_value, 12) as candidate_value,
+        round(spreads.difference, 12) as difference,
+        round(spreads.difference - t_quantiles.t_95 * spreads.spread, 12) as ci_low,
+        round(spreads.difference + t_quantiles.t_95 * spreads.spread, 12) as ci_high,
+        case when t_quantiles.df is not null then round(spreads.error, 12) end as standard_error,
+        t_quantiles.df as degrees_of_freedom,
+        spreads.count_baseline_debates,
+        spreads.count_candidate_debates,
+        case when spreads.method = 'paired' then spreads.count_pairs else 0 end as count_pairs,
+        spreads.count_topics
+
+    from spreads
+
     left join intermediate.int_t_quantiles as t_quantiles
-        on least(chosen.count_topics - 1, 1000) = t_quantiles.df
-        and chosen.difference is not null
-        and (chosen.error > 0 or chosen.count_topics > 5)
+        on least(spreads.count_topics - 1, 1000) = t_quantiles.df
+        and spreads.difference is not null
 
 )
 

@@ -19,6 +19,7 @@ clusters as (
     select
         run_tag, model_id,
         count(*) as count_topics,
+        min(cast(half_points as double) / games) < max(cast(half_points as double) / games) as has_spread,
         cast(sum(half_points * half_points) as double) / 4 as points_squared,
         cast(sum(half_points * games) as double) / 2 as points_times_games,
         cast(sum(games * games) as double) as games_squared
@@ -68,7 +69,7 @@ rates as materialized (
 errors as (
 
     select
-        run_tag, model_id, clusters.count_topics,
+        run_tag, model_id, clusters.count_topics, clusters.has_spread,
         macros.cluster_error(
             greatest(
                 clusters.points_squared
@@ -85,15 +86,16 @@ errors as (
 
 ),
 
+-- Where the win rate is the same on all topics, floats give an error that is sometimes slightly more than 0.
 topic_intervals as (
 
     select
         run_tag, model_id,
-        t_interval(rates.win_rate, nullif(errors.win_rate_se, 0), errors.count_topics - 1, 0.95) as ends
+        t_interval(rates.win_rate, errors.win_rate_se, errors.count_topics - 1, 0.95) as ends
 
     from errors
     inner join rates using (run_tag, model_id)
-    where errors.count_topics > 1
+    where errors.has_spread
 
 ),
 

@@ -46,9 +46,13 @@ pairs as (
         cast(floor(sum(a_wins + b_wins) / count(*)) as bigint) as pair_decisive_games,
         cast(floor(sum(count_common_topics) / count(*)) as bigint) as pair_topics,
         -- The spread by topic, pooled over pairs. Decimals, because a sum of floats depends on the order of the rows.
+        -- If no pair's gap varies, the run does not show how much gaps vary.
         sqrt(
-            cast(sum(cast(win_rate_gap_standard_error * win_rate_gap_standard_error * count_common_topics as decimal(38, 12))) as double)
-            / nullif(count(win_rate_gap_standard_error), 0)
+            nullif(
+                cast(sum(cast(win_rate_gap_standard_error * win_rate_gap_standard_error * count_common_topics as decimal(38, 12))) as double),
+                0
+            )
+            / count(win_rate_gap_standard_error)
         ) as topic_spread
 
     from marts.debater_differences
