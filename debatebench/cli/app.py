@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
-from debatebench.cli.common import note
+from debatebench.cli.common import note, note_error, say
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 from debatebench.shared.version import __version__
 
@@ -50,7 +51,7 @@ ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"debatebench {__version__}")
+        say(f"debatebench {__version__}")
         raise typer.Exit
 
 
@@ -102,8 +103,8 @@ def _by_name_only(command: Callable[..., None]) -> Callable[[], Any]:
 def run_app(arguments: Sequence[str] | None = None) -> None:
     """Run a command line (default: that of this process) and exit with its code.
 
-    Our errors, and those of the disk and of DuckDB, become one line on stderr. SIGINT and SIGTERM end any command with
-    exit code 130.
+    Our errors, and those of the disk and of DuckDB, become one line on stderr; any other error is a bug and has a
+    traceback. SIGINT and SIGTERM end any command with exit code 130.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     _mend_streams()
@@ -114,28 +115,29 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
         if signals and left.code == InterruptedRunError.exit_code:
             note("Interrupted.")
         raise
+    except DebatebenchError as error:
+        note_error(error)
+        sys.exit(error.exit_code)
     except Exception as error:
-        explained = _explained(error, is_interrupted=bool(signals))
-        if explained is None:
-            raise
-        note(explained[0])
-        sys.exit(explained[1])
+        if signals:
+            # A signal that interrupts a library can surface as any exception.
+            note("Interrupted.")
+            sys.exit(InterruptedRunError.exit_code)
+        _print_other(error)
+        sys.exit(DebatebenchError.exit_code)
 
 
-def _explained(error: Exception, *, is_interrupted: bool) -> tuple[str, int] | None:
-    """The message for an error, and the exit code; None for a bug of ours, which needs its traceback."""
+def _print_other(error: Exception) -> None:
+    """Print an error that is not ours: one line for the disk and DuckDB, else a traceback, because it is a bug."""
     duckdb = sys.modules.get("duckdb")
-    if isinstance(error, DebatebenchError):
-        return f"Error: {error}", error.exit_code
-    if is_interrupted:
-        # A signal that interrupts a library can surface as any exception.
-        return "Interrupted.", InterruptedRunError.exit_code
     if isinstance(error, OSError):
         name = error.filename2 or error.filename
-        return f"Error: {f'{name}: ' if name else ''}{error.strerror or error}.", DebatebenchError.exit_code
-    if duckdb is not None and isinstance(error, duckdb.Error):
-        return f"Error: DuckDB failed: {str(error).splitlines()[0]}", DebatebenchError.exit_code
-    return None
+        note(f"Error: {f'{name}: ' if name else ''}{error.strerror or error}.")
+    elif duckdb is not None and isinstance(error, duckdb.Error):
+        note(f"Error: DuckDB failed: {str(error).splitlines()[0]}")
+    else:
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            note(line)
 
 
 def _raise_on_signals() -> list[int]:

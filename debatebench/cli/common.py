@@ -1,4 +1,8 @@
-"""What several commands share: the workspace, the clock, the output format, and notes to the reader."""
+"""What several commands share: the workspace, the clock, the output format, and every way to print.
+
+Commands print only through these functions, because names, errors and answers are hostile text: all of it is made
+visible here, and JSON has escapes.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from debatebench.shared.visible_text import visible
+
 if TYPE_CHECKING:
+    from debatebench.shared.errors import DebatebenchError
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Format", "FormatOption", "note", "now", "print_caption", "print_rows", "workspace_of"]
+__all__ = [
+    "Format",
+    "FormatOption",
+    "note",
+    "note_error",
+    "now",
+    "print_caption",
+    "print_json",
+    "print_rows",
+    "say",
+    "workspace_of",
+]
 
 
 class Format(StrEnum):
@@ -46,12 +64,40 @@ def now() -> datetime:
 def note(text: str) -> None:
     """Print a line that is not part of the result on stderr; if stderr is closed, work continues."""
     with suppress(OSError):
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
+
+
+def note_error(error: DebatebenchError) -> None:
+    """Print an error on one line of stderr, and its details on lines below it."""
+    note(f"Error: {error.message}")
+    for detail in error.details:
+        note(f"  {detail}")
+
+
+def say(text: str, output: Format = Format.TABLE, *, keep_lines: bool = False) -> None:
+    """Print a line of the result on stdout; with `keep_lines`, a text of several lines."""
+    if output is Format.MARKDOWN:
+        from debatebench.shared.markdown import markdown_block, markdown_text
+
+        shown = markdown_block(text) if keep_lines else markdown_text(text)
+    else:
+        shown = visible(text, keep_lines=keep_lines)
+    typer.echo(shown, nl=not shown.endswith("\n"))
 
 
 def print_caption(text: str, output: Format) -> None:
     """Print a caption for the next table; in Markdown an empty line follows it."""
-    typer.echo(f"\n{text}\n" if output is Format.MARKDOWN else f"\n{text}")
+    typer.echo()
+    say(text, output)
+    if output is Format.MARKDOWN:
+        typer.echo()
+
+
+def print_json(value: Any) -> None:
+    """Print an object on stdout as JSON."""
+    from debatebench.shared.result_formats import json_text
+
+    typer.echo(json_text(value, indent=2))
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], output: Format) -> None:

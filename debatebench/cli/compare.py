@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, print_caption, print_rows, workspace_of
+from debatebench.cli.common import (
+    Format,
+    FormatOption,
+    note,
+    print_caption,
+    print_json,
+    print_rows,
+    say,
+    workspace_of,
+)
 from debatebench.shared.errors import RegressionError
 
 if TYPE_CHECKING:
@@ -48,7 +56,7 @@ def compare(
     """
     comparison = _comparison(context, baseline, candidate)
     if output is Format.JSON:
-        _print_json(_as_data(comparison))
+        print_json(_as_data(comparison))
     elif output is Format.CSV:
         _print_rows(comparison.debaters, output)
     else:
@@ -102,7 +110,7 @@ def gate(
     )
     summary = _summary(comparison, result)
     if output is Format.JSON:
-        _print_json(_gate_data(comparison, result, summary))
+        print_json(_gate_data(comparison, result, summary))
     elif output is Format.CSV:
         _print_rows(_gate_data(comparison, result, summary)["checks"], output)
     else:
@@ -132,12 +140,6 @@ def _note_unfinished(comparison: Comparison) -> None:
 
 
 # --- data -------------------------------------------------------------------------------------------------------------
-
-
-def _print_json(value: Any) -> None:
-    from debatebench.shared.result_formats import json_text
-
-    sys.stdout.write(json_text(value, indent=2) + "\n")
 
 
 def _as_data(comparison: Comparison) -> dict[str, Any]:
@@ -184,9 +186,9 @@ def _summary(comparison: Comparison, result: GateResult) -> str:
 
 def _print_comparison(comparison: Comparison, show_all: bool, output: Format) -> None:
     """Print the tables for people, one below the other."""
-    typer.echo(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.")
-    typer.echo(comparison.verdict["explanation"])
-    typer.echo(f"SQL models of the winners, in both: {', '.join(comparison.sql_models.values())}.")
+    say(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.", output)
+    say(comparison.verdict["explanation"], output)
+    say(f"SQL models of the winners, in both: {', '.join(comparison.sql_models.values())}.", output)
     items = [item for item in comparison.items if show_all or item["state"] != "same"]
     if items:
         print_caption("Settings" if show_all else "Settings that differ or are unknown", output)
@@ -257,7 +259,7 @@ def _print_flipped(comparison: Comparison, show_all: bool, output: Format) -> No
 
 
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
-    from debatebench.shared.result_formats import shortened
+    from debatebench.shared.visible_text import shortened
 
     return {
         "item": item["item"],

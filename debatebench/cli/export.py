@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import note, now, workspace_of
+from debatebench.cli.common import note, now, say, workspace_of
 
 if TYPE_CHECKING:
     from debatebench.output.export.manifest import LeftOut
@@ -52,7 +52,7 @@ def export(
     for part in done.manifest.left_out:
         note(f"Left out: {_described(part)}")
     runs = len(done.manifest.run_tags)
-    typer.echo(f"Exported {runs} {'run' if runs == 1 else 'runs'} as {len(done.manifest.files)} files to {done.folder}")
+    say(f"Exported {runs} {'run' if runs == 1 else 'runs'} as {len(done.manifest.files)} files to {done.folder}")
 
 
 def _described(part: LeftOut) -> str:

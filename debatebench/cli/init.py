@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from debatebench.cli.common import note, workspace_of
+from debatebench.cli.common import note, say, workspace_of
 
 __all__ = ["init"]
 
@@ -21,9 +21,9 @@ def init(
     root = workspace_of(context).root
     done = init_workspace(root, force)
     for path in done.written:
-        typer.echo(f"wrote {path}")
+        say(f"wrote {path}")
     for path in done.kept:
-        typer.echo(f"kept  {path}")
+        say(f"kept  {path}")
     if done.kept and not force:
         note("Existing files were not changed; --force overwrites them.")
     note("Next: debatebench run --run-tag first")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, note_error, print_rows, workspace_of
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _guarded() -> Iterator[None]:
     try:
         yield
     except StuckQueryError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        note_error(error)
         _leave_at_once(error.exit_code)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from debatebench.cli.common import now, workspace_of
+from debatebench.cli.common import now, say, workspace_of
 
 __all__ = ["report"]
 
@@ -34,4 +34,4 @@ def report(
         run_tag=run_tag,
         now=now(),
     )
-    typer.echo(str(index))
+    say(str(index))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli import run_checks as checking
-from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, now, print_rows, say, workspace_of
 from debatebench.cli.run_options import asked_for, refuse_contradictions
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
@@ -262,7 +262,7 @@ def _print_plan(workspace: Workspace, plan: Plan, part: PlanPart | None, output:
     columns, rows = expected.table()
     print_rows(columns, rows, output)
     if output is Format.TABLE:
-        typer.echo(expected.summary())
+        say(expected.summary())
     if part is not None:
         note(f"These are the {len(part.debates)} debates that --new-model adds to run '{plan.run_tag}'.")
     note_costs_so_far(workspace.journal / f"{plan.run_tag}.jsonl")

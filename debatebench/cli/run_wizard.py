@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.cli.common import say
 from debatebench.plan.selection import fits_filter, parse_numbers
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError, UsageError
-from debatebench.shared.result_formats import shortened, visible
+from debatebench.shared.visible_text import shortened, visible
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
@@ -64,7 +65,7 @@ def is_at_terminal() -> bool:
 
 def at_terminal() -> Terminal:
     """The terminal that this process runs in."""
-    return Terminal(input, print)
+    return Terminal(lambda question: input(visible(question)), say)
 
 
 def select(
@@ -136,12 +137,13 @@ def pick(
         else:
             found = [index for index, row in enumerate(rows) if fits_filter(answer, row)]
             if not found:
-                terminal.show(f"Nothing in the list matches '{visible(answer)}'.")
+                terminal.show(f"Nothing in the list matches '{answer}'.")
             shown = found or shown
 
 
 def _show_rows(title: str, rows: Sequence[Row], shown: Sequence[int], terminal: Terminal) -> None:
-    terminal.show(f"\n{title}: {len(rows)}" if len(shown) == len(rows) else f"\n{title}: {len(shown)} of {len(rows)}")
+    terminal.show("")
+    terminal.show(f"{title}: {len(rows)}" if len(shown) == len(rows) else f"{title}: {len(shown)} of {len(rows)}")
     for index in shown[:_MOST_ROWS]:
         cells = "  ".join(_cell(cell) for cell in rows[index] if cell)
         terminal.show(f"{index + 1:5}  {cells}")
@@ -214,7 +216,7 @@ def _from_catalogue(
         try:
             listed = list(read_catalogue(source, environ).values())
         except DebatebenchError as problem:
-            terminal.show(f"{problem}")
+            terminal.show(str(problem))
             continue
         usable = [model for model in listed if _can_be_an_id(model.id)]
         model_rows = [(model.id, model.name or "", _price(model.pricing)) for model in usable]
@@ -223,7 +225,7 @@ def _from_catalogue(
             if any(
                 (m.provider, m.endpoint, m.model) == (member.provider, member.endpoint, member.model) for m in known
             ):
-                terminal.show(f"{visible(member.model)} is already in the list.")
+                terminal.show(f"{member.model} is already in the list.")
             else:
                 picked.append(member)
     return picked

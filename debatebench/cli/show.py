@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, print_rows, say, workspace_of
 
 __all__ = ["inspect_debate", "show_leaderboard", "summarize"]
 
@@ -161,15 +160,16 @@ def summarize(
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query
     from debatebench.shared.output_paths import check_output_folder
+    from debatebench.shared.workspace import check_run_tag
 
     workspace = workspace_of(context)
     with closing(open_for_query(workspace.database)) as con:
         run_tag = pick_run_tag(con, run_tag)
-        target = out_dir or workspace.warehouse / "summaries" / run_tag
+        target = out_dir or workspace.warehouse / "summaries" / check_run_tag(run_tag)
         check_output_folder(workspace, target, {f"{name}.csv" for name in SUMMARIES})
         paths = write_summaries(con, run_tag, target)
     for path in paths:
-        typer.echo(str(path))
+        say(str(path))
 
 
 def inspect_debate(
@@ -184,4 +184,4 @@ def inspect_debate(
     from debatebench.query.one_debate import find_debate, render_debate
 
     debate = find_debate(workspace_of(context).database, debate_id, run_tag)
-    sys.stdout.write(render_debate(debate, output.value))
+    say(render_debate(debate, output.value), keep_lines=True)

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, now, print_caption, print_rows, workspace_of
+from debatebench.cli.common import (
+    Format,
+    FormatOption,
+    note,
+    now,
+    print_caption,
+    print_json,
+    print_rows,
+    say,
+    workspace_of,
+)
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +135,8 @@ def _print_results(results: Sequence[TestResult], output: Format) -> None:
         return
     for result in results:
         if result.status != "pass":
-            typer.echo(f"{result}\n")
+            say(str(result), output, keep_lines=True)
+            say("")
     kinds = {"unit": "unit", "contract": "contract", "description": "description", "singular": "singular"}
     counts: dict[str, dict[str, float]] = {}
     for result in results:
@@ -185,7 +196,7 @@ def lineage(
         case LineageFormat.TEXT:
             width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 120
             text = lineage_text(root, depth=depth, width=width)
-    sys.stdout.write(text)
+    say(text, keep_lines=True)
     seen = dict.fromkeys(node.relation for node in root.nodes())
     for model in (project.models[relation] for relation in seen if relation in project.models):
         for remark in remarks(model, now().date()) if model.alias_of is None else ():
@@ -247,10 +258,12 @@ def _cell_rows(diff: ModelDiff) -> list[tuple[Any, ...]]:
 def _print_diff(diff: ModelDiff, output: Format) -> None:
     """Print the tables for people, one below the other."""
     by = f"rows matched by {', '.join(diff.key)}" if diff.key else "whole rows are matched, because no key is tested"
-    typer.echo(f"{diff.name}: version {diff.before} → version {diff.after}; {by}\n")
+    say(f"{diff.name}: version {diff.before} → version {diff.after}; {by}", output)
+    say("")
     for version, only in ((diff.before, diff.columns_only_before), (diff.after, diff.columns_only_after)):
         if only:
-            typer.echo(f"Only version {version} has: {', '.join(only)}\n")
+            say(f"Only version {version} has: {', '.join(only)}", output)
+            say("")
     names = ["run_tag", f"rows_v{diff.before}", f"rows_v{diff.after}", "added", "removed", "changed", "unchanged"]
     counts = [
         (run.run_tag, run.rows_before, run.rows_after, run.added, run.removed, run.changed, run.unchanged)
@@ -295,13 +308,11 @@ def _print_leaderboard(diff: ModelDiff, standings: Sequence[Standing], output: F
 def _print_diff_json(diff: ModelDiff) -> None:
     from dataclasses import asdict
 
-    from debatebench.shared.result_formats import json_text
-
     value = asdict(diff)
     value["differing_rows"] = diff.differing_rows
     for run, counts in zip(value["runs"], diff.runs, strict=True):
         run["unchanged"] = counts.unchanged
-    sys.stdout.write(json_text(value, indent=2) + "\n")
+    print_json(value)
 
 
 # --- docs ---
@@ -327,4 +338,4 @@ def docs(
     path = write_docs(project, workspace.files("reports", "**/*"), target, today)
     for warning in reading_warnings(project.models, today):
         note(f"Warning: {warning}")
-    typer.echo(str(path))
+    say(str(path))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from debatebench.cli.common import note, note_error, say
 from debatebench.cli.sql_session import LeaveSession, SqlSession
 from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.visible_text import visible
 
 __all__ = ["history_file", "interact", "run_lines"]
 
@@ -30,20 +31,20 @@ def run_lines(session: SqlSession, lines: Iterable[str]) -> None:
 
 def interact(session: SqlSession, history: Path) -> None:
     """Read lines from the terminal until the user leaves. An error is printed on one line, then the session goes on."""
-    print(f"{session.database}, read-only. Type .help for help, .quit to leave.")
+    say(f"{session.database}, read-only. Type .help for help, .quit to leave.")
     with _line_editing(session, history) as remember:
         while True:
             try:
                 text = input("        ...> " if session.is_in_statement else "debatebench> ")
             except EOFError:
-                print()
+                say("")
                 return
             except KeyboardInterrupt:
                 session.drop()
-                print()
+                say("")
                 continue
             except UnicodeDecodeError:
-                print("Error: the input is not UTF-8 text.", file=sys.stderr)
+                note("Error: the input is not UTF-8 text.")
                 continue
             remember()
             if not _took(session, text):
@@ -59,10 +60,10 @@ def _took(session: SqlSession, text: str) -> bool:
         return False
     except KeyboardInterrupt:
         session.drop()
-        print("Interrupted.", file=sys.stderr)
+        note("Interrupted.")
     except DebatebenchError as error:
         session.drop()
-        print(f"Error: {error}", file=sys.stderr)
+        note_error(error)
     return True
 
 
@@ -117,7 +118,9 @@ def _completer(session: SqlSession) -> Callable[[str, int], str | None]:
         nonlocal found
         if number == 0:
             try:
-                found = session.candidates(word, readline.get_line_buffer()[: readline.get_begidx()])
+                known = session.candidates(word, readline.get_line_buffer()[: readline.get_begidx()])
+                # The terminal gets these names as they are.
+                found = [name for name in known if name == visible(name)]
             except DebatebenchError:
                 found = []
         return found[number] if number < len(found) else None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.api import Warehouse
+from debatebench.cli.common import say
 from debatebench.cli.sql_completion import Completions
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.relations import read_macros, read_relations
@@ -69,7 +70,7 @@ class SqlSession:
         self._lines: list[str] = []
         self._completions: Completions | None = None
         self._commands: Mapping[str, Callable[[str], None]] = {
-            ".help": lambda _: print(_HELP.format(formats=", ".join(FORMATS)), end=""),
+            ".help": lambda _: say(_HELP.format(formats=", ".join(FORMATS)), keep_lines=True),
             ".tables": self._show_tables,
             ".schema": self._show_schema,
             ".format": self._set_format,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, now, print_rows, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, now, print_rows, say, workspace_of
 from debatebench.shared.errors import DamagedDataError, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def import_(
     with importing(workspace, run_tag, format_name, path, replace=replace) as report:
         for warning in report.warnings:
             note(f"Warning: {warning}")
-        typer.echo(report.summary())
+        say(report.summary())
         report_update(update_warehouse(workspace, [run_tag], now=now, build=not no_build, rows=report.rows))
 
 
@@ -131,7 +131,7 @@ def build(
         raise UsageError("--without needs --from-journals.")
     workspace = workspace_of(context)
     if not (select or full_refresh or from_journals) and build_is_current(workspace):
-        typer.echo("Nothing has changed since the last build.")
+        say("Nothing has changed since the last build.")
         return
     from debatebench.warehouse.update import update_warehouse
 
@@ -145,7 +145,7 @@ def build(
         full_refresh=full_refresh,
     )
     report_update(update)
-    typer.echo(f"{workspace.database} is up to date.")
+    say(f"{workspace.database} is up to date.")
 
 
 def rate(
@@ -161,17 +161,18 @@ def rate(
     from debatebench.query.safe_query import open_for_query
     from debatebench.shared.files import write_atomically
     from debatebench.shared.output_paths import check_output
+    from debatebench.shared.workspace import check_run_tag
     from debatebench.warehouse.up_to_date import build_is_current
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
     with closing(open_for_query(workspace.database)) as con:
         run_tag = pick_run_tag(con, run_tag)
-    path = ratings_path or workspace.warehouse / "ratings" / f"{run_tag}.json"
+    path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"
     check_output(workspace, path)
     if not build_is_current(workspace):
         update_warehouse(workspace, [], now=now)
     with closing(open_for_query(workspace.database)) as con:
         ratings = ratings_json(con, run_tag)
     write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
-    typer.echo(f"Rated {len(ratings['models'])} debaters of run '{run_tag}': {path}")
+    say(f"Rated {len(ratings['models'])} debaters of run '{run_tag}': {path}")

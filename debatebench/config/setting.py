@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from debatebench.shared.errors import ConfigError
-from debatebench.shared.result_formats import shortened
+from debatebench.shared.visible_text import shortened
 
 __all__ = ["LARGEST_FILE", "Setting", "parse_json", "parse_yaml", "read_file", "read_text"]
 

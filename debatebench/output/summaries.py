@@ -2,8 +2,8 @@
 
 Names, columns, order of rows, line ends (CRLF) and number formats are the original's, so that programs that read its
 files can read these. Two things differ: a pair of judges is one row in either order, and text that a spreadsheet would
-treat as a formula (it begins with = + - @, a tab or a carriage return) is prefixed with an apostrophe. This affects
-only ids and names; numbers stay numbers.
+treat as a formula (`spreadsheet_safe`) is prefixed with an apostrophe. This affects only ids and names; numbers stay
+numbers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import write_atomically
-from debatebench.shared.result_formats import spreadsheet_safe
+from debatebench.shared.visible_text import spreadsheet_safe
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
-from debatebench.shared.result_formats import visible
 
 __all__ = ["opening_error", "sql_errors"]
 
@@ -90,11 +89,11 @@ def _first_lines(text: str) -> str:
             kept.append(f"{line} {', '.join(lines[n + 1 : until][:_MOST_CANDIDATES])}")
         elif _HINT.match(line):
             kept.append(line)
-    message = visible(_IMPOSSIBLE_ADVICE.sub("", " ".join(kept)))
+    message = _IMPOSSIBLE_ADVICE.sub("", " ".join(kept))
     return (message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…").removesuffix(".")
 
 
 def _place(text: str) -> str:
     """The place of the error in the query, if DuckDB states it."""
     found = next((match for line in text.splitlines() if (match := _LINE.match(line.strip()))), None)
-    return f" (line {found[1]}: {visible(found[2].strip()[:100])})" if found else "."
+    return f" (line {found[1]}: {found[2].strip()[:100]})" if found else "."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.errors import UsageError
@@ -92,36 +93,42 @@ def render_debate(debate: dict[str, Any], output: str) -> str:
 
 
 def _heading(debate: dict[str, Any]) -> list[str]:
-    from debatebench.shared.result_formats import visible
+    from debatebench.shared.visible_text import visible
 
     lines = [
-        f"{visible(debate['motion'])}",
+        debate["motion"],
         "",
-        f"debate    {visible(debate['debate_id'])} of run '{debate['run_tag']}'",
-        f"topic     {visible(debate['topic_id'])} ({visible(debate['category'] or 'no category')})",
-        f"pro       {visible(debate['pro_model_id'] or '–')}",
-        f"con       {visible(debate['con_model_id'] or '–')}",
-        f"status    {debate['status']}" + (f": {visible(debate['status_reason'])}" if debate["status_reason"] else ""),
+        f"debate    {debate['debate_id']} of run '{debate['run_tag']}'",
+        f"topic     {debate['topic_id']} ({debate['category'] or 'no category'})",
+        f"pro       {debate['pro_model_id'] or '–'}",
+        f"con       {debate['con_model_id'] or '–'}",
+        f"status    {debate['status']}" + (f": {debate['status_reason']}" if debate["status_reason"] else ""),
         f"winner    {debate['winner']}, with {debate['count_pro']} pro, {debate['count_con']} con, "
         f"{debate['count_tie']} tie",
     ]
-    if debate["info_slide"]:
-        lines += ["", f"Info slide: {visible(debate['info_slide'], keep_lines=True)}"]
-    return lines
+    slide = ["", "Info slide:", "", _quoted(debate["info_slide"])] if debate["info_slide"] else []
+    return [*map(visible, lines), *slide]
+
+
+def _quoted(text: str) -> str:
+    """Lines of others, indented so that none passes for a line of ours."""
+    from debatebench.shared.visible_text import visible
+
+    return indent(visible(text, keep_lines=True), "  ")
 
 
 def _speeches(turns: list[dict[str, Any]]) -> list[str]:
-    from debatebench.shared.result_formats import visible
+    from debatebench.shared.visible_text import visible
 
     lines = []
     for turn in turns:
-        speaker = f"{turn['position'].upper()} {visible(turn['stage'] or '')}".strip()
-        lines += ["", f"── {speaker}: {visible(turn['model_id'])}", "", visible(turn["content"], keep_lines=True)]
+        speaker = f"{turn['position'].upper()} {turn['stage'] or ''}".strip()
+        lines += ["", visible(f"── {speaker}: {turn['model_id']}"), "", _quoted(turn["content"])]
     return lines
 
 
 def _verdicts(verdicts: list[dict[str, Any]]) -> list[str]:
-    from debatebench.shared.result_formats import render, visible
+    from debatebench.shared.result_formats import render
 
     if not verdicts:
         return ["", "No verdicts."]
@@ -130,7 +137,7 @@ def _verdicts(verdicts: list[dict[str, Any]]) -> list[str]:
     for verdict in verdicts:
         scores = {s["dimension"]: f"{s['pro'].normalize():f}–{s['con'].normalize():f}" for s in verdict["scores"] or ()}
         seat = f"for {verdict['replaces_judge_id']}" if verdict["replaces_judge_id"] else ""
-        remark = visible(verdict["invalid_reason"] or seat)
+        remark = verdict["invalid_reason"] or seat
         rows.append([verdict["judge_id"], verdict["winner"] or "invalid", *map(scores.get, dimensions), remark])
     columns = ["judge", "winner", *(f"{name} (pro–con)" for name in dimensions), "remark"]
     return ["", "── verdicts", "", render(columns, rows, "table").rstrip("\n")]

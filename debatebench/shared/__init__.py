@@ -7,11 +7,13 @@ files.py            atomic writes, synced files and folders, paths as a person w
 hashing.py          SHA-256 over several parts
 json_bytes.py       JSON in ASCII, written and read fast
 locks.py            locks between processes, by a lock file next to what is locked
+markdown.py         text in Markdown documents, where nothing of it comes to life
 output_paths.py     where a command may write: never over anything that a workspace keeps
 record_columns.py   the columns of a record's table, derived from its class
 records.py          frozen records: one class per landed table, the only schema of `raw.*`
 result_formats.py   rows as a text table, JSON, CSV or Markdown
 strict_yaml.py      YAML as plain data with line numbers; anything doubtful is refused
 version.py          the version of debatebench, and the commit of a checkout
+visible_text.py     text from outside as a person may see it: no controls, nothing hidden, no formulas
 workspace.py        where configs/, sql/, reports/ and warehouse/ are; a workspace's files overlay the packaged ones
 """

@@ -12,18 +12,34 @@ DebatebenchError                1
 ├── RegressionError             6   a comparison found a drop beyond its interval
 └── InterruptedRunError       130   the user stopped the run
 
-A message names the thing and the way out, in one sentence, and never holds a key.
+A message names the thing and the way out, in one sentence, and never holds a key. It quotes names, files and answers
+of others, so it is shown with `visible`: on one line, whatever it quotes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
+
+from debatebench.shared.visible_text import visible
 
 
 class DebatebenchError(Exception):
-    """Something went wrong that the user can understand and act on."""
+    """Something went wrong that the user can understand and act on. `details` are further lines, such as a list."""
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str = "", details: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.details = tuple(details)
+
+    @property
+    def message(self) -> str:
+        """The sentence without the details."""
+        return visible(str(self.args[0]))
+
+    def __str__(self) -> str:
+        return "\n  ".join([self.message, *map(visible, self.details)])
 
 
 class UsageError(DebatebenchError):

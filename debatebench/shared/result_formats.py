@@ -1,7 +1,7 @@
 """Results as text: a table for people, JSON, CSV or Markdown for programs and documents.
 
-Model output is hostile text. In output for people, control characters are made visible; JSON escapes them, and CSV in
-a file keeps them, because there they are data.
+Model output is hostile text. In output for people, characters without a shape are made visible; JSON escapes them, and
+CSV in a file keeps them, because there they are data.
 """
 
 from __future__ import annotations
@@ -9,50 +9,33 @@ from __future__ import annotations
 import json
 import math
 import sys
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 from debatebench.shared.errors import UsageError
+from debatebench.shared.markdown import markdown_text
+from debatebench.shared.visible_text import cut, is_hidden, spreadsheet_safe, visible, width
 
-__all__ = ["FORMATS", "json_text", "print_table", "render", "shortened", "spreadsheet_safe", "unique_names", "visible"]
+__all__ = ["FORMATS", "json_text", "print_table", "render", "unique_names"]
 
 FORMATS = ("table", "json", "csv", "markdown")
 _MISSING = "–"
 _DECIMALS = 4
 _NARROWEST = 12
-# Characters that change the direction of text, so that it reads as something else.
-_BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_INVISIBLE = {
-    **{code: 0x2400 + code for code in range(0x20)},
-    0x7F: 0x2421,
-    **dict.fromkeys([*range(0x80, 0xA0), *map(ord, _BIDI), 0x2028, 0x2029, 0xFEFF, *range(0xD800, 0xE000)], 0xFFFD),
-}
-_INVISIBLE_BUT_LINES = {code: sign for code, sign in _INVISIBLE.items() if code not in (0x09, 0x0A)}
-_JSON_ESCAPED = {code: f"\\u{code:04x}" for code in _INVISIBLE if code >= 0x7F}
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def visible(text: str, *, keep_lines: bool = False) -> str:
-    """`text` with control characters as pictures (NUL → ␀) and bidi controls as U+FFFD, so that a terminal runs none.
+class _JsonEscapes(dict[int, int | str]):
+    """Character → its escape in JSON if it is hidden, for `str.translate`; found when a character first occurs."""
 
-    `keep_lines` keeps line feeds and tabs, and removes carriage returns before line feeds.
-    """
-    if keep_lines:
-        return text.replace("\r\n", "\n").translate(_INVISIBLE_BUT_LINES)
-    return text.translate(_INVISIBLE)
-
-
-def spreadsheet_safe(text: str) -> str:
-    """`text`, with an apostrophe before it if a spreadsheet would take it for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    def __missing__(self, code: int) -> int | str:
+        character = chr(code)
+        self[code] = json.dumps(character)[1:-1] if is_hidden(character) else code
+        return self[code]
 
 
-def shortened(text: str, longest: int) -> str:
-    """`text` in at most `longest` characters, with an ellipsis for the rest."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+_JSON_ESCAPES = _JsonEscapes({0x7F: r"\u007f"})
 
 
 def unique_names(names: Iterable[str]) -> list[str]:
@@ -158,33 +141,14 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def _width(text: str) -> int:
-    """The number of terminal columns that `text` takes."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
-def _cut(text: str, width: int) -> str:
-    """`text` in at most `width` columns, with an ellipsis where text was cut."""
-    if _width(text) <= width:
-        return text
-    used = 0
-    for n, character in enumerate(text):
-        used += _width(character)
-        if used > width - 1:
-            return text[:n] + "…"
-    return text
-
-
 def _plain_table(names: list[str], rows: list[Sequence[Any]], terminal_width: int | None) -> str:
     columns = [_cells([row[n] for row in rows]) for n in range(len(names))]
     headers = [visible(name) for name in names]
-    widths = [max(map(_width, [header, *cells])) for header, (cells, _) in zip(headers, columns, strict=True)]
+    widths = [max(map(width, [header, *cells])) for header, (cells, _) in zip(headers, columns, strict=True)]
     if terminal_width is not None:
         widths = _fitted(widths, terminal_width, [is_number for _, is_number in columns])
     lines = [_line(headers, widths, [is_number for _, is_number in columns])]
-    lines.append("  ".join("─" * width for width in widths))
+    lines.append("  ".join("─" * columns for columns in widths))
     for n in range(len(rows)):
         lines.append(_line([cells[n] for cells, _ in columns], widths, [is_number for _, is_number in columns]))
     return "\n".join(lines) + "\n"
@@ -195,7 +159,7 @@ def _fitted(widths: list[int], terminal_width: int, is_number: list[bool]) -> li
     widths = list(widths)
     over = sum(widths) + 2 * (len(widths) - 1) - terminal_width
     while over > 0:
-        text = [n for n, width in enumerate(widths) if not is_number[n] and width > _NARROWEST]
+        text = [n for n, columns in enumerate(widths) if not is_number[n] and columns > _NARROWEST]
         if not text:
             break
         widest = max(text, key=lambda n: widths[n])
@@ -208,24 +172,23 @@ def _fitted(widths: list[int], terminal_width: int, is_number: list[bool]) -> li
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
     parts = []
-    for text, width, is_right in zip(cells, widths, right, strict=True):
-        shown = _cut(text, width)
-        space = " " * (width - _width(shown))
+    for text, columns, is_right in zip(cells, widths, right, strict=True):
+        shown = cut(text, columns)
+        space = " " * (columns - width(shown))
         parts.append(space + shown if is_right else shown + space)
     return "  ".join(parts).rstrip()
 
 
 def _markdown_table(names: list[str], rows: list[Sequence[Any]]) -> str:
     columns = [_cells([row[n] for row in rows]) for n in range(len(names))]
-    lines = [_markdown_row(visible(name) for name in names)]
+    lines = [_markdown_row(names)]
     lines.append("|" + "|".join(" ---: " if is_number else " --- " for _, is_number in columns) + "|")
-    lines += [_markdown_row(cells[n] for cells, _ in columns) for n in range(len(rows))]
+    lines += [_markdown_row([cells[n] for cells, _ in columns]) for n in range(len(rows))]
     return "\n".join(lines) + "\n"
 
 
-def _markdown_row(cells: Iterable[str]) -> str:
-    escaped = (cell.replace("␍␊", "␊").replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;") for cell in cells)
-    return "| " + " | ".join(cell.replace("␊", "<br>") for cell in escaped) + " |"
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(markdown_text, cells)) + " |"
 
 
 # --- for programs ----------------------------------------------------------------------------------------------------
@@ -239,7 +202,7 @@ def _json_table(names: list[str], rows: Iterable[Sequence[Any]]) -> str:
 def json_text(value: Any, *, indent: int | None = None) -> str:
     """The JSON text of any value from DuckDB: exact numbers, ISO times, null for NaN and infinity.
 
-    Control characters and bidi controls are escaped, so that the text is safe on a terminal and nothing is lost.
+    Characters without a shape are escaped, so that the text is safe on a terminal and nothing is lost or hidden.
     Each level is indented by `indent` spaces; for None everything is on one line.
     """
     return _json(value, indent, 0)
@@ -269,7 +232,7 @@ def _json_nested(opening: str, items: list[str], closing: str, indent: int | Non
 
 
 def _json_string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).translate(_JSON_ESCAPED)
+    return json.dumps(text, ensure_ascii=False).translate(_JSON_ESCAPES)
 
 
 def _csv_table(names: list[str], rows: Iterable[Sequence[Any]], *, for_terminal: bool) -> str:

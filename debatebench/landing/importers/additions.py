@@ -172,10 +172,11 @@ def _place(importer: Importer, root: Path, run_tag: str, key: Key) -> str:
 
 
 def _refuse_bad(bad: list[BadRecord], root: Path) -> DamagedDataError:
-    listed = "".join(f"\n  {record.where}: {record.reason}" for record in bad[:_MOST_LISTED])
-    more = f"\n  and {len(bad) - _MOST_LISTED:,} more" if len(bad) > _MOST_LISTED else ""
+    details = [f"{record.where}: {record.reason}" for record in bad[:_MOST_LISTED]]
+    if len(bad) > _MOST_LISTED:
+        details.append(f"and {len(bad) - _MOST_LISTED:,} more")
     records = "1 bad record" if len(bad) == 1 else f"{len(bad):,} bad records"
-    return DamagedDataError(f"{root.name} contains {records}, so nothing was imported:{listed}{more}")
+    return DamagedDataError(f"{root.name} contains {records}, so nothing was imported:", details)
 
 
 def _refuse_differing(differing: dict[Key, str], where: str, manifest: ImportManifest) -> DebatebenchError:

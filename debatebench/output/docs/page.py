@@ -20,8 +20,8 @@ from debatebench.output.docs.content import (
 from debatebench.output.docs.graph_layout import layered_layout
 from debatebench.shared.errors import ConfigError, UsageError
 from debatebench.shared.files import write_atomically
-from debatebench.shared.result_formats import shortened
 from debatebench.shared.version import __version__
+from debatebench.shared.visible_text import shortened
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -9,7 +9,7 @@ from typing import Any
 
 from debatebench.output.report.html import MISSING, format_values, guess_format, heading
 from debatebench.output.report.page import ColumnFormat, Section
-from debatebench.shared.result_formats import visible
+from debatebench.shared.visible_text import visible
 
 __all__ = [
     "Row",

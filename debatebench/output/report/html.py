@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.output.report.page import ColumnFormat, Format
 from debatebench.shared.errors import ConfigError
-from debatebench.shared.result_formats import json_text, visible
+from debatebench.shared.result_formats import json_text
+from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.shared.result_formats import json_text, visible
+from debatebench.shared.result_formats import json_text
+from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
     from debatebench.transform.lineage.column_lineage import LineageNode

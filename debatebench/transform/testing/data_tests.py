@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.shared.files import shown_path
-from debatebench.shared.result_formats import visible
+from debatebench.shared.visible_text import visible
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
@@ -55,14 +56,16 @@ class TestResult:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        """The name and, if the test did not pass, everything that helps to find out why."""
-        lines = [f"{self.status.upper()} {self.name} ({shown_path(self.file)})"]
-        if self.status != "pass":
-            lines += [f"  {line}" for line in visible(self.message, keep_lines=True).splitlines()]
-            lines += [f"  {self.query}"] if self.query else []
-            lines += [f"  {' | '.join(self.columns)}"] if self.rows else []
-            lines += [f"  {' | '.join(_cell(value) for value in row)}" for row in self.rows]
-        return "\n".join(lines)
+        """The name and, if the test did not pass, everything that helps to find out why, indented."""
+        heading = visible(f"{self.status.upper()} {self.name} ({shown_path(self.file)})")
+        if self.status == "pass":
+            return heading
+        details = [self.message, self.query or ""]
+        if self.rows:
+            details += [visible(" | ".join(self.columns))]
+            details += [" | ".join(_cell(value) for value in row) for row in self.rows]
+        shown = (visible(text, keep_lines=True) for text in details if text)
+        return "\n".join([heading, *(indent(text, "  ") for text in shown)])
 
 
 def _cell(value: Any) -> str:
