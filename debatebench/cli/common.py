@@ -82,22 +82,23 @@ def say(text: str, output: Format = Format.TABLE, *, keep_lines: bool = False) -
         shown = markdown_block(text) if keep_lines else markdown_text(text)
     else:
         shown = visible(text, keep_lines=keep_lines)
-    typer.echo(shown, nl=not shown.endswith("\n"))
+    # typer's own echo writes UTF-8 also where the terminal has another encoding.
+    print(shown, end="" if shown.endswith("\n") else "\n", flush=True)
 
 
 def print_caption(text: str, output: Format) -> None:
     """Print a caption for the next table; in Markdown an empty line follows it."""
-    typer.echo()
+    say("")
     say(text, output)
     if output is Format.MARKDOWN:
-        typer.echo()
+        say("")
 
 
 def print_json(value: Any) -> None:
     """Print an object on stdout as JSON."""
     from debatebench.shared.result_formats import json_text
 
-    typer.echo(json_text(value, indent=2))
+    say(json_text(value, indent=2), keep_lines=True)
 
 
 def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], output: Format) -> None:

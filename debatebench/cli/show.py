@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, print_rows, say, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, print_json, print_rows, say, workspace_of
 
 __all__ = ["inspect_debate", "show_leaderboard", "summarize"]
 
@@ -180,8 +180,17 @@ def inspect_debate(
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print one debate: the motion, speeches and verdicts."""
-    from debatebench.query.one_debate import find_debate, render_debate
+    """Print one debate: the motion, speeches and verdicts.
+
+    In CSV and Markdown, print only the speeches.
+    """
+    from debatebench.query.one_debate import debate_text, find_debate
 
     debate = find_debate(workspace_of(context).database, debate_id, run_tag)
-    say(render_debate(debate, output.value), keep_lines=True)
+    if output is Format.JSON:
+        print_json(debate)
+    elif output is Format.TABLE:
+        say(debate_text(debate), keep_lines=True)
+    else:
+        turns = debate["turns"]
+        print_rows(list(turns[0]) if turns else ["turn_index"], [list(turn.values()) for turn in turns], output)

@@ -1,4 +1,4 @@
-"""One whole debate: looked up in the warehouse and printed for a person or a program."""
+"""One whole debate: looked up in the warehouse, and as text for a person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["check_marts", "find_debate", "render_debate"]
+__all__ = ["check_marts", "debate_text", "find_debate"]
 
 _DEBATES = """
 select
@@ -80,15 +80,8 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
     return debate
 
 
-def render_debate(debate: dict[str, Any], output: str) -> str:
-    """The debate as text for a person (`table`), as JSON, or its speeches as CSV or Markdown."""
-    from debatebench.shared.result_formats import json_text, render
-
-    if output == "json":
-        return json_text(debate, indent=2) + "\n"
-    if output != "table":
-        turns = debate["turns"]
-        return render(list(turns[0]) if turns else ["turn_index"], [list(turn.values()) for turn in turns], output)
+def debate_text(debate: dict[str, Any]) -> str:
+    """The motion, speeches and verdicts as text for a person."""
     return "\n".join([*_heading(debate), *_speeches(debate["turns"]), *_verdicts(debate["verdicts"])]) + "\n"
 
 

@@ -22,6 +22,8 @@ _IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 _JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+# Latin letters, dashes and dots: most tables have nothing else, and rich takes long to load.
+_NARROW = re.compile("[\u0020-\u007e\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]*")
 _REPLACEMENT = 0xFFFD
 _VIRAMA = 9
 _FORMULA_STARTS = "=+-@"
@@ -99,7 +101,7 @@ def shortened(text: str, longest: int) -> str:
 
 def width(text: str) -> int:
     """The number of terminal columns that `text` takes."""
-    if text.isascii():
+    if _NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len
 
