@@ -282,7 +282,7 @@ def test_hostile_text_is_text_in_every_page(site: Path) -> None:
         html = page.read_text(encoding="utf-8")
         assert "\x00" not in html
         assert "\x1b" not in html
-        assert not set(html) & set("\u202e\u2066")
+        assert not set(html) & set("\u202e\u2066\u200b\U000e0041")
         parsed = parse(page)
         tags = {tag for tag, _ in parsed.tags}
         assert not tags & {"img", "b", "i"}
@@ -290,7 +290,7 @@ def test_hostile_text_is_text_in_every_page(site: Path) -> None:
         seen += "<img src=x onerror=" in "".join(parsed.text)
         assert not [attrs for _, attrs in parsed.tags if "javascript:" in str(attrs.get("href", ""))]
     assert seen >= 13
-    assert "{{ 7 * 7 }} {% raw %} ${alert(1)} ]]> --> ␀␛[31m�� %{x} & &lt;i&gt;" in "".join(
+    assert "{{ 7 * 7 }} {% raw %} ${alert(1)} ]]> --> ␀␛[31m���� %{x} & &lt;i&gt;" in "".join(
         parse(site / "runs" / "evil" / "debates" / f"{0:016x}.html").text
     )
 

@@ -36,7 +36,7 @@ DIMENSIONS = ("logic", "clarity")
 HOSTILE = (
     "</script><script>document.title='pwned'</script>"
     "<img src=x onerror=\"document.title='pwned'\"> <b>bold</b> <a href=\"javascript:document.title='pwned'\">x</a>"
-    " {{ 7 * 7 }} {% raw %} ${alert(1)} ]]> --> \x00\x1b[31m\u202e\u2066 %{x} & &lt;i&gt; '\"`"
+    " {{ 7 * 7 }} {% raw %} ${alert(1)} ]]> --> \x00\x1b[31m\u202e\u2066\u200b\U000e0041 %{x} & &lt;i&gt; '\"`"
 )
 
 
