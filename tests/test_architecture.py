@@ -103,6 +103,13 @@ def test_no_modules_import_each_other_in_a_circle():
         visit(module, ())
 
 
+def test_only_two_modules_print():
+    """What is printed is made visible there: all that commands print, and the rows of tables."""
+    printing = re.compile(r"\b(?:print|echo|secho|pprint)\(|\bstd(?:out|err)\.write")
+    found = {name for name, path in modules().items() if printing.search(path.read_text(encoding="utf-8"))}
+    assert found == {"cli.common", "shared.result_formats"}
+
+
 @pytest.mark.parametrize("package", packages(), ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_a_room_says_what_each_of_its_files_is_for(package: Path):
     docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -54,13 +55,9 @@ def _salvage(journals: list[Path]) -> None:
         note(
             f"{saved.events:,} events of {journal} were saved to {saved.target}, {saved.lost:,} are lost. To continue:"
         )
-        note(
-            f"  mv '{journal}' '{journal}.damaged' && mv '{saved.target}' '{journal}' && "
-            f"debatebench land --run-tag {journal.stem} --replace"
-        )
-        note(
-            f"  debatebench run --run-tag {journal.stem} …   (with the same arguments as before; it repeats the lost "
-            "calls)"
-        )
+        kept, damaged, salvaged = (quote(str(path)) for path in (journal, f"{journal}.damaged", saved.target))
+        tag = quote(journal.stem)
+        note(f"  mv {kept} {damaged} && mv {salvaged} {kept} && debatebench land --run-tag {tag} --replace")
+        note(f"  debatebench run --run-tag {tag} …   (with the same arguments as before; it repeats the lost calls)")
     if not journals:
         note("No journal has a damaged line, so there is nothing to salvage.")

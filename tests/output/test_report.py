@@ -195,7 +195,7 @@ def test_very_long_speech_is_cut_and_says_so(site: Path) -> None:
 def test_every_section_unfolds_its_sql(site: Path) -> None:
     text = words(site / "runs" / "tiny" / "index.html")
     assert "from marts.leaderboard where run_tag = $run_tag and is_displayed order by rank" in text
-    assert "debatebench query --file FILE --param run_tag='tiny'" in text
+    assert "debatebench query --file FILE --param run_tag=tiny" in text
 
 
 def test_every_chart_has_its_numbers_in_a_table(site: Path) -> None:

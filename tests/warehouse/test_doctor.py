@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import signal
 from pathlib import Path
@@ -182,7 +183,7 @@ def test_a_salvaged_run_goes_on_and_ends_as_it_would_have(mine: Path, whole: Pat
     damage(path, responses[20])
     done = debatebench(mine, "doctor", "--salvage")
     assert done.code == 3
-    assert f"mv '{path}' '{path}.damaged' && mv '{path}.salvaged' '{path}'" in done.err
+    assert f"mv {path} {path}.damaged && mv {path}.salvaged {path}" in done.err
     path.rename(path.with_name("tiny.jsonl.damaged"))
     path.with_name("tiny.jsonl.salvaged").rename(path)
     assert "debatebench land --run-tag tiny --replace" in done.err
@@ -303,3 +304,12 @@ def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path:
         # The runner reads with the parser of today, in a process of its own, and so fills the seat from the journal.
         assert play(root, "--no-build").code == 0
         assert len(server.requests) == asked
+
+
+def test_the_commands_to_go_on_quote_the_names_of_files(mine: Path, whole: Path):
+    path = journal_of(mine)
+    damage(path, 20)
+    path.rename(path.with_name("x'; touch stolen; '.jsonl"))
+    done = debatebench(mine, "doctor", "--salvage")
+    (line,) = [line for line in done.err.splitlines() if line.startswith("  mv ")]
+    assert [len(shlex.split(part)) for part in line.split("&&")] == [3, 3]

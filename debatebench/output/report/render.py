@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debatebench.output.report.html import render
@@ -209,7 +210,7 @@ def _page(site: Site, place: _Place, results: Sequence[_Result]) -> tuple[str, s
             "tabs": _tabs(site, place, root),
             "root": root,
             "params": _params(place),
-            "command": f"debatebench query --file FILE --param run_tag='{place.run.tag}'"
+            "command": f"debatebench query --file FILE --param run_tag={quote(place.run.tag)}"
             if place.run and place.debate_id is None
             else "",
             "warehouse": site.warehouse,
