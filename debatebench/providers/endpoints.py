@@ -14,9 +14,23 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
 
-__all__ = ["PROFILES", "Profile", "completions_url", "key_for", "key_variable", "proxy_for", "proxy_secrets"]
+__all__ = [
+    "ALLOWED_KEYS",
+    "PROFILES",
+    "Profile",
+    "completions_url",
+    "key_for",
+    "key_variable",
+    "proxy_for",
+    "proxy_secrets",
+]
 
 _SUFFIX = "/chat/completions"
+ALLOWED_KEYS = "DEBATEBENCH_KEY_VARIABLES"
+"""The environment variable that lists further variables which may be sent as keys, with commas or blanks between."""
+
+_WORDS_FOR_KEYS = frozenset({"KEY", "APIKEY", "TOKEN"})
+_WORDS_FOR_OTHER_SECRETS = frozenset({"SECRET", "PRIVATE", "SESSION", "SSH", "GPG", "SIGNING", "ENCRYPTION"})
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9a-f:.]+", re.IGNORECASE)
 
 
@@ -92,11 +106,17 @@ def key_variable(member: MemberConfig) -> str | None:
 def key_for(member: MemberConfig, environ: Mapping[str, str]) -> str | None:
     """The key that requests of `member` carry, or `None` when it needs none.
 
-    Raises `UsageError` that names the variable when the key is missing or could not be sent in a header.
+    Raises `UsageError` that names the variable when the key is missing or could not be sent in a header, or when a
+    variable of this name does not hold a key: a workspace of someone else could ask for any secret.
     """
     variable = key_variable(member)
     if variable is None:
         return None
+    if not _names_a_key(variable) and variable not in environ.get(ALLOWED_KEYS, "").replace(",", " ").split():
+        raise UsageError(
+            f"'{member.id}' would send the environment variable {variable} to its endpoint, and the name does not say "
+            f"that it holds an API key: rename it to end with _KEY, or allow it with {ALLOWED_KEYS}={variable}."
+        )
     key = environ.get(variable, "").strip()
     if not key:
         raise UsageError(
@@ -108,6 +128,12 @@ def key_for(member: MemberConfig, environ: Mapping[str, str]) -> str | None:
             f"The environment variable {variable} contains characters that cannot be part of a key; correct it."
         )
     return key
+
+
+def _names_a_key(variable: str) -> bool:
+    """Whether a variable of this name holds an API key, such as `OPENAI_API_KEY`, `HF_TOKEN` or `MY_KEY_2`."""
+    words = set(variable.upper().split("_"))
+    return not words.isdisjoint(_WORDS_FOR_KEYS) and words.isdisjoint(_WORDS_FOR_OTHER_SECRETS)
 
 
 def proxy_for(member: MemberConfig, url: str, environ: Mapping[str, str]) -> str | None:

@@ -617,7 +617,7 @@ def test_every_hosted_model_is_asked_once_and_told_apart_by_what_it_answers(tmp_
     with FakeProvider(lambda received: replies[received.json["model"]]) as server:
         everybody = [hosted(name, server.url) for name in replies]
         everybody += [hosted("good", server.url).model_copy(update={"id": "good-again"})]
-        everybody += [hosted("keyless", server.url, api_key_env="NOBODY_SET_THIS")]
+        everybody += [hosted("keyless", server.url, api_key_env="KEY_NOBODY_SET")]
         probes = {p.id: p for p in asyncio.run(probe_members(everybody, {"TINY_KEY": KEY}))}
         assert len(server.requests) == 4
         assert all(received.json["max_tokens"] <= 64 for received in server.requests)
@@ -629,7 +629,7 @@ def test_every_hosted_model_is_asked_once_and_told_apart_by_what_it_answers(tmp_
         "keyless": False,
     }
     assert "No such model." in str(probes["gone"].problem)
-    assert "NOBODY_SET_THIS" in str(probes["keyless"].problem)
+    assert "KEY_NOBODY_SET" in str(probes["keyless"].problem)
     assert KEY not in str(probes)
     assert [probes[name].was_asked for name in ("gone", "keyless")] == [True, False]
 

@@ -975,6 +975,21 @@ def test_a_missing_key_is_named_before_any_call() -> None:
         make_provider(member("http", endpoint="http://localhost:1", api_key_env="MY_KEY"), {"OPENAI_API_KEY": "x"})
 
 
+@pytest.mark.parametrize("variable", ["HOME", "DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "monkey"])
+def test_a_variable_whose_name_is_not_that_of_a_key_is_sent_only_if_that_is_allowed(variable: str) -> None:
+    wanted = member("http", endpoint="http://localhost:1", api_key_env=variable)
+    with pytest.raises(UsageError, match=f"'m1' would send the environment variable {variable}") as caught:
+        make_provider(wanted, {variable: "canary"})
+    assert "canary" not in str(caught.value)
+    for allowed in (variable, f"OTHER,{variable}", f"{variable} OTHER"):
+        make_provider(wanted, {variable: "canary", "DEBATEBENCH_KEY_VARIABLES": allowed})
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_KEY_2", "HF_TOKEN", "MY_KEY", "groq_apikey"])
+def test_the_usual_names_of_keys_need_no_permission(variable: str) -> None:
+    make_provider(member("http", endpoint="http://localhost:1", api_key_env=variable), {variable: "canary"})
+
+
 @pytest.mark.parametrize("key", ["a\nb", "schlüssel", "a b", "\x00"])
 def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key: str) -> None:
     with pytest.raises(UsageError, match="OPENAI_API_KEY contains characters") as caught:
