@@ -16,6 +16,7 @@ run_options.py       run: which options cannot be combined
 run_report.py        run: the report at the end
 run_wizard.py        run: questions at a terminal
 show.py              show-leaderboard, summarize, inspect-debate
+signals.py           SIGINT and SIGTERM
 sql_completion.py    completion of SQL statements
 sql_models.py        test, lineage, diff-models, docs
 sql_prompt.py        the input of a SQL session: a terminal or a pipe

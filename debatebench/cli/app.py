@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
 from debatebench.cli.common import note, note_error, say
+from debatebench.cli.signals import handled_signals
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 from debatebench.shared.version import __version__
 
@@ -104,27 +104,27 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     """Run a command line (default: that of this process) and exit with its code.
 
     Our errors, and those of the disk and of DuckDB, become one line on stderr; any other error is a bug and has a
-    traceback. SIGINT and SIGTERM end any command with exit code 130.
+    traceback. SIGINT and SIGTERM end any command with exit code 130; a second one does so at once.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     _mend_streams()
-    signals = _raise_on_signals()
-    try:
-        make_app(arguments)(arguments)
-    except SystemExit as left:
-        if signals and left.code == InterruptedRunError.exit_code:
-            note("Interrupted.")
-        raise
-    except DebatebenchError as error:
-        note_error(error)
-        sys.exit(error.exit_code)
-    except Exception as error:
-        if signals:
-            # A signal that interrupts a library can surface as any exception.
-            note("Interrupted.")
-            sys.exit(InterruptedRunError.exit_code)
-        _print_other(error)
-        sys.exit(DebatebenchError.exit_code)
+    with handled_signals() as signals:
+        try:
+            make_app(arguments)(arguments)
+        except SystemExit as left:
+            if signals.count and left.code == InterruptedRunError.exit_code:
+                note("Interrupted.")
+            raise
+        except DebatebenchError as error:
+            note_error(error)
+            sys.exit(error.exit_code)
+        except Exception as error:
+            if signals.count:
+                # A signal that interrupts a library can surface as any exception.
+                note("Interrupted.")
+                sys.exit(InterruptedRunError.exit_code)
+            _print_other(error)
+            sys.exit(DebatebenchError.exit_code)
 
 
 def _print_other(error: Exception) -> None:
@@ -138,23 +138,6 @@ def _print_other(error: Exception) -> None:
     else:
         for line in "".join(traceback.format_exception(error)).splitlines():
             note(line)
-
-
-def _raise_on_signals() -> list[int]:
-    """Make SIGINT and SIGTERM raise `KeyboardInterrupt`, so that open files are closed; return the list of signals."""
-    came: list[int] = []
-
-    def interrupt(number: int, _: object) -> None:
-        came.append(number)
-        if "duckdb" in sys.modules and not hasattr(sys.modules["duckdb"], "connect"):
-            # An exception in the middle of this import aborts the process with a page of text.
-            os._exit(InterruptedRunError.exit_code)
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, interrupt)
-    return came
 
 
 def _mend_streams() -> None:

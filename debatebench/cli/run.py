@@ -283,7 +283,7 @@ def _play(
     from debatebench.cli.run_report import note_costs, note_missing, print_report
     from debatebench.play.progress import Progress
     from debatebench.play.runner import play_run
-    from debatebench.warehouse.sources import check_kept
+    from debatebench.warehouse.sources import check_before_run
 
     progress = Progress()
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
@@ -292,7 +292,7 @@ def _play(
     gc.freeze()
     gc.set_threshold(_COLLECTED_AFTER)
     # After that, because DuckDB complains at the exit about objects that were never collected.
-    check_kept(workspace, plan.run_tag)
+    check_before_run(workspace, plan.run_tag)
     try:
         with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
             report = play_run(

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from debatebench.cli.common import note, note_error, say
+from debatebench.cli.signals import forget_signals
 from debatebench.cli.sql_session import LeaveSession, SqlSession
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.visible_text import visible
@@ -40,6 +41,7 @@ def interact(session: SqlSession, history: Path) -> None:
                 say("")
                 return
             except KeyboardInterrupt:
+                forget_signals()
                 session.drop()
                 say("")
                 continue
@@ -59,6 +61,7 @@ def _took(session: SqlSession, text: str) -> bool:
     except LeaveSession:
         return False
     except KeyboardInterrupt:
+        forget_signals()
         session.drop()
         note("Interrupted.")
     except DebatebenchError as error:

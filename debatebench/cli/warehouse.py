@@ -54,9 +54,11 @@ def import_(
 ) -> None:
     """Import debates, annotations or gold verdicts."""
     from debatebench.landing.importers.store import importing
+    from debatebench.warehouse.publish import check_path
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
+    check_path(workspace.database)
     with importing(workspace, run_tag, format_name, path, replace=replace) as report:
         for warning in report.warnings:
             note(f"Warning: {warning}")

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import make_folder, sync_path
 from debatebench.shared.locks import take_lock
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["private_copy", "publishing"]
+__all__ = ["check_path", "private_copy", "publishing"]
 
 # DuckDB 1.4 and later can open the file.
 STORAGE_VERSION = "v1.4.0"
@@ -32,6 +32,8 @@ STORAGE_VERSION = "v1.4.0"
 # table compresses it in parallel with others, instead of the checkpoint compressing one after the other.
 _ROW_GROUP = 30720
 _RETRY_S = 0.2
+# DuckDB takes what follows a question mark for parameters, and a backslash for a separator of folders.
+_REFUSED = {"a question mark": "?", "a backslash": "\\"}
 
 
 @contextmanager
@@ -42,11 +44,12 @@ def publishing(
 
     `from_scratch` starts from an empty file. If `database` is a link, the file that it names is replaced. Waits up to
     `wait_s` seconds for another publication or for a program that has the warehouse open for writing, then raises
-    `BusyError`. An error inside the block leaves the old file unchanged; an error of the disk becomes a
-    `DebatebenchError`.
+    `BusyError`. A path that DuckDB cannot open is a `UsageError`. An error inside the block leaves the old file
+    unchanged; an error of the disk becomes a `DebatebenchError`.
     """
     import duckdb
 
+    check_path(database)
     database = Path(os.path.realpath(database))
     try:
         make_folder(database.parent)
@@ -54,6 +57,21 @@ def publishing(
             yield from _replacing(database, from_scratch, wait_s)
     except (OSError, duckdb.OperationalError, duckdb.FatalException) as error:
         raise DebatebenchError(f"The warehouse cannot be changed ({_reason(error)}); it stays as it was.") from error
+
+
+def check_path(database: Path) -> None:
+    """Raise `UsageError` if DuckDB cannot keep a file at this path."""
+    path = os.path.realpath(database)
+    wrong = next((name for name, character in _REFUSED.items() if character in path), None)
+    if wrong is None and not path.isascii():
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            wrong = "bytes that are not UTF-8"
+    if wrong is not None:
+        raise UsageError(
+            f"DuckDB cannot keep a warehouse at {path}, because the path contains {wrong}; rename the folder."
+        )
 
 
 def private_copy(database: Path) -> Path:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Content",
     "LandingSource",
-    "check_kept",
+    "check_before_run",
     "import_folders",
     "landed_contents",
     "published_contents",
@@ -144,13 +144,16 @@ def published_contents(database: Path) -> dict[str, Content]:
         return landed_contents(con)
 
 
-def check_kept(workspace: Workspace, run_tag: str) -> None:
-    """Raise `DamagedDataError` if the journal of a run has lost events that the warehouse has, before it goes on.
+def check_before_run(workspace: Workspace, run_tag: str) -> None:
+    """Raise an error if the answers of a run could not land, or if its journal has lost events that have landed.
 
-    A warehouse that cannot be read now says nothing.
+    `UsageError` for the first, `DamagedDataError` for the second. A warehouse that cannot be read now says nothing.
     """
     import duckdb
 
+    from debatebench.warehouse.publish import check_path
+
+    check_path(workspace.database)
     try:
         landed = published_contents(workspace.database).get(run_tag)
     except (DebatebenchError, duckdb.Error):
@@ -161,7 +164,7 @@ def check_kept(workspace: Workspace, run_tag: str) -> None:
     if source is None:
         raise DamagedDataError(
             f"The warehouse contains run '{run_tag}', but {workspace.journal / run_tag}.jsonl is missing: put it back, "
-            f"or choose another --run-tag."
+            "or choose another --run-tag."
         )
     source.check_continues(landed)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -54,15 +53,11 @@ def debatebench_here(root: Path, *arguments: str) -> Done:
     if arguments[0] == "run":
         return debatebench(root, *arguments)
     out, err, code = io.StringIO(), io.StringIO(), 0
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, COLUMNS="200"):
             run_app(["--root", str(root), *arguments])
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
     return Done(code, out.getvalue(), err.getvalue())
 
 
