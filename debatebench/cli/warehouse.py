@@ -34,12 +34,14 @@ def report_update(update: Update) -> None:
         note(f"built {len(update.build.built)} SQL models, {len(update.build.unchanged)} unchanged")
         for warning in update.build.warnings:
             note(f"Warning: {warning}")
-    if not update.set_aside:
-        return
-    *others, (last, reason) = update.set_aside.items()
-    for run_tag, why in others:
-        note(f"Run '{run_tag}' was set aside: {why}")
-    raise DamagedDataError(f"Run '{last}' was set aside, the others are up to date: {reason}")
+    if len(update.set_aside) == 1:
+        ((run_tag, reason),) = update.set_aside.items()
+        raise DamagedDataError(f"Run '{run_tag}' was set aside, the others are up to date: {reason}")
+    for run_tag, reason in update.set_aside.items():
+        note(f"Run '{run_tag}': {reason}")
+    if update.set_aside:
+        names = ", ".join(sorted(update.set_aside))
+        raise DamagedDataError(f"{len(update.set_aside)} runs were set aside ({names}); the others are up to date.")
 
 
 def import_(

@@ -13,6 +13,7 @@ from debatebench.config.types import EloConfig
 from debatebench.landing.importers import IMPORTERS
 from debatebench.landing.importers.base import BadRecord, Imported, Key
 from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.json_bytes import from_json
 
 __all__ = [
     "MANIFEST",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
+_MANIFEST_VERSION: Literal[1] = 1
 
 
 class _Frozen(BaseModel):
@@ -68,7 +70,7 @@ class Part(_Frozen):
 class ImportManifest(_Frozen):
     """What is kept under one tag, in the order of import, with the settings that the first import froze."""
 
-    manifest_version: Literal[1] = 1
+    manifest_version: Literal[1] = _MANIFEST_VERSION
     run_tag: str
     format: str
     elo: EloConfig
@@ -85,8 +87,10 @@ def read_import_manifest(folder: Path) -> ImportManifest | None:
     path = folder / MANIFEST
     if not path.exists():
         return None
+    content = path.read_bytes()
+    _refuse_newer(path, content)
     try:
-        manifest = ImportManifest.model_validate_json(path.read_bytes())
+        manifest = ImportManifest.model_validate_json(content)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = ".".join(map(str, fault["loc"])) or "the file"
@@ -94,6 +98,19 @@ def read_import_manifest(folder: Path) -> ImportManifest | None:
     if manifest.format not in IMPORTERS:
         raise DamagedDataError(f"{path} names the unknown format '{manifest.format}'. Known: {', '.join(IMPORTERS)}.")
     return manifest
+
+
+def _refuse_newer(path: Path, content: bytes) -> None:
+    """Refuse the manifest of a newer version, which has not changed after it was written."""
+    try:
+        version = from_json(content)["manifest_version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return
+    if isinstance(version, int) and version > _MANIFEST_VERSION:
+        raise DamagedDataError(
+            f"{path} was written by a newer version of debatebench, which is needed to read it (manifest version "
+            f"{version}; this one reads {_MANIFEST_VERSION})."
+        )
 
 
 def kept_manifest(folder: Path) -> ImportManifest:

@@ -1,0 +1,363 @@
+"""A source that is missing, damaged or shorter than before is named, and the warehouse keeps what it had."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from command_line import Done, debatebench, debatebench_here
+from imported import ORIGINAL
+from two_runs import two_runs  # noqa: F401
+
+from debatebench.journal.reading import read_journal
+from debatebench.journal.writing import write_journal
+from debatebench.landing.importers.store import add_import
+from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.doctor import examine
+
+pytestmark = pytest.mark.slow
+
+Damage = Callable[[Path], object]
+
+
+@pytest.fixture(scope="module")
+def landed(two_runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
+    """A workspace with the runs `demo` and `second` and the import `old`, all landed and built. Tests only read it."""
+    root = Path(shutil.copytree(two_runs, tmp_path_factory.mktemp("sources") / "workspace"))
+    done = debatebench_here(root, "import", "debatebench", str(ORIGINAL), "--run-tag", "old")
+    assert done.code == 0, done.err
+    return root
+
+
+@pytest.fixture
+def mine(landed: Path, tmp_path: Path) -> Path:
+    """A copy, to be changed."""
+    return Path(shutil.copytree(landed, tmp_path / "mine"))
+
+
+def journal_of(root: Path, tag: str = "demo") -> Path:
+    return root / "warehouse" / "journal" / f"{tag}.jsonl"
+
+
+def database_of(root: Path) -> Path:
+    return root / "warehouse" / "debatebench.duckdb"
+
+
+def debates(root: Path) -> dict[str, int]:
+    """Run tag → the number of its debates in the warehouse."""
+    with duckdb.connect(str(database_of(root)), read_only=True) as con:
+        return dict(con.execute("select run_tag, count(*) from marts.debates group by all order by all").fetchall())
+
+
+def findings(root: Path) -> set[tuple[str, str]]:
+    """What is damaged: (run tag, finding)."""
+    return {(found.run_tag, found.finding) for found in examine(Workspace(root)) if found.is_damage}
+
+
+def cut(path: Path, lines: int = 5) -> bytes:
+    """Remove the last lines of a journal, and return what it was."""
+    content = path.read_bytes()
+    path.write_bytes(b"".join(content.splitlines(keepends=True)[:-lines]))
+    return content
+
+
+def rewrite(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    """Change the events of a journal and write them again with sound checksums, as by hand."""
+    events = [event.data for event in read_journal(path)]
+    change(events)
+    path.unlink()
+    write_journal(path, iter(events))
+
+
+def one_line(done: Done, code: int, words: str) -> None:
+    assert done.code == code, done.err
+    assert words in done.error_line
+    assert "Traceback" not in done.err
+
+
+# --- missing ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tag", "lose", "finding"),
+    [
+        ("demo", lambda root: journal_of(root).unlink(), "lost_source"),
+        ("old", lambda root: shutil.rmtree(root / "warehouse" / "imports" / "old"), "lost_source"),
+        ("old", lambda root: (root / "warehouse" / "imports" / "old" / "manifest.json").unlink(), "changed_import"),
+    ],
+    ids=["journal", "import", "manifest"],
+)
+def test_the_warehouse_is_not_created_again_without_a_run_that_it_has(
+    mine: Path, tag: str, lose: Damage, finding: str
+) -> None:
+    before, content = debates(mine), database_of(mine).read_bytes()
+    lose(mine)
+    assert findings(mine) == {(tag, finding)}
+    done = debatebench_here(mine, "build", "--from-journals")
+    one_line(done, 3, f"`debatebench build --from-journals --without {tag}`")
+    assert database_of(mine).read_bytes() == content
+    done = debatebench_here(mine, "land")
+    one_line(done, 3, f"Run '{tag}' was set aside, the others are up to date")
+    assert debates(mine) == before
+    done = debatebench_here(mine, "build", "--from-journals", "--without", tag)
+    assert done.code == 0, done.err
+    assert debates(mine) == {other: count for other, count in before.items() if other != tag}
+
+
+def test_without_needs_from_journals(mine: Path) -> None:
+    one_line(debatebench_here(mine, "build", "--without", "demo"), 2, "--without needs --from-journals")
+
+
+def test_a_run_does_not_begin_again_where_the_warehouse_has_it(mine: Path) -> None:
+    journal_of(mine).unlink()
+    done = debatebench(mine, "run", "--run-tag", "demo", "--sample-topics", "1", "--no-input")
+    one_line(done, 3, "The warehouse contains run 'demo', but")
+    assert not journal_of(mine).exists()
+
+
+def test_a_damaged_warehouse_is_created_again_from_what_there_is(mine: Path) -> None:
+    before = debates(mine)
+    database_of(mine).write_bytes(b"not a database")
+    assert debatebench_here(mine, "build", "--from-journals").code == 0
+    assert debates(mine) == before
+
+
+# --- shorter ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_journal_that_was_cut_at_the_end_of_a_line_lands_only_on_demand(mine: Path) -> None:
+    before = debates(mine)
+    content = cut(journal_of(mine))
+    assert findings(mine) == {("demo", "lost_records")}
+    for command in (["land"], ["land", "--run-tag", "demo"], ["build", "--from-journals"]):
+        one_line(debatebench_here(mine, *command), 3, "demo.jsonl has lost records since run 'demo' was landed")
+        assert debates(mine) == before
+    done = debatebench(mine, "run", "--run-tag", "demo", "--sample-topics", "1", "--seed", "12345", "--no-input")
+    one_line(done, 3, "debatebench land --run-tag demo --replace")
+    assert debatebench_here(mine, "land", "--run-tag", "demo", "--replace").code == 0
+    assert debates(mine)["demo"] < before["demo"]
+    assert findings(mine) == set()
+    journal_of(mine).write_bytes(content)
+    assert debatebench_here(mine, "land").code == 0
+    assert debates(mine) == before
+
+
+def test_an_older_manifest_of_an_import_is_not_taken_for_the_whole(mine: Path, tmp_path: Path) -> None:
+    manifest = mine / "warehouse" / "imports" / "old" / "manifest.json"
+    older = manifest.read_bytes()
+    more = tmp_path / "more.jsonl"
+    record = json.loads(ORIGINAL.read_text().splitlines()[0])
+    record["transcript"]["debate_id"] = "another"
+    more.write_text(json.dumps(record) + "\n")
+    done = debatebench_here(mine, "import", "debatebench", str(more), "--run-tag", "old")
+    assert done.code == 0, done.err
+    before = debates(mine)
+    manifest.write_bytes(older)
+    assert findings(mine) == {("old", "lost_records")}
+    one_line(debatebench_here(mine, "land"), 3, "has lost records since run 'old' was landed")
+    assert debates(mine) == before
+
+
+def test_a_landing_that_an_earlier_version_recorded_has_no_size_and_is_trusted(mine: Path) -> None:
+    with duckdb.connect(str(database_of(mine))) as con:
+        con.execute("alter table meta.landings drop column source_size")
+    assert findings(mine) == set()
+    cut(journal_of(mine))
+    assert debatebench_here(mine, "land").code == 0
+    assert findings(mine) == set()
+
+
+def test_a_journal_that_grew_lands_without_a_word(mine: Path) -> None:
+    content = cut(journal_of(mine))
+    assert debatebench_here(mine, "land", "--replace").code == 0
+    journal_of(mine).write_bytes(content)
+    done = debatebench_here(mine, "land")
+    assert done.code == 0
+    assert "demo: landed" in done.err
+
+
+def test_every_run_that_is_set_aside_is_named(mine: Path) -> None:
+    cut(journal_of(mine))
+    journal_of(mine, "second").unlink()
+    done = debatebench_here(mine, "land")
+    one_line(done, 3, "2 runs were set aside (demo, second); the others are up to date")
+    assert "Run 'demo': " in done.err
+    assert "Run 'second': The warehouse contains run 'second', but its journal or import is missing" in done.err
+
+
+# --- damaged, or not to be derived ------------------------------------------------------------------------------------
+
+
+def test_a_damaged_journal_keeps_no_other_run_from_landing(mine: Path) -> None:
+    before = debates(mine)
+    content = journal_of(mine).read_bytes()
+    journal_of(mine).write_bytes(content[:5000] + b"#" + content[5001:])
+    with duckdb.connect(str(database_of(mine))) as con:
+        con.execute("update meta.landings set content_sha256 = '', source_size = null where run_tag = 'second'")
+    done = debatebench_here(mine, "land")
+    one_line(done, 3, "is damaged")
+    assert "Run 'demo' was set aside" in done.error_line
+    assert "second: landed" in done.err
+    assert debates(mine) == before
+    one_line(debatebench_here(mine, "build", "--from-journals"), 3, "--without demo")
+    assert debates(mine) == before
+
+
+def extreme_elo(events: list[dict[str, Any]]) -> None:
+    """A setting that an earlier version accepted, and with which no rating can be computed."""
+    events[0]["records"]["runs"][0]["elo_initial_rating"] = 1e308
+    events[0]["records"]["runs"][0]["elo_k_factor"] = 1e308
+
+
+@pytest.mark.parametrize("command", [["land"], ["land", "--run-tag", "demo"], ["build", "--from-journals"]])
+def test_a_run_from_which_nothing_can_be_derived_is_set_aside(mine: Path, command: list[str]) -> None:
+    before = debates(mine)
+    rewrite(journal_of(mine), extreme_elo)
+    database_of(mine).unlink()
+    assert debatebench_here(mine, "land", "--run-tag", "old").code == 0
+    done = debatebench_here(mine, *command)
+    one_line(done, 3, "Run 'demo' was set aside, the others are up to date: SQL model ratings.")
+    expected = {"old"} if "--run-tag" in command else {"old", "second"}
+    assert debates(mine) == {tag: before[tag] for tag in expected}
+    assert ("demo", "not_landed") in {(found.run_tag, found.finding) for found in examine(Workspace(mine))}
+
+
+def test_a_sql_model_that_fails_without_any_run_is_not_blamed_on_a_run(mine: Path) -> None:
+    folder = mine / "sql" / "marts"
+    folder.mkdir(parents=True)
+    (folder / "mine.sql").write_text("-- One row.\nselect cast('a' || count(*) as int) as x from marts.debates\n")
+    (folder / "mine.yml").write_text("models: [{name: mine, description: One row., config: {materialized: table}}]\n")
+    with duckdb.connect(str(database_of(mine))) as con:
+        con.execute("update meta.landings set content_sha256 = '', source_size = null where run_tag = 'second'")
+    before = database_of(mine).read_bytes()
+    one_line(debatebench_here(mine, "land"), 1, "SQL model marts.mine")
+    assert database_of(mine).read_bytes() == before
+
+
+# --- made by hand -----------------------------------------------------------------------------------------------------
+
+
+def first_of(events: list[dict[str, Any]], kind: str, of: str | None = None) -> dict[str, Any]:
+    return next(event for event in events if event["type"] == kind and event.get("of") == of)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda events: events[0].pop("plan"), "Object missing required field `plan`"),
+        (lambda events: events[0]["plan"].pop("run_tag"), "Object missing required field `run_tag`"),
+        (lambda events: events[0].update(plan="a plan"), "Expected `object`, got `str` - at `$.plan`"),
+        (lambda events: events.insert(3, {"type": "hint", "of": "debate"}), "Invalid value 'hint' - at `$.type`"),
+        (lambda events: events.insert(3, {"of": "debate"}), "Object missing required field `type`"),
+        (lambda events: events.insert(3, events[0]), "is a second header, so it does not belong to this run"),
+        (lambda events: first_of(events, "intent").pop("call_id"), "Object missing required field `call_id`"),
+        (lambda events: first_of(events, "intent").update(debate_id="x"), "debate 'x', which is not in the plan"),
+        (
+            lambda events: first_of(events, "outcome", "debate").update(debate_id="x"),
+            "the outcome of debate 'x', which is not in the plan",
+        ),
+        (
+            lambda events: first_of(events, "outcome", "debate")["records"]["debates"][0].pop("debate_id"),
+            "contains a record of 'debates' that this version of debatebench cannot read",
+        ),
+        (
+            lambda events: first_of(events, "outcome", "debate")["records"]["debates"][0].update(run_tag="other"),
+            "is about run 'other', so it does not belong to this run",
+        ),
+        (
+            lambda events: first_of(events, "outcome", "debate")["records"].update(speeches=[{}]),
+            "contains a record of 'speeches'",
+        ),
+    ],
+)
+def test_an_event_that_no_run_wrote_is_named_by_its_place(mine: Path, change: Damage, words: str) -> None:
+    rewrite(journal_of(mine), change)  # type: ignore[arg-type]
+    assert ("demo", "damaged_journal") in findings(mine)
+    done = debatebench_here(mine, "land", "--run-tag", "demo", "--replace")
+    one_line(done, 3, words)
+    assert "at byte" in done.error_line
+
+
+def test_a_reply_that_was_never_asked_for_stops_the_run_before_its_first_request(mine: Path) -> None:
+    path = journal_of(mine)
+    rewrite(path, lambda events: events.remove(first_of(events, "intent")))
+    database_of(mine).unlink()
+    done = debatebench(mine, "run", "--run-tag", "demo", "--sample-topics", "1", "--seed", "12345", "--no-input")
+    one_line(done, 3, "does not fit the events before it")
+
+
+def test_the_manifest_of_a_newer_version_is_told_as_newer(mine: Path) -> None:
+    path = mine / "warehouse" / "imports" / "old" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps({**manifest, "manifest_version": 2, "kinds": []}))
+    done = debatebench_here(mine, "land", "--run-tag", "old")
+    one_line(done, 3, "was written by a newer version of debatebench, which is needed to read it (manifest version 2")
+
+
+# --- what doctor sees -------------------------------------------------------------------------------------------------
+
+
+def test_doctor_finds_every_flipped_block_that_a_query_would_refuse(mine: Path) -> None:
+    path = database_of(mine)
+    content = path.read_bytes()
+    block = 262_144
+    unread = []
+    for start in range(3 * 4096, len(content), block):
+        at = min(start + block // 3, len(content) - 1)
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0x40]) + content[at + 1 :])
+        is_sound = ("", "unreadable_warehouse") not in findings(mine)
+        if is_sound and not every_row_is_readable(path):
+            unread.append(at)
+    assert unread == []
+
+
+def every_row_is_readable(database: Path) -> bool:
+    try:
+        with duckdb.connect(str(database), read_only=True) as con:
+            for schema, table in con.execute("select schema_name, table_name from duckdb_tables()").fetchall():
+                con.execute(f'from "{schema}"."{table}"').fetchall()
+    except duckdb.Error:
+        return False
+    return True
+
+
+def test_doctor_names_files_that_were_added_to_an_import_and_what_killed_commands_left(mine: Path) -> None:
+    folder = mine / "warehouse" / "imports" / "old"
+    part = next(path for path in folder.iterdir() if path.is_dir())
+    (part / "notes.txt").write_text("added")
+    (folder / "readme.md").write_text("added")
+    (folder / ".incoming").mkdir()
+    (folder / "0009").mkdir()
+    (mine / "reports" / ".site.new-0123456789abcdef").mkdir(parents=True)
+    (mine / "warehouse" / ".debatebench.duckdb.publishing").write_bytes(b"")
+    found = {(found.finding, Path(found.place).name, found.is_damage) for found in examine(Workspace(mine))}
+    assert found == {
+        ("changed_import", "notes.txt", True),
+        ("changed_import", "readme.md", True),
+        ("leftover", ".incoming", False),
+        ("leftover", "0009", False),
+        ("leftover", ".site.new-0123456789abcdef", False),
+        ("leftover", ".debatebench.duckdb.publishing", False),
+    }
+
+
+def test_the_next_report_removes_what_a_killed_one_left(mine: Path) -> None:
+    left = mine / "reports" / ".site.new-0123456789abcdef"
+    other = mine / "reports" / ".docs.new-0123456789abcdef"
+    for folder in (left, other):
+        folder.mkdir(parents=True)
+        (folder / "page.html").write_text("half")
+    assert debatebench_here(mine, "report").code == 0
+    assert not left.exists()
+    assert other.exists()
+
+
+def test_an_import_into_an_empty_folder_is_still_an_import(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    add_import(workspace, "old", "debatebench", ORIGINAL)
+    assert {found.finding for found in examine(workspace)} == {"not_landed"}
