@@ -34,7 +34,8 @@ class Received:
         return max(self.read, self.handled) - self.forgotten
 
 
-_received = Received()
+# Of the command that runs now.
+_current = Received()
 
 
 @contextmanager
@@ -44,17 +45,18 @@ def handled_signals() -> Iterator[Received]:
     Python calls a handler only between two steps of its own, and a step of a library may take minutes. So a thread
     reads the signals from a pipe, which the system fills at once.
     """
+    global _current
+    received = _current = Received()
     # The process that started this one in the background may have set signals to be ignored on purpose.
     before = {n: handler for n in _NUMBERS if (handler := signal.getsignal(n)) is not signal.SIG_IGN}
-    _received.read = _received.handled = _received.forgotten = 0
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     for number in before:
         signal.signal(number, _interrupt)
-    threading.Thread(target=_watch, args=(reader,), name="signals", daemon=True).start()
+    threading.Thread(target=_watch, args=(reader, received), name="signals", daemon=True).start()
     try:
-        yield _received
+        yield received
     finally:
         signal.set_wakeup_fd(previous)
         for number, handler in before.items():
@@ -64,22 +66,22 @@ def handled_signals() -> Iterator[Received]:
 
 def forget_signals() -> None:
     """Do not count the signals so far: a SQL session goes on after an interrupted statement."""
-    _received.forgotten += _received.count
+    _current.forgotten += _current.count
 
 
 def _interrupt(number: int, _: object) -> None:
-    _received.handled += 1
+    _current.handled += 1
     if "duckdb" in sys.modules and not hasattr(sys.modules["duckdb"], "connect"):
         # An exception in the middle of this import aborts the process with a page of text.
         os._exit(InterruptedRunError.exit_code)
     raise KeyboardInterrupt
 
 
-def _watch(reader: int) -> None:
+def _watch(reader: int, received: Received) -> None:
     """Count the signals, and leave at the second one; the files of a publication are replaced as a whole or not."""
     with os.fdopen(reader, "rb", buffering=0) as pipe:
         while numbers := pipe.read(64):
-            _received.read += sum(number in _NUMBERS for number in numbers)
-            if _received.count > 1:
+            received.read += sum(number in _NUMBERS for number in numbers)
+            if received.count > 1:
                 os.write(2, b"Interrupted.\n")
                 os._exit(InterruptedRunError.exit_code)

@@ -31,8 +31,7 @@ __all__ = [
 ]
 
 # DuckDB reads a file in buffers that must hold its longest row; if they are small, several threads share a file. With
-# this size, few rows are left over for the checkpoint to compress; 16 MiB cost a fifth more CPU and memory. Small files
-# need no large buffers.
+# this size, few rows are left over for the checkpoint to compress; 16 MiB cost a fifth more CPU and memory.
 _USUAL_ROW = 20 * 1024 * 1024
 _BUFFER = 1024 * 1024
 
@@ -185,15 +184,14 @@ def _count(con: duckdb.DuckDBPyConnection, name: str, run_tag: str) -> int:
 
 
 def _load(con: duckdb.DuckDBPyConnection, files: RowFiles) -> None:
+    longest = max(files.longest + 1, _USUAL_ROW)
     for name in files.counts:
-        file = files.folder / f"{name}.ndjson"
-        longest = max(files.longest + 1, min(_USUAL_ROW, file.stat().st_size))
         columns = ", ".join(f"{column}: '{sql_type}'" for column, sql_type in column_types(TABLES[name]).items())
         con.execute(
             f"insert into raw.{name} select * from read_json(?, format = 'newline_delimited', records = true, "
             f"compression = 'none', hive_partitioning = false, columns = {{{columns}}}, "
             f"maximum_object_size = {longest})",
-            [str(file)],
+            [str(files.folder / f"{name}.ndjson")],
         )
 
 

@@ -498,7 +498,7 @@ def overlay(tmp_path: Path, **files: str) -> dict[str, Path]:
     for name, text in files.items():
         folder, _, stem = name.partition("__")
         path = tmp_path / f"{stem}.{'yml' if folder == 'pages' else 'html'}"
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
         result[f"{folder}/{path.name}"] = path
     return result
 
@@ -645,12 +645,25 @@ def test_page_that_cannot_be_used_is_refused_with_its_place(
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{{ nothing }}", "nothing"), ("{% if %}", "section.html:1"), ("{{ ''.__class__ }}", "unsafe")],
+    [
+        ("{{ nothing }}", r"section\.html:1: 'nothing' is undefined"),
+        ("{% if %}", r"section\.html:1"),
+        ("{{ ''.__class__ }}", "unsafe"),
+        ("\n{{ 1 / 0 }}", r"section\.html:2: division by zero"),
+        ("{{ {}['a'] }}", r"section\.html:1: 'dict object' has no attribute 'a'"),
+        ("{% include 'section.html' %}", r"section\.html:1: maximum recursion depth"),
+        ("{% extends 'section.html' %}", r"section\.html:1: maximum recursion depth"),
+        ("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", r"section\.html:1: maximum recursion depth"),
+        ("{{ range(10 ** 9) }}", r"section\.html:1: Range too big"),
+        ("{{ 'a' * 10 ** 16 }}", r"section\.html:1: MemoryError"),
+        ("\udcff", r"section\.html is not UTF-8 text \(byte 0\)"),
+    ],
 )
 def test_template_that_cannot_be_used_is_refused(database: Path, tmp_path: Path, text: str, message: str) -> None:
     files = overlay(tmp_path, templates__section=text)
     with pytest.raises(ConfigError, match=message):
         build_site(database, files, tmp_path / "site", run_tag="bare", now=NOW)
+    assert not (tmp_path / "site").exists()
 
 
 def test_debate_pages_must_say_which_debate(database: Path, tmp_path: Path) -> None:

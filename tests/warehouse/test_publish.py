@@ -13,8 +13,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from built_warehouse import begin_built
+from command_line import debatebench
 
-from debatebench.shared.errors import BusyError, DamagedDataError
+from debatebench.shared.errors import BusyError, DamagedDataError, UsageError
 from debatebench.warehouse.publish import publishing
 
 
@@ -282,3 +284,39 @@ for limit in (1000, 2_000_000):
     assert done.stderr == ""
     assert digest(database) == before
     assert sorted(p.name for p in database.parent.iterdir()) == [".debatebench.duckdb.lock", "debatebench.duckdb"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("a?b", "a question mark"), ("a\\b", "a backslash"), ("a\udcffb", "bytes that are not UTF-8")],
+)
+def test_a_path_that_duckdb_cannot_open_is_refused_and_nothing_is_created(tmp_path: Path, name: str, words: str):
+    database = tmp_path / name / "warehouse" / "debatebench.duckdb"
+    with pytest.raises(UsageError, match=f"because the path contains {words}; rename the folder"), publishing(database):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [["run", "--run-tag", "t", "--sample-topics", "1"], ["import", "debatebench", "x"]])
+def test_such_a_path_is_refused_before_anything_is_paid_or_kept(tmp_path: Path, command: list[str]):
+    root = tmp_path / "a?b"
+    root.mkdir()
+    done = debatebench(root, *command, *(["--run-tag", "t"] if command[0] == "import" else []))
+    assert done.code == 2
+    assert "because the path contains a question mark" in done.error_line
+    assert list(root.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["tag=1 & run_tag=x", "a*[b]{c}", "s3:", "new\nline", "'quoted' \"twice\"", "-x", "ä~"]
+)
+def test_any_other_path_is_as_good_as_another(tmp_path: Path, name: str):
+    root = begin_built(tmp_path / name)
+    done = debatebench(root, "run", "--run-tag", "t", "--sample-topics", "1", "--no-build")
+    assert done.code == 0, done.err
+    assert debatebench(root, "query", "select count(*) from raw.debates", "--format", "csv").out.split() == [
+        "count_star()",
+        "30",
+    ]

@@ -134,8 +134,10 @@ def _schema_order(schema: str) -> tuple[int, str]:
 def _asset(files: Mapping[str, Path], name: str) -> str:
     if name not in files:
         raise ConfigError(f"reports/{name} is missing, but the documentation needs it.")
+    from debatebench.output.report.html import read_template
+
     # A browser hashes the content as it parses it, with plain line ends.
-    return files[name].read_text(encoding="utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    return read_template(files[name]).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _inline(text: str, tag: str) -> Markup:

@@ -7,7 +7,8 @@ characters harmless, and `script_json` writes JSON that cannot end the script el
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -16,13 +17,24 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.output.report.page import ColumnFormat, Format
 from debatebench.shared.errors import ConfigError
+from debatebench.shared.files import shown_path
 from debatebench.shared.result_formats import json_text
 from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = ["MISSING", "Cell", "environment", "format_values", "guess_format", "heading", "render", "script_json"]
+__all__ = [
+    "MISSING",
+    "Cell",
+    "environment",
+    "format_values",
+    "guess_format",
+    "heading",
+    "read_template",
+    "render",
+    "script_json",
+]
 
 MISSING = "–"
 
@@ -141,9 +153,9 @@ def environment(files: Mapping[str, Path]) -> Environment:
     from jinja2 import FunctionLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    def source(name: str) -> str | None:
+    def source(name: str) -> tuple[str, str, Callable[[], bool]] | None:
         path = files.get(f"templates/{name}")
-        return None if path is None else path.read_text(encoding="utf-8")
+        return None if path is None else (read_template(path), str(path), lambda: True)
 
     return ImmutableSandboxedEnvironment(
         loader=FunctionLoader(source),
@@ -161,12 +173,39 @@ def _harmless(value: Any) -> Any:
     return visible(value, keep_lines=True) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
+def read_template(path: Path) -> str:
+    """The text of a template or of what is put into one. Raises `ConfigError` if it is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{shown_path(path)} is not UTF-8 text (byte {error.start}).") from error
+
+
 def render(environment: Environment, template: str, values: Mapping[str, Any]) -> str:
-    """Render a template. Raises `ConfigError` when the template cannot be used."""
+    """Render a template. Raises `ConfigError` when the template cannot be used, whatever its code does."""
     from jinja2 import TemplateError
 
     try:
         return environment.get_template(template).render(values)
-    except TemplateError as error:
-        place = f"{getattr(error, 'name', None) or template}:{getattr(error, 'lineno', None) or '?'}"
-        raise ConfigError(f"reports/templates/{place}: {error.message or 'cannot be rendered'}.") from error
+    except (
+        TemplateError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        reason = (str(error) or type(error).__name__).rstrip(".")
+        raise ConfigError(f"{_place_of(error) or f'reports/templates/{template}'}: {reason}.") from error
+
+
+def _place_of(error: Exception) -> str | None:
+    """The file and line of a template in which an error occurred."""
+    if (name := getattr(error, "name", None)) and (line := getattr(error, "lineno", None)):
+        return f"reports/templates/{name}:{line}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename.endswith(".html"):
+            return f"{shown_path(Path(frame.filename))}:{frame.lineno}"
+    return None
