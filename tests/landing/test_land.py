@@ -206,5 +206,5 @@ def test_a_table_of_another_version_is_noticed(tmp_path: Path):
 
 
 def test_a_small_run_needs_little_memory(warehouse: duckdb.DuckDBPyConnection):
-    warehouse.execute("set threads = 8; set memory_limit = '64MiB'")
+    warehouse.execute("set threads = 8; set memory_limit = '128MiB'")
     assert land_records(warehouse, "r", [run(), *(topic(f"t{n}") for n in range(1000))])["topics"] == 1000
