@@ -77,11 +77,10 @@ class LandingSource:
     def check_continues(self, landed: Content) -> None:
         """Raise `DamagedDataError` unless the source still has everything that was landed.
 
-        A journal must begin with what was landed from it; an import must have at least as many parts. If the journal
-        is damaged, the error names the line.
+        A journal must begin with what was landed from it, and an import must have the same parts before any new ones.
+        If the journal is damaged, the error names the line.
         """
-        now = self.content()
-        if landed.size is None or now == landed or (not self.is_journal and (now.size or 0) >= landed.size):
+        if landed.size is None or self.content() == landed:
             return
         if self.is_journal:
             with open(self.path, "rb") as file:
@@ -89,9 +88,14 @@ class LandingSource:
                     return
             for _ in read_journal(self.path):
                 pass
+        else:
+            from debatebench.landing.importers.manifest import kept_manifest
+
+            if kept_manifest(self.path).parts_at(landed.sha256) is not None:
+                return
         raise DamagedDataError(
-            f"{self.path} has lost records since run '{self.run_tag}' was landed: put the file back, or accept the "
-            f"loss with `debatebench land --run-tag {self.run_tag} --replace`."
+            f"{self.path} has lost or changed records since run '{self.run_tag}' was landed: put the file back, or "
+            f"accept that with `debatebench land --run-tag {self.run_tag} --replace`."
         )
 
 

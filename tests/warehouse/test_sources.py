@@ -135,7 +135,7 @@ def test_a_journal_that_was_cut_at_the_end_of_a_line_lands_only_on_demand(mine: 
     content = cut(journal_of(mine))
     assert findings(mine) == {("demo", "lost_records")}
     for command in (["land"], ["land", "--run-tag", "demo"], ["build", "--from-journals"]):
-        one_line(debatebench_here(mine, *command), 3, "demo.jsonl has lost records since run 'demo' was landed")
+        one_line(debatebench_here(mine, *command), 3, "has lost or changed records since run 'demo' was landed")
         assert debates(mine) == before
     done = debatebench(mine, "run", "--run-tag", "demo", "--sample-topics", "1", "--seed", "12345", "--no-input")
     one_line(done, 3, "debatebench land --run-tag demo --replace")
@@ -159,8 +159,16 @@ def test_an_older_manifest_of_an_import_is_not_taken_for_the_whole(mine: Path, t
     before = debates(mine)
     manifest.write_bytes(older)
     assert findings(mine) == {("old", "lost_records")}
-    one_line(debatebench_here(mine, "land"), 3, "has lost records since run 'old' was landed")
+    one_line(debatebench_here(mine, "land"), 3, "has lost or changed records since run 'old' was landed")
     assert debates(mine) == before
+
+
+def test_a_changed_setting_in_a_manifest_does_not_change_a_rating(mine: Path) -> None:
+    manifest = mine / "warehouse" / "imports" / "old" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"k_factor": 32.0', '"k_factor": 31.0'))
+    assert findings(mine) == {("old", "lost_records")}
+    for command in (["land"], ["build", "--from-journals"]):
+        one_line(debatebench_here(mine, *command), 3, "has lost or changed records since run 'old' was landed")
 
 
 def test_a_landing_that_an_earlier_version_recorded_has_no_size_and_is_trusted(mine: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -146,12 +145,9 @@ def _added(con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifes
 
 def _landed_parts(manifest: ImportManifest, landed_sha256: str | None) -> int:
     """The number of parts that landed before and are unchanged, if new parts can be added to them."""
-    if IMPORTERS[manifest.format].landed_facts is None:
+    if landed_sha256 is None or IMPORTERS[manifest.format].landed_facts is None:
         return 0
-    for count in range(len(manifest.parts) - 1, 0, -1):
-        if manifest.parts[count].replaces:
-            break
-        earlier = manifest.model_copy(update={"parts": manifest.parts[:count]})
-        if hashlib.sha256(earlier.content().encode()).hexdigest() == landed_sha256:
-            return count
-    return 0
+    count = manifest.parts_at(landed_sha256)
+    if count is None or count == len(manifest.parts) or any(part.replaces for part in manifest.parts[count:]):
+        return 0
+    return count

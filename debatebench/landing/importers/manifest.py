@@ -81,6 +81,14 @@ class ImportManifest(_Frozen):
         # A part without rules is written as earlier versions wrote it.
         return self.model_dump_json(indent=2, exclude_none=True) + "\n"
 
+    def parts_at(self, sha256: str) -> int | None:
+        """How many of the parts there were when the file had this hash; None if it never had."""
+        for count in range(len(self.parts), 0, -1):
+            earlier = self.model_copy(update={"parts": self.parts[:count]})
+            if hashlib.sha256(earlier.content().encode()).hexdigest() == sha256:
+                return count
+        return None
+
 
 def read_import_manifest(folder: Path) -> ImportManifest | None:
     """The manifest of a tag's folder; None if there is none yet. Raises `DamagedDataError` for an invalid file."""
