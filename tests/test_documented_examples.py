@@ -110,3 +110,17 @@ def test_a_documented_command_runs(two_runs: Path, tmp_path: Path, command: str)
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout or "rows to" in done.stderr
+
+
+def test_every_file_that_the_documentation_names_is_there():
+    pages = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")]
+    named = {
+        name
+        for page in pages
+        if page.name != "CHANGELOG.md"
+        for name in re.findall(
+            r"`((?:tests|benchmarks|sql|configs|docs)/[\w/.-]+\.(?:py|md|sql|yml|yaml|json))`", page.read_text()
+        )
+    }
+    assert len(named) > 20
+    assert {name for name in named if not (REPOSITORY / name).is_file()} == set()

@@ -140,6 +140,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
     "C3": ("test_faults::test_a_kill_after_the_sync_buys_nothing_again",),
     "C4": ("test_journal::test_a_journal_cut_at_any_byte_of_its_last_line_goes_on",),
     "C5": (
+        "test_displaced_journal::test_a_whole_last_line_with_another_checksum_is_damage",
         "test_runner::test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call",
         "test_doctor::test_salvage_keeps_the_answers_on_both_sides_of_the_damage",
         "test_doctor::test_a_salvaged_run_goes_on_and_ends_as_it_would_have",
@@ -163,11 +164,24 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "test_runner::test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130",
         "test_runner::test_a_second_interrupt_leaves_at_once",
     ),
+    "C13": (
+        "test_displaced_journal::test_a_replaced_journal_stops_the_run_and_all_its_events_are_saved",
+        "test_displaced_journal::test_a_journal_without_its_name_is_saved_under_another",
+        "test_displaced_journal::test_a_truncated_journal_stops_the_run",
+        "test_displaced_journal::test_a_journal_to_which_others_append_stops_the_run_and_keeps_every_event",
+        "test_file_operations::test_files_that_others_change_lose_nothing_in_silence",
+    ),
+    "C14": (
+        "test_sources::test_the_warehouse_is_not_created_again_without_a_run_that_it_has",
+        "test_sources::test_a_journal_that_was_cut_at_the_end_of_a_line_lands_only_on_demand",
+    ),
+    "C15": ("test_sources::test_a_run_from_which_nothing_can_be_derived_is_set_aside",),
+    "C16": ("test_signals::test_a_second_signal_ends_a_build_that_cannot_be_interrupted",),
 }
 
 
 def test_every_row_of_the_matrix_has_tests_that_are_there():
-    rows = [*(f"P{n}" for n in range(1, 24)), *(f"J{n}" for n in range(1, 9)), *(f"C{n}" for n in range(1, 13))]
+    rows = [*(f"P{n}" for n in range(1, 24)), *(f"J{n}" for n in range(1, 9)), *(f"C{n}" for n in range(1, 17))]
     assert list(MATRIX) == rows
     missing = {name for names in MATRIX.values() for name in names if name.partition("::")[2] not in _tests_of(name)}
     assert missing == set()
