@@ -13,6 +13,14 @@ __all__ = ["opening_error", "sql_errors"]
 
 _LONGEST_MESSAGE = 500
 _MOST_CANDIDATES = 3
+_SIGNS_OF_DAMAGE = (
+    "not a valid DuckDB",
+    "version number",
+    "Corrupt database",
+    "checksum",
+    "Could not read enough bytes",
+    "Failed to load metadata",
+)
 _IMPOSSIBLE_ADVICE = re.compile(r' Use "SET .*')
 _HINT = re.compile(r"^(Did you mean|Candidate)")
 _LINE = re.compile(r"^LINE (\d+): (.*)$")
@@ -51,7 +59,7 @@ def opening_error(database: Path, error: Exception) -> DebatebenchError:
         holder = re.search(r"\(PID (\d+)\)", text)
         by = f"process {holder[1]}" if holder else "another process"
         return BusyError(f"{by.capitalize()} has {database} open for writing; close it there and try again.")
-    if "not a valid DuckDB" in text or "Corrupt" in text or "checksum" in text or "version number" in text:
+    if _is_damage(text):
         return DamagedDataError(
             f"{database} is not a DuckDB file that can be read ({_first_lines(text)}); `debatebench build "
             "--from-journals` creates it again."
@@ -66,7 +74,7 @@ def _sql_error(error: Exception) -> DebatebenchError:
     text = str(error)
     if isinstance(error, duckdb.OutOfMemoryException) or "Allocation failure" in text:
         return DebatebenchError(_TOO_LARGE)
-    if "Corrupt database" in text or "checksum" in text:
+    if _is_damage(text):
         return DamagedDataError(
             f"The warehouse is damaged ({_first_lines(text)}); `debatebench build --from-journals` creates it again."
         )
@@ -77,6 +85,11 @@ def _sql_error(error: Exception) -> DebatebenchError:
     if "read-only" in text:
         return DebatebenchError("A query cannot change anything; the warehouse is open read-only.")
     return DebatebenchError(f"SQL: {_first_lines(text)}{_place(text)}")
+
+
+def _is_damage(text: str) -> bool:
+    """Whether DuckDB says that the file itself is wrong."""
+    return any(sign in text for sign in _SIGNS_OF_DAMAGE)
 
 
 def _first_lines(text: str) -> str:

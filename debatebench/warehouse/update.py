@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, outdated_tables
 from debatebench.shared.duckdb_sql import close_to_outside
-from debatebench.shared.errors import DamagedDataError, SqlDataError, UsageError
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, SqlDataError, UsageError
 from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import private_copy, publishing
 from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
@@ -197,7 +197,9 @@ class _Work:
             return landed_contents(con)
         try:
             return published_contents(self.workspace.database)
-        except (DamagedDataError, duckdb.Error):
+        except BusyError:
+            raise
+        except (DebatebenchError, duckdb.Error):
             return {}
 
     def _missing(self, run_tag: str) -> str:

@@ -105,7 +105,7 @@ class Round:
         """Do something to one of the files that the workspace keeps."""
         # The warehouse is what knows of lost sources, so one round damages it or sources, not both.
         files = [path for path in self._files() if path.exists()]
-        touched = [line for line in self.log if " warehouse/" in line]
+        touched = [line for line in self.log if " warehouse/" in line and "tiny.jsonl" not in line]
         if any("debatebench.duckdb" in line for line in touched):
             files = [path for path in files if path == self._database]
         elif touched:

@@ -120,9 +120,11 @@ def test_a_run_does_not_begin_again_where_the_warehouse_has_it(mine: Path) -> No
     assert not journal_of(mine).exists()
 
 
-def test_a_damaged_warehouse_is_created_again_from_what_there_is(mine: Path) -> None:
+@pytest.mark.parametrize("keep", [0, 14, 4096, 300_000])
+def test_a_damaged_warehouse_is_created_again_from_what_there_is(mine: Path, keep: int) -> None:
     before = debates(mine)
-    database_of(mine).write_bytes(b"not a database")
+    database_of(mine).write_bytes(database_of(mine).read_bytes()[:keep] or b"not a database")
+    one_line(debatebench_here(mine, "query", "from raw.turns"), 3, "debatebench build --from-journals")
     assert debatebench_here(mine, "build", "--from-journals").code == 0
     assert debates(mine) == before
 
