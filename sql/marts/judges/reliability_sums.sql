@@ -62,7 +62,9 @@ ranks as (
 
     select
         run_tag, unit, panels, rating,
-        2 * sum(sum(count_rated)) over (partition by run_tag, unit order by rating) - sum(count_rated) as twice_rank
+        2 * sum(sum(count_rated)) over (partition by run_tag, unit order by rating) - sum(count_rated) as twice_rank,
+        sum(sum(count_rated)) over (partition by run_tag, unit) as n,
+        max(case when unit <> 'winner' then abs(rating) end) over (partition by run_tag, unit) as largest_score
 
     from ratings
     where panels = 'every'
@@ -70,15 +72,15 @@ ranks as (
 
 ),
 
--- The difference between two ratings is the squared distance of their points: on the scale itself, on ranks, or,
--- for categories, with one coordinate per category.
+-- The difference between two ratings is the squared distance of their points: on the scale itself, on ranks from the
+-- middle, or, for categories, with one coordinate each. Exact sums of decimals do not depend on the order of rows.
 points as (
 
     select
         run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated,
         unnest([
-            {'level': 'interval', 'coordinate': 'value', 'x': case when unit <> 'winner' then rating end},
-            {'level': 'ordinal', 'coordinate': 'rank', 'x': cast(twice_rank as decimal(18, 6))},
+            {'level': 'interval', 'coordinate': 'value', 'x': macros.scaled(rating, n, largest_score)},
+            {'level': 'ordinal', 'coordinate': 'rank', 'x': macros.scaled(twice_rank - n, n, n)},
             {'level': 'nominal', 'coordinate': cast(rating as varchar), 'x': case when unit = 'winner' then 1 end}
         ]) as point
 
@@ -102,7 +104,6 @@ pattern_sums as (
 
 ),
 
--- Decimals, so that sums do not depend on the order of rows.
 coordinates as materialized (
 
     select
@@ -142,7 +143,6 @@ final as (
     from coordinates
     inner join totals using (run_tag, unit, panels, level, coordinate)
     inner join sizes using (run_tag, unit, panels, cluster_id)
-
     group by run_tag, unit, panels, level, cluster_id, sizes.count_rated, sizes.count_ratings, totals.count_coordinates
 
 )
