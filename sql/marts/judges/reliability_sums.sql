@@ -61,31 +61,29 @@ ratings as materialized (
 ranks as (
 
     select
-        run_tag, unit, panels, rating,
+        run_tag, unit, rating,
         2 * sum(sum(count_rated)) over (partition by run_tag, unit order by rating) - sum(count_rated) as twice_rank,
         sum(sum(count_rated)) over (partition by run_tag, unit) as n,
         max(case when unit <> 'winner' then abs(rating) end) over (partition by run_tag, unit) as largest_score
 
     from ratings
     where panels = 'every'
-    group by run_tag, unit, panels, rating
+    group by run_tag, unit, rating
 
 ),
 
--- The difference between two ratings is the squared distance of their points: on the scale itself, on ranks from the
--- middle, or, for categories, with one coordinate each. Exact sums of decimals do not depend on the order of rows.
-points as (
+-- Two ratings differ by the squared distance of their points: in value, in rank, or with a coordinate per category.
+points as materialized (
 
     select
-        run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated,
+        run_tag, unit, rating,
         unnest([
             {'level': 'interval', 'coordinate': 'value', 'x': macros.scaled(rating, n, largest_score)},
             {'level': 'ordinal', 'coordinate': 'rank', 'x': macros.scaled(twice_rank - n, n, n)},
             {'level': 'nominal', 'coordinate': cast(rating as varchar), 'x': case when unit = 'winner' then 1 end}
         ]) as point
 
-    from ratings
-    left join ranks using (run_tag, unit, panels, rating)
+    from ranks
 
 ),
 
@@ -98,12 +96,14 @@ pattern_sums as (
         sum(point.x) as x,
         sum(cast(point.x as decimal(38, 6)) * point.x) as xx
 
-    from points
-    where point.x is not null
+    from ratings
+    inner join points using (run_tag, unit, rating)
+    where point.x is not null and (panels = 'every' or point.level = 'nominal')
     group by run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated, point.level, point.coordinate
 
 ),
 
+-- Decimals, so that sums do not depend on the order of rows.
 coordinates as materialized (
 
     select
