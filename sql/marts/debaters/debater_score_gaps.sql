@@ -59,14 +59,19 @@ final as (
 
     select
         run_tag, model_a, model_b, mean_gaps.count_debates, mean_gaps.count_topics, mean_gaps.mean_gap,
+        -- Divided before they are squared: the square of a sum overflows in a very large run.
         macros.cluster_error(
             cast(
                 sum(
-                    cast(power(topic_gaps.gap - topic_gaps.count_debates * mean_gaps.mean_gap, 2) as decimal(38, 18))
+                    cast(
+                        power(
+                            (topic_gaps.gap - topic_gaps.count_debates * mean_gaps.mean_gap) / mean_gaps.count_debates, 2
+                        ) as decimal(38, 22)
+                    )
                 ) as double
             ),
             mean_gaps.count_topics,
-            mean_gaps.count_debates
+            1
         ) as standard_error
 
     from mean_gaps
