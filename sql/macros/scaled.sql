@@ -1,5 +1,5 @@
 -- n * largest becomes at most 10^12, so that n times a sum of squares, and the square of a sum, are at most 10^24: a
--- decimal(38, 12) holds a hundred times that. What is smaller anyway keeps its unit.
+-- decimal(38, 12) holds a hundred times that. Smaller numbers keep their unit.
 create macro scaled(x, n, largest) as
     cast(
         x * cast(

@@ -65,7 +65,9 @@ final as (
                 sum(
                     cast(
                         power(
-                            (topic_gaps.gap - topic_gaps.count_debates * mean_gaps.mean_gap) / mean_gaps.count_debates, 2
+                            (topic_gaps.gap - topic_gaps.count_debates * mean_gaps.mean_gap)
+                            / mean_gaps.count_debates,
+                            2
                         ) as decimal(38, 22)
                     )
                 ) as double
