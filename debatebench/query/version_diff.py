@@ -15,7 +15,7 @@ from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import downstream, upstream
 from debatebench.transform.model_versions import versions_of
-from debatebench.transform.sql_model import execute_one
+from debatebench.transform.one_query import execute_one
 
 if TYPE_CHECKING:
     import duckdb
@@ -214,7 +214,7 @@ def _create(
         sql = f"select * from {swapped[1]}" if swapped and name == swapped[0].name else models[name].query.sql
         with _named(name):
             con.execute(f"create schema if not exists {models[name].schema}")
-            execute_one(con, f"create {models[name].materialized} {name} as {sql}\n", models[name].file)
+            execute_one(con, f"{sql}\n", models[name].file, into=f"create {models[name].materialized} {name} as ")
 
 
 @contextmanager

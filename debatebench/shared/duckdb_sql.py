@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,11 +22,14 @@ NO_EXTENSIONS: dict[str, bool] = {
 """Settings of a database that runs SQL from a workspace: no extension is loaded, and no Python variable is a table."""
 
 
-def close_to_outside(con: duckdb.DuckDBPyConnection) -> None:
+def close_to_outside(con: duckdb.DuckDBPyConnection, *, besides: Path | None = None) -> None:
     """From here on, no SQL on this database reads or writes any file but its own, loads anything or changes a setting.
 
     Databases that are attached stay so, databases in memory can still be attached, and data still spills to disk.
+    `besides` is a folder that stays open.
     """
+    if besides is not None:
+        con.execute(f"set allowed_directories = [{quoted_text(str(besides))}]")
     con.execute("set enable_external_access = false; set lock_configuration = true")
 
 

@@ -30,8 +30,8 @@ from debatebench.transform.build_state import (
 from debatebench.transform.create_macros import update_macros
 from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
 from debatebench.transform.model_versions import broken_reading, reading_warnings
+from debatebench.transform.one_query import execute_one
 from debatebench.transform.parse_cache import remember_parsed
-from debatebench.transform.sql_model import execute_one
 from debatebench.transform.workers import create_all
 
 if TYPE_CHECKING:
@@ -255,8 +255,8 @@ class _Build:
         if standing is not None and standing != model.materialized:
             con.execute(f"drop {standing} {model.name}")
         # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file.
-        create = f"create or replace {model.materialized} {model.name} as {model.query.sql}\n"
-        result = execute_one(con, create, model.file).fetchall()
+        create = f"create or replace {model.materialized} {model.name} as "
+        result = execute_one(con, f"{model.query.sql}\n", model.file, into=create).fetchall()
         return int(result[0][0]) if model.materialized == "table" else None
 
     def _check_contracts(self) -> None:

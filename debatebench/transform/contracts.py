@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.column_names import misnamed_columns
+from debatebench.transform.one_query import check_query
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,18 +27,21 @@ def actual_columns(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, s
     return {row[0]: row[1] for row in con.execute(f"describe select * from {relation}").fetchall()}
 
 
-def standard_types(con: duckdb.DuckDBPyConnection, types: dict[str, str], where: str) -> dict[str, str]:
+def standard_types(con: duckdb.DuckDBPyConnection, types: dict[str, str], file: Path) -> dict[str, str]:
     """The same types as DuckDB writes them: `int` → `INTEGER`. Raises `SqlModelError` for one that does not exist."""
     import duckdb
 
     unknown = sorted(set(types.values()) - _STANDARD.keys())
     if unknown:
-        columns = ", ".join(f"null::{sql_type} as c{i}" for i, sql_type in enumerate(unknown))
+        query = f"select {', '.join(f'null::{sql_type} as c{i}' for i, sql_type in enumerate(unknown))}"
         try:
-            found = con.execute(f"describe select {columns}").fetchall()
+            check_query(con, query, file)
+            found = con.execute(f"describe {query}").fetchall()
         except duckdb.Error as error:
             message = str(error).split("\n")[0]
-            raise SqlModelError(f"{where}: DuckDB does not know one of the data types ({message}).") from None
+            raise SqlModelError(f"{file}: DuckDB does not know one of the data types ({message}).") from None
+        if [row[0] for row in found] != [f"c{i}" for i in range(len(unknown))]:
+            raise SqlModelError(f"{file}: one of the data types is more than a type: {', '.join(unknown)}.")
         _STANDARD.update((sql_type, row[1]) for sql_type, row in zip(unknown, found, strict=True))
     return {name: _STANDARD[sql_type] for name, sql_type in types.items()}
 
@@ -78,7 +83,7 @@ def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel, descriptio
 def _differences(con: duckdb.DuckDBPyConnection, model: SqlModel, found: dict[str, str]) -> list[str]:
     """Columns that are in the YAML but not in the SQL model, and types that differ."""
     named = {column.name.lower(): column.data_type for column in model.properties.columns}
-    types = standard_types(con, {name: t for name, t in named.items() if t is not None}, str(model.properties_file))
+    types = standard_types(con, {name: t for name, t in named.items() if t is not None}, model.properties_file)
     missing = [f"{name} is missing" for name in named if name not in found]
     other = [
         f"{name} is {found[name]} instead of {data_type}"

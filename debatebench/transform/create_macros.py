@@ -11,7 +11,8 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.expansion import expand, own_variables
 from debatebench.transform.macros import macro_definitions
-from debatebench.transform.sql_model import MACROS, execute_one
+from debatebench.transform.one_query import check_query
+from debatebench.transform.sql_model import MACROS
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,7 +39,8 @@ def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *
         expression = own_variables(macro)
         expression = expand(expression, macros) if stand_alone else expression
         try:
-            execute_one(con, f"create or replace macro {macro.signature} as {expression}\n", macro.file)
+            check_query(con, f"select {expression}\n", macro.file)
+            con.execute(f"create or replace macro {macro.signature} as {expression}\n")
         except duckdb.Error as error:
             message = " ".join(re.split(r"\n\n|\nLINE ", str(error))[0].split())
             raise SqlModelError(f"Macro {macro.name} ({shown_path(macro.file)}) failed: {message}") from None

@@ -11,7 +11,8 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text
-from debatebench.transform.sql_model import MACROS, execute_one
+from debatebench.transform.one_query import execute_one
+from debatebench.transform.sql_model import MACROS
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,8 +58,8 @@ def replace_runs(
     with _in_place_of(con, database, sources, catalog_of(model), own):
         # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file. A query
         # that also reads relations without runs may return rows of other runs as well.
-        insert = f"insert into {table} select * from ({model.query.sql}\n) where {is_changed}"
-        execute_one(con, insert, model.file)
+        rows = f"select * from ({model.query.sql}\n) where {is_changed}"
+        execute_one(con, rows, model.file, into=f"insert into {table} ")
     return int(con.execute(f"select count(*) from {table}").fetchall()[0][0])
 
 

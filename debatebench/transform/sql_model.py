@@ -16,7 +16,6 @@ from debatebench.shared.hashing import hash_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import duckdb
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MACROS",
     "PARSED",
+    "ROW_FUNCTIONS",
     "MacroCall",
     "Parsed",
     "Query",
@@ -33,7 +33,6 @@ __all__ = [
     "SqlModel",
     "called_functions",
     "called_macros",
-    "execute_one",
     "is_macro_call",
     "parse_query",
     "parse_statement",
@@ -50,11 +49,12 @@ _VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
 MACROS = "macros"
 """The folder of macros, and the schema that they live in."""
 
-# Functions that make rows from their arguments. Any other function in FROM could read a file or hide a dependency.
-_ROW_FUNCTIONS = {"unnest", "generate_series", "range", "repeat", "json_each", "json_tree", "generate_subscripts"}
+ROW_FUNCTIONS = {"unnest", "generate_series", "range", "repeat", "json_each", "json_tree", "generate_subscripts"}
+"""Functions that make rows from their arguments. Any other in FROM could read a file or hide what a query reads."""
 
-# Far more than a real query nests; the compiled parser crashes only at some thousands.
+# Far more than a real query has; the compiled parser and DuckDB crash only at some thousands and ten thousands.
 _DEEPEST = 500
+_MOST_TOKENS = 10_000
 _BRACKETS = {"L_PAREN": 1, "L_BRACKET": 1, "L_BRACE": 1, "R_PAREN": -1, "R_BRACKET": -1, "R_BRACE": -1}
 
 
@@ -197,17 +197,6 @@ def parse_query(sql: str, file: Path) -> Query:
     return found.query(sql)
 
 
-def execute_one(con: duckdb.DuckDBPyConnection, statement: str, file: Path) -> duckdb.DuckDBPyConnection:
-    """Execute a statement that contains the text of `file`, if DuckDB, too, reads it as one statement.
-
-    DuckDB's parser and sqlglot's differ, for instance in what is a comment, so that a text could hide a second one.
-    """
-    # Without a semicolon there is only one. Parsing holds Python's lock, so it would stop the other workers of a build.
-    if ";" in statement and (count := len(con.extract_statements(statement))) != 1:
-        raise SqlModelError(f"{shown_path(file)}: DuckDB reads this as {count} statements, not as one query.")
-    return con.execute(statement)
-
-
 def text_sha256(sql: str) -> str:
     """The hash of a text, which is its key in `PARSED`."""
     return hashlib.sha256(sql.encode("utf-8")).hexdigest()
@@ -247,6 +236,11 @@ def parse_statement(sql: str, file: Path, kind: str) -> tuple[exp.Expr, Sequence
     try:
         tokens = dialect.tokenize(sql)
         _check_depth(tokens)
+        if len(tokens) > _MOST_TOKENS:
+            raise SqlModelError(
+                f"{shown_path(file)}: contains {len(tokens):,} words and signs; split it into several of at most "
+                f"{_MOST_TOKENS:,}."
+            )
         statements = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
     except TokenError as error:
         raise SqlModelError(f"{shown_path(file)}: a quote, comment or bracket is not closed ({error}).") from None
@@ -314,11 +308,11 @@ def _check_row_function(function: exp.Func, file: Path) -> None:
     from sqlglot import exp
 
     name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
-    if name not in _ROW_FUNCTIONS and not isinstance(function, exp.UDTF):
+    if name not in ROW_FUNCTIONS and not isinstance(function, exp.UDTF):
         line = function.meta.get("line", 1)
         raise SqlModelError(
             f"{shown_path(file)}:{line}: '{name}' cannot be read from; a SQL model reads raw tables, "
-            f"other SQL models and {', '.join(sorted(_ROW_FUNCTIONS))}."
+            f"other SQL models and {', '.join(sorted(ROW_FUNCTIONS))}."
         )
 
 

@@ -90,7 +90,7 @@ def export(
     try:
         with (
             replacing(place, force=force) as folder,
-            open_snapshot(workspace, run_tags, tuple(select or ()), now) as snapshot,
+            open_snapshot(workspace, folder, run_tags, tuple(select or ()), now) as snapshot,
         ):
             contents = cast(_Format, import_module(FORMATS[format_name])).write(snapshot, folder)
             manifest = make_manifest(snapshot, format_name, folder, contents)

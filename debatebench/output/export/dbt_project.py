@@ -74,7 +74,7 @@ def _model_files(project: Project, names: DbtNames) -> dict[str, str]:
 def _write_database(snapshot: Snapshot, path: Path, names: DbtNames) -> dict[str, int]:
     """Write the landed tables, and copy the tables that Python computes from a warehouse of the chosen runs."""
     con = snapshot.con
-    with tempfile.TemporaryDirectory(prefix="debatebench-export-") as folder:
+    with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
         if names.tables:
             write_built_copy(snapshot, Path(folder, DATABASE))
         with attached(snapshot, path):

@@ -9,7 +9,7 @@ from pathlib import Path
 from debatebench.landing.land import create_raw_tables
 from debatebench.output.export.manifest import Contents
 from debatebench.output.export.snapshot import Snapshot
-from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_text
 from debatebench.shared.records import TABLES
 from debatebench.warehouse.publish import STORAGE_VERSION
 
@@ -34,7 +34,8 @@ def write_built_copy(snapshot: Snapshot, path: Path) -> None:
     with attached(snapshot, path):
         copy_raw_tables(snapshot)
         _copy_landings(snapshot)
-    with closing(duckdb.connect(str(path))) as con:
+    with closing(duckdb.connect(str(path), config={**NO_EXTENSIONS})) as con:
+        close_to_outside(con)
         build(con, snapshot.project, now=snapshot.now)
         con.execute("checkpoint")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.query.run_tags import landed_tags
+from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ __all__ = ["Snapshot", "open_snapshot"]
 class Snapshot:
     """One state of the warehouse, attached to `con` read-only as `warehouse`, which is the default there.
 
-    `con` may read and write files and uses one thread, so that equal warehouses give equal files.
+    `con` may read and write files only in the folder of the export, and uses one thread, so that equal warehouses give
+    equal files.
     """
 
     con: duckdb.DuckDBPyConnection
@@ -40,9 +42,11 @@ class Snapshot:
 
 @contextmanager
 def open_snapshot(
-    workspace: Workspace, run_tags: Sequence[str] | None, select: tuple[str, ...], now: datetime | None
+    workspace: Workspace, folder: Path, run_tags: Sequence[str] | None, select: tuple[str, ...], now: datetime | None
 ) -> Iterator[Snapshot]:
-    """Attach the warehouse and check the runs. A publication does not change the snapshot: the old file stays open.
+    """Attach the warehouse and check the runs, for an export to `folder`.
+
+    A publication does not change the snapshot: the old file stays open.
 
     Raises `UsageError` when there is no warehouse, when it is behind its SQL models, and for a run that it does not
     contain; `BusyError` and `DamagedDataError` as `query.open_for_query` does.
@@ -55,6 +59,7 @@ def open_snapshot(
     project = load_project(workspace.files("sql", "**/*"))
     with attached(workspace.database, threads=1) as con:
         con.execute("use warehouse")
+        close_to_outside(con, besides=folder)
         recall_parsed(con)
         if not is_current(con, project):
             raise UsageError(

@@ -10,6 +10,7 @@ from functools import partial
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.visible_text import visible
 from debatebench.transform.build_state import relations
@@ -17,6 +18,7 @@ from debatebench.transform.contracts import contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.macros import select_macros
+from debatebench.transform.one_query import execute_one
 from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
@@ -153,7 +155,7 @@ def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyCon
             difference = test.failure(stored)
         except duckdb.Error:
             difference = test.failure(con)
-    except duckdb.Error as error:
+    except (duckdb.Error, SqlModelError) as error:
         difference = {"status": "error", "message": " ".join(str(error).split("\n\n")[0].split())}
     return replace(test.result, **difference, seconds=time.perf_counter() - started)
 
@@ -182,7 +184,7 @@ def _generic_tests(model: SqlModel) -> Iterator[_Test]:
         (test, column.name) for column in model.properties.columns for test in column.data_tests
     ]
     placed += [(test, None) for test in model.properties.data_tests]
-    scan = _Scan(model.name, [test.suspects(column) for test, column in placed])
+    scan = _Scan(model, [test.suspects(column) for test, column in placed])
     for number, (test, column) in enumerate(placed):
         relation = f"(select * from {model.name} where {test.where})" if test.where else model.name
         result = TestResult(
@@ -205,9 +207,10 @@ def _generic_tests(model: SqlModel) -> Iterator[_Test]:
 class _Scan:
     """One scan for all tests of a SQL model that can share it; each test that may fail then runs alone."""
 
-    def __init__(self, relation: str, suspects: Sequence[str | None]) -> None:
+    def __init__(self, model: SqlModel, suspects: Sequence[str | None]) -> None:
+        self._file = model.properties_file
         self._numbers = [number for number, aggregate in enumerate(suspects) if aggregate is not None]
-        self._query = f"select {', '.join(filter(None, suspects))} from {relation}"
+        self._query = f"select {', '.join(filter(None, suspects))} from {model.name}"
         self._passing: set[int] | None = None
 
     def passes(self, number: int, con: duckdb.DuckDBPyConnection) -> bool:
@@ -216,8 +219,8 @@ class _Scan:
 
         if self._passing is None:
             self._passing = set()
-            with suppress(duckdb.Error):
-                found = con.execute(self._query).fetchall()[0] if self._numbers else ()
+            with suppress(duckdb.Error, SqlModelError):
+                found = execute_one(con, self._query, self._file).fetchall()[0] if self._numbers else ()
                 self._passing = {n for n, count in zip(self._numbers, found, strict=True) if count == 0}
         return number in self._passing
 
@@ -242,10 +245,10 @@ def _query_test(
     def failure(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
         if passes is not None and passes(con):
             return {}
-        ((failures,),) = con.execute(count).fetchall()
+        ((failures,),) = execute_one(con, count, result.file).fetchall()
         if not failures:
             return {}
-        cursor = con.execute(f"select * from (\n{result.query}\n) limit {_SHOWN_ROWS}")
+        cursor = execute_one(con, f"select * from (\n{result.query}\n) limit {_SHOWN_ROWS}", result.file)
         return {
             "status": failed,
             "failures": failures,

@@ -7,13 +7,17 @@ import math
 from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 
 __all__ = ["GENERIC_TESTS", "GenericTest", "parse_generic_test", "sql_literal"]
+
+
+# SQL text. DuckDB's parser crashes only if it nests some thousands deep.
+Expression = Annotated[str, Field(max_length=10_000)]
 
 
 def sql_literal(value: Any) -> str:
@@ -39,7 +43,7 @@ class GenericTest(BaseModel):
     """True: stands under a column. False: stands under the SQL model. None: under either."""
 
     name: str | None = None
-    where: str | None = None
+    where: Expression | None = None
     severity: Literal["error", "warn"] = "error"
 
     @property
@@ -179,7 +183,7 @@ class ExpressionIsTrue(GenericTest):
     """The expression holds in every row; under a column it follows the column's name (`>= 0`). Null passes."""
 
     kind = "expression_is_true"
-    expression: str
+    expression: Expression
 
     def bad_row(self, column: str | None) -> str:
         subject = f"{quoted_identifier(column)} " if column else ""
@@ -191,8 +195,8 @@ class Range(GenericTest):
 
     kind = "range"
     needs_column = True
-    min: int | float | str | None = Field(None, validation_alias=AliasChoices("min", "min_value"))
-    max: int | float | str | None = Field(None, validation_alias=AliasChoices("max", "max_value"))
+    min: int | float | Expression | None = Field(None, validation_alias=AliasChoices("min", "min_value"))
+    max: int | float | Expression | None = Field(None, validation_alias=AliasChoices("max", "max_value"))
     inclusive: bool = True
 
     @model_validator(mode="after")

@@ -20,7 +20,7 @@ from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import did_you_mean, select_models
 from debatebench.transform.macros import select_macros
-from debatebench.transform.sql_model import execute_one
+from debatebench.transform.one_query import check_query, execute_one
 from debatebench.transform.testing.data_tests import TestResult
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro:
         raise SqlModelError(f"{macro.name} needs a `type` for {', '.join(untyped)} in {macro.properties_file.name}.")
     given, expected = unit.test.given, unit.test.expect
     rows = [{_PLACE: place} | row for place, row in enumerate(_complete(given, list(types), macro.name))]
-    con.execute(f"create table given as {_typed_rows({_PLACE: 'bigint'} | types)}", [_to_json(rows)])
+    typed = _typed_rows({_PLACE: "bigint"} | types)
+    execute_one(con, typed, macro.properties_file, [_to_json(rows)], into="create table given as ")
     # One value for each row, in row order; or one value for all rows, if the macro aggregates.
     is_by_row = len(expected) == len(given) > 1
     call = f"select {macro.name}({', '.join(map(quoted_identifier, macro.parameters))}) as value from given"
@@ -151,9 +152,10 @@ def _create_inputs(
     given = {entry.input.lower(): entry.rows for entry in unit.test.given}
     for name in model.dependencies:
         types = _input_types(name, models)
+        file = models[name].properties_file if name in models else model.file
         rows = _complete(given.get(name, ()), list(types), name)
         con.execute(f"create schema if not exists {name.partition('.')[0]}")
-        con.execute(f"create table {name} as {_typed_rows(types)}", [_to_json(rows)])
+        execute_one(con, _typed_rows(types), file, [_to_json(rows)], into=f"create table {name} as ")
 
 
 def _input_types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]:
@@ -201,6 +203,7 @@ def _compare(
 ) -> tuple[list[Row], list[Row], tuple[str, ...]]:
     """(expected rows that are missing, rows that are not expected, compared columns)."""
     sql = model.query.sql
+    check_query(con, f"select * from (\n{sql}\n)", model.file)
     types = actual_columns(con, f"(\n{sql}\n)")
     expected = unit.test.expect.rows
     named = {name.lower() for row in expected for name in row}
@@ -209,7 +212,7 @@ def _compare(
     rows = _complete(expected, list(compared), model.name)
     wanted = con.execute(_typed_rows(compared), [_to_json(rows)]).fetchall()
     names = ", ".join(quoted_identifier(column) for column in compared)
-    surplus = execute_one(con, f"select {names} from (\n{sql}\n)", model.file).fetchall()
+    surplus = con.execute(f"select {names} from (\n{sql}\n)").fetchall()
     missing = []
     for row in wanted:
         match = next((i for i, other in enumerate(surplus) if _same(row, other)), None)
