@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_query", "execute_one"]
 
+# Queries that were checked, so that the inputs of many unit tests are checked once.
+_CHECKED: set[str] = set()
+
 # All other nodes of a query write: INSERT, UPDATE, DELETE or COPY in a WITH.
 _READING = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"}
 
@@ -37,6 +40,8 @@ def check_query(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> None:
 
     A text that DuckDB cannot read raises the `duckdb.Error` of its parser.
     """
+    if query in _CHECKED:
+        return
     where, functions, nodes = shown_path(file), set[str](), set[str]()
 
     def note(node: dict[str, Any]) -> dict[str, Any]:
@@ -65,3 +70,4 @@ def check_query(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> None:
             f"{where}: '{others[0]}' cannot be read from; a query reads raw tables, SQL models and "
             f"{', '.join(sorted(ROW_FUNCTIONS))}."
         )
+    _CHECKED.add(query)

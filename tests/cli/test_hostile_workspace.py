@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 from command_line import Done, debatebench
 
@@ -66,6 +68,7 @@ def attacked(root: Path, files: dict[str, str], outside: Path, *command: str) ->
     assert SECRET not in done.out + done.err
     assert SECRET.encode() not in warehouse.read_bytes()
     assert "Traceback" not in done.err
+    assert not warehouse.with_name(f"{warehouse.name}.wal").exists()
     assert [path.name for path in outside.iterdir()] == ["secret.csv"]
     if done.code:
         assert warehouse.read_bytes() == before
@@ -91,12 +94,18 @@ def test_a_singular_test_reaches_nothing_outside(root: Path, outside: Path, atta
 EXPRESSIONS = {
     "a file": "(select content from read_text('SECRET_FILE')) is not null",
     "an end of the query": "true); copy (select 42) to 'STOLEN'; select (1 = 1",
+    "the log of the warehouse": "true); copy (select 42) to 'WAREHOUSE.wal'; select (1 = 1",
+    "a statement in a text": (
+        "exists (from json_execute_serialized_sql(json_serialize_sql("
+        "'with x as (copy (select 42) to ''WAREHOUSE.wal'') select 1')))"
+    ),
 }
 
 
 @pytest.mark.parametrize("attack", EXPRESSIONS)
 def test_a_data_test_reaches_nothing_outside(root: Path, outside: Path, attack: str) -> None:
-    expression = aimed(EXPRESSIONS[attack], outside)
+    warehouse = root / "warehouse" / "debatebench.duckdb"
+    expression = aimed(EXPRESSIONS[attack], outside).replace("WAREHOUSE", str(warehouse))
     yaml = "models:\n- name: mine\n  description: M.\n  data_tests:\n" + "".join(
         f'  - expression_is_true: {{{key}: "{expression}"{more}}}\n'
         for key, more in (("expression", ""), ("where", ", expression: 1 = 1"))
@@ -134,3 +143,35 @@ def test_a_version_reaches_nothing_outside(root: Path, outside: Path) -> None:
         files = {"marts/panel_winners_v3.sql": QUERIES[attack], "marts/mine.yml": yaml}
         done = attacked(root, files, outside, "diff-models", "panel_winners", "2", "3")
         assert done.code != 0
+
+
+def test_a_with_deletes_nothing_that_was_landed(root: Path, outside: Path) -> None:
+    delete = "with gone as (delete from raw.turns returning run_tag) select count(*) as x from gone"
+    yaml = DESCRIBED.replace("description: M.", "description: M., config: {materialized: table}")
+    done = attacked(root, {"marts/mine.sql": delete, "marts/mine.yml": yaml}, outside, "build")
+    assert done.error_line.endswith("a `with` writes; a query can only read.")
+
+
+@pytest.mark.parametrize("data_type", ["bigint as c0 from read_csv('SECRET_FILE') --", "bigint as c0, 1 as c1"])
+def test_a_type_is_only_a_type(root: Path, outside: Path, data_type: str) -> None:
+    column = f'{{name: x, description: X., data_type: "{data_type}"}}'
+    yaml = f"models: [{{name: mine, description: M., columns: [{column}], config: {{contract: {{enforced: true}}}}}}]"
+    done = attacked(root, {"marts/mine.sql": "select 1::bigint as x", "marts/mine.yml": yaml}, outside, "build")
+    assert done.code != 0
+
+
+@pytest.mark.parametrize("format_name", ["parquet", "duckdb", "dbt", "jsonl"])
+def test_a_view_in_the_warehouse_brings_no_file_into_an_export(root: Path, outside: Path, format_name: str) -> None:
+    shutil.copytree(root, outside / "copy")
+    with duckdb.connect(str(outside / "copy" / "warehouse" / "debatebench.duckdb")) as con:
+        for name in ("panel_winners", "runs"):
+            con.execute(f"drop view if exists marts.{name}; drop table if exists marts.{name}")
+            con.execute(
+                f"create view marts.{name} as select 'a' as run_tag, content as debate_id, content as winner "
+                f"from read_text('{outside}/secret.csv')"
+            )
+    done = debatebench(outside / "copy", "export", "--format", format_name, "--out", str(outside / "out"))
+    assert SECRET not in done.out + done.err
+    assert "Traceback" not in done.err
+    written = [path for path in (outside / "out").rglob("*") if path.is_file()]
+    assert not [path for path in written if SECRET.encode() in path.read_bytes()]
