@@ -12,6 +12,7 @@ load.py            SQL and YAML files → checked SQL models
 load_macros.py     the files of `sql/macros/` and their YAML → checked macros
 macros.py          SQL macros: parse, check, order
 model_versions.py  the versions of a SQL model, and which of them are deprecated
+one_query.py       a check by DuckDB's own parser: a text is one query and only reads
 parse_cache.py     results of parsing, cached in the warehouse (`meta.parsed`)
 project.py         every SQL model, singular test and unit test of a set of files
 properties.py      the YAML next to the SQL: descriptions, columns, versions, tests

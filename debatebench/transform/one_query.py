@@ -58,9 +58,11 @@ def check_query(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> None:
     except RecursionError:
         raise SqlModelError(f"{where}: is nested too deeply to be read.") from None
     if found["error"]:
-        # Either it is no SELECT, or it is no SQL, which DuckDB's message explains.
+        # It is no SQL, which the parser's own message explains, or something else than a SELECT.
         con.extract_statements(query)
-        raise SqlModelError(f"{where}: DuckDB reads this as a statement that is not a query; write a `select`.")
+        raise SqlModelError(
+            f"{where}: DuckDB does not read this as a query that only reads ({found['error_message'].rstrip('.!')})."
+        )
     if (count := len(found["statements"])) != 1:
         raise SqlModelError(f"{where}: DuckDB reads this as {count} statements, not as one query.")
     if nodes - _READING:

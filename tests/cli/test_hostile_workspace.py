@@ -94,7 +94,8 @@ def test_a_singular_test_reaches_nothing_outside(root: Path, outside: Path, atta
 EXPRESSIONS = {
     "a file": "(select content from read_text('SECRET_FILE')) is not null",
     "an end of the query": "true); copy (select 42) to 'STOLEN'; select (1 = 1",
-    "the log of the warehouse": "true); copy (select 42) to 'WAREHOUSE.wal'; select (1 = 1",
+    "an end of the count": "true)); copy (select 42) to 'STOLEN'; select 1 from (select (1 = 1",
+    "the log of the warehouse": "true)); copy (select 42) to 'WAREHOUSE.wal'; select 1 from (select (1 = 1",
     "a statement in a text": (
         "exists (from json_execute_serialized_sql(json_serialize_sql("
         "'with x as (copy (select 42) to ''WAREHOUSE.wal'') select 1')))"
@@ -111,8 +112,11 @@ def test_a_data_test_reaches_nothing_outside(root: Path, outside: Path, attack: 
         for key, more in (("expression", ""), ("where", ", expression: 1 = 1"))
     )
     files = {"marts/mine.sql": "select 1 as x", "marts/mine.yml": yaml + "  columns: [{name: x, description: X.}]\n"}
-    assert debatebench(root, "build").code == 0
-    assert attacked(root, files, outside, "test", "--select", "mine").code != 0
+    built = attacked(root, {**files, "marts/mine.yml": DESCRIBED}, outside, "build")
+    assert built.code == 0, built.err
+    done = attacked(root, files, outside, "test", "--select", "mine")
+    assert done.code != 0
+    assert "ERROR expression_is_true_marts.mine" in done.out
 
 
 @pytest.mark.parametrize(
@@ -148,8 +152,8 @@ def test_a_version_reaches_nothing_outside(root: Path, outside: Path) -> None:
 def test_a_with_deletes_nothing_that_was_landed(root: Path, outside: Path) -> None:
     delete = "with gone as (delete from raw.turns returning run_tag) select count(*) as x from gone"
     yaml = DESCRIBED.replace("description: M.", "description: M., config: {materialized: table}")
-    done = attacked(root, {"marts/mine.sql": delete, "marts/mine.yml": yaml}, outside, "build")
-    assert done.error_line.endswith("a `with` writes; a query can only read.")
+    done = attacked(root, {"staging/mine.sql": delete, "staging/mine.yml": yaml}, outside, "build")
+    assert "only read" in done.error_line
 
 
 @pytest.mark.parametrize("data_type", ["bigint as c0 from read_csv('SECRET_FILE') --", "bigint as c0, 1 as c1"])
@@ -163,6 +167,7 @@ def test_a_type_is_only_a_type(root: Path, outside: Path, data_type: str) -> Non
 @pytest.mark.parametrize("format_name", ["parquet", "duckdb", "dbt", "jsonl"])
 def test_a_view_in_the_warehouse_brings_no_file_into_an_export(root: Path, outside: Path, format_name: str) -> None:
     shutil.copytree(root, outside / "copy")
+    assert debatebench(outside / "copy", "build").code == 0
     with duckdb.connect(str(outside / "copy" / "warehouse" / "debatebench.duckdb")) as con:
         for name in ("panel_winners", "runs"):
             con.execute(f"drop view if exists marts.{name}; drop table if exists marts.{name}")
@@ -170,8 +175,11 @@ def test_a_view_in_the_warehouse_brings_no_file_into_an_export(root: Path, outsi
                 f"create view marts.{name} as select 'a' as run_tag, content as debate_id, content as winner "
                 f"from read_text('{outside}/secret.csv')"
             )
-    done = debatebench(outside / "copy", "export", "--format", format_name, "--out", str(outside / "out"))
+    options = ["--select", "marts.runs"] if format_name == "parquet" else []
+    done = debatebench(outside / "copy", "export", "--format", format_name, "--out", str(outside / "out"), *options)
     assert SECRET not in done.out + done.err
     assert "Traceback" not in done.err
     written = [path for path in (outside / "out").rglob("*") if path.is_file()]
     assert not [path for path in written if SECRET.encode() in path.read_bytes()]
+    # A DuckDB file and a dbt project are built again from the SQL models.
+    assert done.code == (1 if format_name in ("parquet", "jsonl") else 0), done.err

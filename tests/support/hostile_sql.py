@@ -316,6 +316,8 @@ QUERIES: tuple[str, ...] = tuple(dict.fromkeys([HARMLESS, *_FILES, *_SHAPES, *_W
 
 EXPRESSIONS: tuple[str, ...] = (
     f"true); {_THEN}; select (1 = 1",
+    f"true)); {_THEN}; select 1 from (select (1 = 1",
+    "true)); copy (select 42) to '{db}.wal'; select 1 from (select (1 = 1",
     f"true)); {_THEN} --",
     f"true) -- \n; {_THEN}",
     "true) union all (select 1 from read_text('{out}/secret.txt')",

@@ -40,7 +40,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
     [
         ("select 1; select 2", "2 statements, not as one query"),
         ("", "0 statements, not as one query"),
-        ("attach 'x'", "a statement that is not a query"),
+        ("attach 'x'", "does not read this as a query that only reads"),
         ("with x as (delete from raw.debates returning *) select * from x", "a `with` writes"),
         ("select * from (with x as (insert into t values (1) returning *) select 1)", "a `with` writes"),
         ("with x as (copy (select 1) to 'y') select 1", "a `with` writes"),
