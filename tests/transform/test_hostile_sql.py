@@ -87,12 +87,12 @@ def test_no_hostile_text_that_reads_a_file_or_writes_passes_the_check(con: duckd
 @pytest.mark.parametrize(
     "sql",
     [
-        "from " * 100_000,
-        "select sum(1) " + "over () " * 100_000 + "as x",
-        "summarize " * 100_000 + "select 1",
-        "select 1 as x from raw.runs" + ", raw.runs" * 100_000,
-        "select " + ", ".join(f"1 as c{i}" for i in range(100_000)),
-        "select " + "(" * 100_000 + "1" + ")" * 100_000,
+        "from " * 40_000,
+        "select sum(1) " + "over () " * 40_000 + "as x",
+        "summarize " * 40_000 + "select 1",
+        "select 1 as x from raw.runs" + ", raw.runs" * 40_000,
+        "select " + ", ".join(f"1 as c{i}" for i in range(40_000)),
+        "select " + "(" * 40_000 + "1" + ")" * 100_000,
     ],
     ids=["from", "over", "summarize", "tables", "columns", "parentheses"],
 )
