@@ -119,7 +119,7 @@ class Workspace:
 
         A later file replaces the earlier one of the same path; in `sql/`, of the same first folder and file name. The
         rendered site inside `reports/` is output and belongs to no layer. Raises `UsageError` for a link in the
-        workspace's `reports/` that leads out of it: pages and templates are published with all that they contain.
+        workspace's folder that leads out of it: what SQL, pages and templates contain is published.
         """
         found: dict[str, Path] = {}
         for layer in self.layers(kind):
@@ -128,7 +128,7 @@ class Workspace:
                 for path in layer.glob(pattern)
                 if path.is_file() and not (kind == "reports" and path.relative_to(layer).parts[0] in ("site", "docs"))
             }
-            if kind == "reports" and layer != packaged(kind):
+            if layer != packaged(kind):
                 _refuse_links_out(layer, own.values())
             if kind == "sql":
                 replaced = {_without_subfolders(path) for path in own}

@@ -176,21 +176,31 @@ def test_parquet_is_not_written_to_a_pipe(played: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["assets/secret.txt", "templates/page.html", "pages/mine.yml"])
-def test_sources_of_reports_that_lead_out_of_the_workspace_are_not_published(
-    played: Path, tmp_path: Path, name: str
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("reports/assets/secret.txt", ["report", "--out-dir"]),
+        ("reports/templates/page.html", ["report", "--out-dir"]),
+        ("reports/pages/mine.yml", ["report", "--out-dir"]),
+        ("sql/marts/mine.sql", ["docs", "--out"]),
+        ("sql/marts/mine.yml", ["docs", "--out"]),
+    ],
+)
+def test_sources_that_lead_out_of_the_workspace_are_not_published(
+    played: Path, tmp_path: Path, name: str, command: list[str]
 ) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("key")
-    link = played / "reports" / name
+    link = played / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(secret)
     try:
-        done = debatebench(played, "report", "--out-dir", str(tmp_path / "site"))
+        done = debatebench(played, *command, str(tmp_path / "site"))
     finally:
         link.unlink()
     assert done.code == 2
     assert "is a link that leads out of" in done.err
+    assert "key" not in done.err
     assert not (tmp_path / "site").exists()
 
 
