@@ -123,21 +123,29 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
                 # A signal that interrupts a library can surface as any exception.
                 note("Interrupted.")
                 sys.exit(InterruptedRunError.exit_code)
-            _print_other(error)
-            sys.exit(DebatebenchError.exit_code)
+            sys.exit(_print_other(error))
 
 
-def _print_other(error: Exception) -> None:
-    """Print an error that is not ours: one line for the disk and DuckDB, else a traceback, because it is a bug."""
+def _print_other(error: Exception) -> int:
+    """Print an error that is not ours, and return the exit code.
+
+    One line for the disk and DuckDB, else a traceback, because it is a bug.
+    """
     duckdb = sys.modules.get("duckdb")
     if isinstance(error, OSError):
         name = error.filename2 or error.filename
         note(f"Error: {f'{name}: ' if name else ''}{error.strerror or error}.")
     elif duckdb is not None and isinstance(error, duckdb.Error):
+        from debatebench.query.duckdb_errors import damage_of
+
+        if (damage := damage_of(error)) is not None:
+            note_error(damage)
+            return damage.exit_code
         note(f"Error: DuckDB failed: {str(error).splitlines()[0]}")
     else:
         for line in "".join(traceback.format_exception(error)).splitlines():
             note(line)
+    return DebatebenchError.exit_code
 
 
 def _mend_streams() -> None:

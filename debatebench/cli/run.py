@@ -24,13 +24,25 @@ __all__ = ["run"]
 
 # The number of live new objects after which the garbage collector runs.
 _COLLECTED_AFTER = 20_000
+# Options of the command that have another name in a plan.
+_FIELDS = {
+    "topic": "selected_topics",
+    "debater": "selected_debaters",
+    "judge": "selected_judges",
+    "quick_test": "preset",
+    "prod_run": "preset",
+}
 
 
 def run(
     context: typer.Context,
     run_tag: Annotated[
         str | None,
-        typer.Option("--run-tag", help="The name of the run. An unfinished run is resumed. Default: the current time."),
+        typer.Option(
+            "--run-tag",
+            help="The name of the run. An unfinished run is resumed, and needs no other option. Default: the current "
+            "time.",
+        ),
     ] = None,
     config_path: Annotated[Path | None, typer.Option(help="Default: configs/config.yaml.")] = None,
     topics_path: Annotated[Path | None, typer.Option(help="Default: configs/topics.json.")] = None,
@@ -104,9 +116,7 @@ def run(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of all random choices in the plan.")] = 12345,
     concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Maximum number of requests in flight.")] = 32,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume an unfinished run. This is also the default.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an unfinished run, and never begin one.")] = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Retry the calls that failed permanently.")
     ] = False,
@@ -150,7 +160,8 @@ def run(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
-    from debatebench.cli.run_inputs import InputPaths, load_inputs, planned
+    from debatebench.cli.run_inputs import load_inputs, planned, unknown_run, with_begun_options
+    from debatebench.plan.frozen_plan import read_begun_plan
     from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import check_run_tag
 
@@ -184,9 +195,9 @@ def run(
     check_run_tag(run_tag)
     if (workspace.imports / run_tag).exists():
         raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --run-tag.")
-    inputs = load_inputs(
-        workspace, InputPaths(config_path, topics_path, models_path, judges_path), is_quick_test=quick_test
-    )
+    begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
+    if begun is None and (resume or retry_failed or new_model):
+        raise unknown_run(workspace, run_tag)
     options = PlanOptions(
         seed=seed,
         sample_topics=sample_topics,
@@ -203,7 +214,13 @@ def run(
         selected_judges=_ids(judge),
         debater_prompt=debater_prompt,
         judge_prompt=judge_prompt,
+        config_path=_text(config_path),
+        topics_path=_text(topics_path),
+        models_path=_text(models_path),
+        judges_path=_text(judges_path),
     )
+    options = with_begun_options(begun, options, _given(context))
+    inputs = load_inputs(workspace, options)
     if openrouter_probe:
         checking.probe_models(inputs, output)
         return
@@ -212,7 +229,7 @@ def run(
         return
     if not no_input and not resume:
         inputs, options = asked_for(workspace, run_tag, inputs, options)
-    plan, part = planned(workspace, run_tag, inputs, options, new_model or ())
+    plan, part = planned(workspace, run_tag, begun, inputs, options, new_model or ())
     if plan.has_judge_overlap:
         note("Warning: a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
     if dry_run or estimate_time:
@@ -232,6 +249,17 @@ def run(
         max_cost=None if max_cost is None else Decimal(str(max_cost)),
     )
     _play(workspace, plan, part, settings, no_build, output, log_failed_judges)
+
+
+def _given(context: typer.Context) -> set[str]:
+    """The fields of `PlanOptions` that the command line states, among the names of other options."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    stated = (name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
+    return {_FIELDS.get(name, name) for name in stated}
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
 
 
 def _ids(given: list[str] | None) -> tuple[str, ...] | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
 from debatebench.config.prompts import load_prompts
-from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
+from debatebench.plan.frozen_plan import plan_of_today
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
 from debatebench.plan.selection import QUICK_TEST_JUDGES, quick_test_draw
@@ -23,20 +23,9 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["InputPaths", "Inputs", "load_inputs", "planned"]
+__all__ = ["Inputs", "load_inputs", "planned", "unknown_run", "with_begun_options"]
 
 _QUICK_TEST_FILE = "quick-test-models.yaml"
-_SELECTIONS = ("selected_topics", "selected_debaters", "selected_judges", "debater_prompt", "judge_prompt")
-
-
-@dataclass(frozen=True, slots=True)
-class InputPaths:
-    """Paths of the configuration files; None means the workspace's own file, else the packaged one."""
-
-    config: Path | None = None
-    topics: Path | None = None
-    models: Path | None = None
-    judges: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +40,47 @@ class Inputs:
     """Ids of debaters and judges that were picked from a provider's catalogue and are not in any file."""
 
 
-def load_inputs(workspace: Workspace, paths: InputPaths, *, is_quick_test: bool = False) -> Inputs:
-    """Read the configuration. A quick test reads debaters and judges from its own file if the workspace has one."""
-    config = load_config(paths.config or workspace.config_file("config.yaml"))
-    topics = load_topics(paths.topics or workspace.config_file("topics.json"))
+def unknown_run(workspace: Workspace, run_tag: str) -> UsageError:
+    """The error for a tag under which no run has begun."""
+    known = ", ".join(sorted(path.stem for path in workspace.journal.glob("*.jsonl"))) or "none yet"
+    return UsageError(f"No run '{run_tag}' has begun in {workspace.warehouse}. Known: {known}.")
+
+
+def with_begun_options(begun: Plan | None, options: PlanOptions, given: Collection[str]) -> PlanOptions:
+    """The options of a run: those that were `given`, and for a run that has begun, else those that began it.
+
+    A preset decides about several options at once, so an option given with it stays what it was without it.
+    """
+    if begun is None:
+        return options
+    kept = set(PlanOptions.model_fields) - set(given)
+    if "preset" in given:
+        kept -= {"sample_topics", "selected_topics", "selected_debaters", "allow_judge_overlap"}
+    return options.model_copy(update={name: getattr(begun.options, name) for name in kept})
+
+
+def load_inputs(workspace: Workspace, options: PlanOptions) -> Inputs:
+    """Read the configuration from the files that `options` name, else from the workspace's own or the packaged ones.
+
+    A quick test reads debaters and judges from a file of its own if the workspace has one.
+    """
+    is_quick_test = options.preset == "quick-test"
+    config = load_config(_path(workspace, options.config_path, "config.yaml"))
+    topics = load_topics(_path(workspace, options.topics_path, "topics.json"))
     quick = workspace.configs / _QUICK_TEST_FILE
-    if is_quick_test and os.path.lexists(quick) and paths.models is None and paths.judges is None:
+    if is_quick_test and os.path.lexists(quick) and options.models_path is None and options.judges_path is None:
         debaters, judges, panel_size = load_quick_test(quick)
         panel_size = panel_size or min(config.judges_per_debate, QUICK_TEST_JUDGES)
         return Inputs(_with_panel(config, panel_size), topics, debaters, judges)
-    debaters = load_debaters(paths.models or workspace.config_file("models.yaml"))
-    judges = load_judges(paths.judges or workspace.config_file("judges.yaml"))
+    debaters = load_debaters(_path(workspace, options.models_path, "models.yaml"))
+    judges = load_judges(_path(workspace, options.judges_path, "judges.yaml"))
     if is_quick_test:
         config = _with_panel(config, max(1, min(config.judges_per_debate, QUICK_TEST_JUDGES, len(judges))))
     return Inputs(config, topics, debaters, judges)
+
+
+def _path(workspace: Workspace, given: str | None, name: str) -> Path:
+    return workspace.config_file(name) if given is None else Path(given)
 
 
 def _with_panel(config: Config, size: int) -> Config:
@@ -72,16 +88,19 @@ def _with_panel(config: Config, size: int) -> Config:
 
 
 def planned(
-    workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanOptions, new_models: Sequence[str]
+    workspace: Workspace,
+    run_tag: str,
+    begun: Plan | None,
+    inputs: Inputs,
+    options: PlanOptions,
+    new_models: Sequence[str],
 ) -> tuple[Plan, PlanPart | None]:
     """The plan of a run, begun or not, and what is to be added to it.
 
-    A run that has begun keeps what was selected for it when nothing is selected now, and the debaters and judges that
-    were picked from a provider's catalogue.
+    A run that has begun keeps the debaters and judges that were picked from a provider's catalogue.
     """
-    begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
     if begun is not None:
-        inputs, options = _as_begun(begun, inputs, options)
+        inputs = _with_picked(begun, inputs)
     if options.preset == "quick-test":
         options = _quick_test(inputs, options)
     if options.preset == "prod-run":
@@ -101,21 +120,13 @@ def planned(
     return plan_of_today(run_tag, begun, inputs.debaters, new_models, make_base, commit)
 
 
-def _as_begun(begun: Plan, inputs: Inputs, options: PlanOptions) -> tuple[Inputs, PlanOptions]:
-    """Inputs and options, completed with settings of the begun run that are not in any file."""
-    known = begun.options
-    if all(getattr(options, name) is None for name in _SELECTIONS) and options.preset is None:
-        options = options.model_copy(update={name: getattr(known, name) for name in _SELECTIONS})
-    picked = set(known.catalogue_members)
-    if not picked:
-        return inputs, options
-    return (
-        replace(
-            inputs,
-            debaters=(*inputs.debaters, *_missing_from(inputs.debaters, begun.debaters, picked)),
-            judges=(*inputs.judges, *_missing_from(inputs.judges, begun.judges, picked)),
-        ),
-        options.model_copy(update={"catalogue_members": known.catalogue_members}),
+def _with_picked(begun: Plan, inputs: Inputs) -> Inputs:
+    """The inputs with the members of the begun run that were picked from a catalogue, so that no file has them."""
+    picked = set(begun.options.catalogue_members)
+    return replace(
+        inputs,
+        debaters=(*inputs.debaters, *_missing_from(inputs.debaters, begun.debaters, picked)),
+        judges=(*inputs.judges, *_missing_from(inputs.judges, begun.judges, picked)),
     )
 
 

@@ -27,6 +27,7 @@ def print_report(report: RunReport, output: Format) -> None:
         "run_tag": report.run_tag,
         "planned": report.planned,
         "complete": report.complete,
+        "void": len(report.void),
         "missing": len(report.missing),
         "answered_calls": progress.calls_answered,
         "failed_attempts": progress.calls_failed,
@@ -61,6 +62,7 @@ def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
 
 def note_costs_so_far(journal: Path) -> None:
     """Print what a run has cost so far, to compare with the plan; nothing if it has not begun."""
+    from debatebench.journal.events import pass_on
     from debatebench.journal.reading import has_begun, read_journal
     from debatebench.play.resume import Resume
 
@@ -68,14 +70,15 @@ def note_costs_so_far(journal: Path) -> None:
         return
     resume = Resume()
     for event in read_journal(journal):
-        resume.see(event)
+        pass_on(journal, event, resume.see)
     note(f"This run has begun: {len(resume.complete_debates):,} debates are complete.")
     note(f"Cost so far: {resume.ledger.total.summary()}")
 
 
 def note_missing(progress: Progress) -> None:
-    """Print which debates are missing and why; if there are many, only the first ones."""
-    for debate_id, reason in progress.missing[:_MOST_REASONS]:
-        note(f"missing {debate_id}: {reason}")
-    if len(progress.missing) > _MOST_REASONS:
-        note(f"… and {len(progress.missing) - _MOST_REASONS} more; `debatebench doctor` lists them all.")
+    """Print which debates are void or missing and why; if there are many, only the first ones."""
+    for what, debates in (("void", progress.void), ("missing", progress.missing)):
+        for debate_id, reason in debates[:_MOST_REASONS]:
+            note(f"{what} {debate_id}: {reason}")
+        if len(debates) > _MOST_REASONS:
+            note(f"… and {len(debates) - _MOST_REASONS} more; `debatebench doctor` lists them all.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,19 @@ import msgspec
 from debatebench.journal.lines import Event
 from debatebench.shared.errors import DamagedDataError
 
-__all__ = ["Attempt", "Ban", "BanLifted", "Header", "Intent", "Outcome", "Part", "Records", "Response", "read_event"]
+__all__ = [
+    "Attempt",
+    "Ban",
+    "BanLifted",
+    "Header",
+    "Intent",
+    "Outcome",
+    "Part",
+    "Records",
+    "Response",
+    "pass_on",
+    "read_event",
+]
 
 Records = dict[str, list[msgspec.Raw]]
 """Table → rows, each as JSON."""
@@ -107,6 +120,18 @@ def read_event(path: Path, event: Event) -> AnyEvent:
         reason = str(error).splitlines()[0]
         raise DamagedDataError(
             f"{path}: event {event.seq} at byte {event.offset} cannot be read by this version of debatebench: {reason}."
+        ) from error
+
+
+def pass_on(path: Path, event: Event, see: Callable[[Event], None]) -> None:
+    """Call `see` with an event; raises `DamagedDataError` for one that it cannot use, because no run wrote it."""
+    read_event(path, event)
+    try:
+        see(event)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedDataError(
+            f"{path}: event {event.seq} at byte {event.offset} does not fit the events before it ({error!r}). Restore "
+            "the file from a copy, or move it elsewhere to continue without this run."
         ) from error
 
 

@@ -19,7 +19,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from debatebench.journal.events import read_event
+from debatebench.journal.events import pass_on
 from debatebench.journal.lines import Event, Tail, data_of, encode_line, text_in
 from debatebench.journal.reading import check_saved, saved_name, sound_events
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
@@ -115,7 +115,7 @@ class Journal:
             tail = Tail()
             for event in sound_events(path, tail):
                 if index is not None:
-                    _index(path, event, index)
+                    pass_on(path, event, index)
             _set_torn_tail_aside(path, descriptor, tail)
             if created:
                 sync_path(path.parent)
@@ -318,18 +318,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _index(path: Path, event: Event, index: Callable[[Event], None]) -> None:
-    """Call `index`; an event that it cannot use was not written by a run."""
-    read_event(path, event)
-    try:
-        index(event)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DamagedDataError(
-            f"{path}: event {event.seq} at byte {event.offset} does not fit the events before it ({error!r}). Restore "
-            "the file from a copy, or move it elsewhere to continue without this run."
-        ) from error
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:

@@ -15,6 +15,9 @@ from debatebench.shared.records import ScheduledDebate
 __all__ = ["Plan", "PlanOptions", "PlanPart", "begun_plan", "overlap"]
 
 
+_PATHS = {"config_path", "topics_path", "models_path", "judges_path"}
+
+
 class PlanOptions(BaseModel):
     """The command-line options that determine a plan."""
 
@@ -37,6 +40,14 @@ class PlanOptions(BaseModel):
     """Ids of debaters and judges that are in no file, because they were picked from a provider's catalogue."""
     debater_prompt: str | None = None
     judge_prompt: str | None = None
+    config_path: str | None = None
+    topics_path: str | None = None
+    models_path: str | None = None
+    judges_path: str | None = None
+
+    def to_compare(self) -> dict[str, Any]:
+        """The options that determine the plan itself: not from which files its parts were read."""
+        return self.model_dump(mode="json", exclude=_PATHS)
 
 
 class PlanPart(BaseModel):

@@ -34,7 +34,7 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
         *_changed_list("debaters", _by_id(old.debaters), _by_id(new.debaters)),
         *_changed_list("judges", _by_id(old.judges), _by_id(new.judges)),
         *_changed_prompts(old, new),
-        *_changed_fields(old.options.model_dump(mode="json"), new.options.model_dump(mode="json")),
+        *_changed_fields(old.options.to_compare(), new.options.to_compare()),
     ]
     if not found and old.debates != new.debates:
         found.append("schedule (this version of debatebench plans the same inputs differently)")

@@ -35,7 +35,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
         elo_k_factor=config.elo.k_factor,
         min_games_for_display=config.elo.min_games_for_display,
         config=config.model_dump(mode="json"),
-        options=plan.options.model_dump(mode="json"),
+        options=plan.options.to_compare(),
         prompt_hashes=plan.prompts.hashes(),
     )
     for position, topic in enumerate(plan.topics):

@@ -13,7 +13,7 @@ from debatebench.play.budget import Ledger
 from debatebench.shared.files import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
     from pathlib import Path
 
@@ -47,7 +47,9 @@ class Progress:
     unpriced_calls: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     missing: tuple[tuple[str, str], ...] = ()
-    """(debate_id, reason) of every planned debate that is not complete; set at the end."""
+    """(debate_id, reason) of every planned debate that is neither complete nor void; set at the end."""
+    void: tuple[tuple[str, str], ...] = ()
+    """(debate_id, reason) of every debate that a refusal ended, which is final; set at the end."""
     on_debate: Callable[[Progress], None] | None = None
     on_stop: Callable[[Progress], None] | None = None
     _answers_of_open: Counter[str] = field(default_factory=Counter)
@@ -178,10 +180,11 @@ def write_progress(
             "limit": None if progress.ledger.limit is None else str(progress.ledger.limit),
         },
         "eta_s": progress.calls_left / calls_per_s if calls_per_s else None,
-        "missing": _missing(progress),
+        "void": _with_reasons(progress.void),
+        "missing": _with_reasons(progress.missing),
     }
     write_atomically(path, json.dumps(content, indent=1) + "\n", is_durable=False)
 
 
-def _missing(progress: Progress) -> list[dict[str, Any]]:
-    return [{"debate_id": debate_id, "reason": reason} for debate_id, reason in progress.missing]
+def _with_reasons(debates: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    return [{"debate_id": debate_id, "reason": reason} for debate_id, reason in debates]

@@ -73,7 +73,9 @@ class RunReport:
     planned: int
     complete: int
     missing: tuple[tuple[str, str], ...]
-    """(debate_id, reason) of every planned debate that is not complete."""
+    """(debate_id, reason) of every planned debate that is neither complete nor void."""
+    void: tuple[tuple[str, str], ...]
+    """(debate_id, reason) of every debate that ended because a provider or debater refused, which is final."""
     ambiguous_calls: int
     estimate: CostEstimate
     """The expected calls and cost of the whole plan."""
@@ -156,6 +158,7 @@ class _Session:
         self._progress = progress
         self._complete = set(resume.complete_debates)
         self._reasons: dict[str, str] = {}
+        self._void: set[str] = set()
         self._bans = resume.bans
         self._interrupted = False
         self._calls = DurableCalls(
@@ -191,7 +194,9 @@ class _Session:
                 for provider in self._providers.values():
                     await provider.aclose()
         await self._journal.durable(self._journal.count)
-        self._progress.missing = tuple(self._missing())
+        ended = list(self._not_complete())
+        self._progress.void = tuple(each for each in ended if each[0] in self._void)
+        self._progress.missing = tuple(each for each in ended if each[0] not in self._void)
         if self._interrupted:
             raise InterruptedRunError(
                 f"Run '{self._plan.run_tag}' was interrupted with {self._progress.debates_complete} of "
@@ -206,13 +211,14 @@ class _Session:
             len(self._plan.debates),
             self._progress.debates_complete,
             self._progress.missing,
+            self._progress.void,
             self._resume.cut_short,
             estimate(self._plan),
             self._progress,
             tuple(sorted(self._bans.reasons.items())),
         )
 
-    def _missing(self) -> Iterator[tuple[str, str]]:
+    def _not_complete(self) -> Iterator[tuple[str, str]]:
         """Every planned debate that is not complete, and why; counted from the plan, so that none is lost."""
         for debate in self._plan.debates:
             if debate.debate_id not in self._complete:
@@ -272,6 +278,8 @@ class _Session:
             self._complete.add(scheduled.debate_id)
         else:
             self._reasons[scheduled.debate_id] = reason or status
+        if status == "void":
+            self._void.add(scheduled.debate_id)
         self._progress.debate_ended(debate)
 
     def _keep(self, debate: Debate, *others: Record, silent: str | None = None) -> bool:

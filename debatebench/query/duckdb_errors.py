@@ -9,7 +9,7 @@ from pathlib import Path
 
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 
-__all__ = ["opening_error", "sql_errors"]
+__all__ = ["damage_of", "opening_error", "sql_errors"]
 
 _LONGEST_MESSAGE = 500
 _MOST_CANDIDATES = 3
@@ -48,6 +48,16 @@ def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
         raise _sql_error(error) from error
 
 
+def damage_of(error: Exception) -> DamagedDataError | None:
+    """The error if DuckDB says that the file itself is wrong."""
+    text = str(error)
+    if not any(sign in text for sign in _SIGNS_OF_DAMAGE):
+        return None
+    return DamagedDataError(
+        f"The warehouse is damaged ({_first_lines(text)}); `debatebench build --from-journals` creates it again."
+    )
+
+
 def opening_error(database: Path, error: Exception) -> DebatebenchError:
     """Why the file could not be opened, in one sentence."""
     text = str(error)
@@ -59,7 +69,7 @@ def opening_error(database: Path, error: Exception) -> DebatebenchError:
         holder = re.search(r"\(PID (\d+)\)", text)
         by = f"process {holder[1]}" if holder else "another process"
         return BusyError(f"{by.capitalize()} has {database} open for writing; close it there and try again.")
-    if _is_damage(text):
+    if damage_of(error) is not None:
         return DamagedDataError(
             f"{database} is not a DuckDB file that can be read ({_first_lines(text)}); `debatebench build "
             "--from-journals` creates it again."
@@ -74,10 +84,8 @@ def _sql_error(error: Exception) -> DebatebenchError:
     text = str(error)
     if isinstance(error, duckdb.OutOfMemoryException) or "Allocation failure" in text:
         return DebatebenchError(_TOO_LARGE)
-    if _is_damage(text):
-        return DamagedDataError(
-            f"The warehouse is damaged ({_first_lines(text)}); `debatebench build --from-journals` creates it again."
-        )
+    if (damage := damage_of(error)) is not None:
+        return damage
     if "has been disabled by configuration" in text or "configuration has been locked" in text:
         return DebatebenchError(
             f"A query may read only the warehouse, and it cannot change settings ({_first_lines(text)})."
@@ -85,11 +93,6 @@ def _sql_error(error: Exception) -> DebatebenchError:
     if "read-only" in text:
         return DebatebenchError("A query cannot change anything; the warehouse is open read-only.")
     return DebatebenchError(f"SQL: {_first_lines(text)}{_place(text)}")
-
-
-def _is_damage(text: str) -> bool:
-    """Whether DuckDB says that the file itself is wrong."""
-    return any(sign in text for sign in _SIGNS_OF_DAMAGE)
 
 
 def _first_lines(text: str) -> str:

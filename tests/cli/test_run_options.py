@@ -29,7 +29,7 @@ from tournament import KEY, good_answers, is_judge, play, verdict_text, write_wo
 from two_runs import two_runs
 
 from debatebench.cli.run_checks import stored_latencies
-from debatebench.cli.run_inputs import InputPaths, Inputs, load_inputs, planned
+from debatebench.cli.run_inputs import Inputs, load_inputs, planned, with_begun_options
 from debatebench.cli.run_options import refuse_contradictions
 from debatebench.cli.run_wizard import Terminal, pick, select
 from debatebench.config.prompts import LibraryPrompt, load_prompts, prompt_library
@@ -97,7 +97,9 @@ def play_here(root: Path, plan: Plan, **settings: Any) -> Any:
 def plan_here(root: Path, new_models: tuple[str, ...] = (), tag: str = "tiny", **options: Any) -> Any:
     """The plan, and the part to add, of a workspace's configuration."""
     workspace = Workspace(root)
-    return planned(workspace, tag, load_inputs(workspace, InputPaths()), PlanOptions(**options), new_models)
+    begun = read_begun_plan(workspace.journal / f"{tag}.jsonl")
+    wanted = with_begun_options(begun, PlanOptions(**options), options.keys())
+    return planned(workspace, tag, begun, load_inputs(workspace, wanted), wanted, new_models)
 
 
 def add_debater(root: Path, name: str) -> None:
@@ -511,8 +513,8 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def quick(root: Path, seed: int = 12345) -> Plan:
     workspace = Workspace(root)
-    inputs = load_inputs(workspace, InputPaths(), is_quick_test=True)
-    return planned(workspace, "q", inputs, PlanOptions(preset="quick-test", seed=seed), ())[0]
+    options = PlanOptions(preset="quick-test", seed=seed)
+    return planned(workspace, "q", None, load_inputs(workspace, options), options, ())[0]
 
 
 def test_a_quick_test_is_one_topic_two_debaters_and_a_small_panel(configured: Path):
@@ -592,11 +594,45 @@ def test_contradictions_end_a_command_line_with_a_usage_error(tmp_path: Path):
     assert "give both" in debatebench(tmp_path, "run", "--empty-debates", "2").error_line
 
 
-def test_resume_on_a_new_tag_starts_it(configured: Path, tmp_path: Path):
-    shutil.copytree(configured / "configs", tmp_path / "configs")
-    done = debatebench(tmp_path, "run", "--run-tag", "new", "--resume", "--quick-test", "--no-build")
-    assert done.code == 0, done.err
-    assert raw(tmp_path, "select count(*) from raw.debates where status = 'complete'") == [(2,)]
+@pytest.mark.parametrize("option", [["--resume"], ["--retry-failed"], ["--new-model", "debater-0"]])
+def test_what_goes_on_with_a_run_never_begins_one(configured: Path, tmp_path: Path, option: list[str]):
+    shutil.copytree(configured, tmp_path / "mine")
+    done = debatebench(tmp_path / "mine", "run", "--run-tag", "quikc", *option, "--no-build")
+    assert done.code == 2
+    assert re.search(r"No run 'quikc' has begun in .*\. Known: ", done.error_line)
+    assert not (tmp_path / "mine" / "warehouse" / "journal" / "quikc.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--seed", "5", "--sample-topics", "1", "--swap-sides", "--no-balanced-sides", "--random-judges"],
+        ["--topic", "t2", "--debater", "debater-0", "--debater", "debater-1", "--swap-order"],
+        ["--quick-test"],
+        ["--prod-run"],
+        ["--models-path", "others.yaml", "--debates-per-pair", "2"],
+    ],
+    ids=lambda options: options[0],
+)
+def test_a_tag_alone_goes_on_with_the_options_that_began_the_run(tmp_path: Path, options: list[str]):
+    with FakeProvider(good_answers) as server:
+        root = write_workspace(tmp_path, server)
+        others = root / "others.yaml"
+        others.write_text((root / "configs" / "models.yaml").read_text().replace("id: debater-", "id: other-"))
+        options = [str(others) if option == "others.yaml" else option for option in options]
+        begun = play(root, *options, "--no-build")
+        assert begun.code == 0, begun.err
+        asked = len(server.requests)
+        before = journal_of(root).read_bytes()
+        for extra in ([], ["--resume"], ["--retry-failed", "--concurrency", "3"], options):
+            done = play(root, *extra, "--no-build")
+            assert done.code == 0, (extra, done.err)
+        assert len(server.requests) == asked
+        assert journal_of(root).read_bytes() == before
+        done = play(root, "--seed", "77", "--no-build")
+        assert done.code == 2
+        assert "seed (77, was" in done.error_line
+        assert str(others) not in (debatebench(root, "query", "select options from raw.runs").out)
 
 
 # --- probes -----------------------------------------------------------------------------------------------------------
@@ -870,7 +906,7 @@ def test_what_is_shown_of_a_long_list_says_that_there_is_more():
 
 
 def offered(configured: Path) -> Inputs:
-    return load_inputs(Workspace(configured), InputPaths())
+    return load_inputs(Workspace(configured), PlanOptions())
 
 
 def library(*styles: str) -> list[LibraryPrompt]:
@@ -919,7 +955,7 @@ def test_models_of_a_live_catalogue_play_and_go_on_although_no_file_has_them(tmp
         server.catalogue = json.dumps(CATALOGUE).encode()
         root = write_workspace(tmp_path, server)
         workspace = Workspace(root)
-        inputs = load_inputs(workspace, InputPaths())
+        inputs = load_inputs(workspace, PlanOptions())
         # Topic 1; from the third catalogue (after the known hosts) its first model; that and debater-0; all judges.
         person = Person("1", "+", "3", "1", "1,4", "")
         found = select(inputs, [], person.terminal, {"TINY_KEY": KEY})
@@ -929,21 +965,22 @@ def test_models_of_a_live_catalogue_play_and_go_on_although_no_file_has_them(tmp
         assert "\u001b" not in person.shown
         assert "\u202e" not in person.shown
         assert KEY not in person.shown
-        plan, _ = planned(workspace, "tiny", found.inputs, PlanOptions(**found.options), ())
+        plan, _ = planned(workspace, "tiny", None, found.inputs, PlanOptions(**found.options), ())
         report = play_here(root, plan)
         assert (report.planned, report.complete) == (2, 2)
         assert plan.debater("vendor-plain").pricing == Pricing(
             prompt=Decimal("0.000001"), completion=Decimal("0.000002")
         )
         assert {r.json["model"] for r in server.requests if not is_judge(r)} == {"debater-0", "vendor/plain"}
-        again, _ = planned(workspace, "tiny", inputs, PlanOptions(), ())
+        begun = read_begun_plan(root / "warehouse" / "journal" / "tiny.jsonl")
+        again, _ = planned(workspace, "tiny", begun, inputs, with_begun_options(begun, PlanOptions(), ()), ())
         assert again == plan
 
 
 def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Path):
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
-        inputs = load_inputs(Workspace(root), InputPaths())
+        inputs = load_inputs(Workspace(root), PlanOptions())
         person = Person("", "+", "3", "1-2", "")
         found = select(inputs, [], person.terminal, {"TINY_KEY": KEY})
         assert found.options["selected_debaters"] == ("debater-0", "debater-1")

@@ -181,7 +181,12 @@ def test_a_debater_that_refuses_voids_its_debate(tmp_path: Path):
     with FakeProvider(script) as server:
         root = built_workspace(tmp_path, server)
         done = play(root)
-    assert done.code == 5
+        asked = len(server.requests)
+        again = play(root, "--no-build")
+        assert len(server.requests) == asked
+    for each in (done, again):
+        assert each.code == 0, "a void debate is final, and nothing else is left"
+        assert each.err.count("\nvoid ") == 8
     assert rows(root, "select status, count(*) from raw.debates group by all order by all") == [
         ("complete", 4),
         ("void", 8),
