@@ -9,7 +9,7 @@ init.py              init
 progress_display.py  the live table of a run, or plain lines
 query.py             query, sql
 report.py            report
-run.py               run
+run.py               run, retry
 run_checks.py        run: probes and estimates before a run
 run_inputs.py        run: options and files → a plan
 run_options.py       run: which options cannot be combined

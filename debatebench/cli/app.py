@@ -27,6 +27,7 @@ __all__ = ["COMMANDS", "make_app", "run_app"]
 COMMANDS: dict[str, Callable[..., None]] = {
     "init": configure.init,
     "run": play.run,
+    "retry": play.retry,
     "import": warehouse.import_,
     "land": warehouse.land,
     "doctor": doctor.doctor,

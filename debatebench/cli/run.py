@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from debatebench.play.runner import RunSettings
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["run"]
+__all__ = ["retry", "run"]
 
 # The number of live new objects after which the garbage collector runs.
 _COLLECTED_AFTER = 20_000
@@ -118,7 +118,10 @@ def run(
     concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Maximum number of requests in flight.")] = 32,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an unfinished run, and never begin one.")] = False,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Retry the calls that failed permanently.")
+        bool,
+        typer.Option(
+            "--retry-failed", help="Retry calls that failed permanently, and judges of seats without a valid verdict."
+        ),
     ] = False,
     skip_on_empty: Annotated[
         bool, typer.Option("--skip-on-empty", help="Ban a debater that keeps giving empty answers.")
@@ -251,6 +254,35 @@ def run(
     _play(workspace, plan, part, settings, no_build, output, log_failed_judges)
 
 
+def retry(
+    context: typer.Context,
+    run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.")],
+    concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Maximum number of requests in flight.")] = 32,
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", min=0, help="Stop before a request that could raise the cost above this many USD."),
+    ] = None,
+    no_build: Annotated[
+        bool, typer.Option("--no-build", help="Land the run, but do not build the SQL models.")
+    ] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Retry what failed in a run: calls without an answer, and judges of seats without a valid verdict.
+
+    The same as `run --run-tag TAG --retry-failed`. Only what is missing is bought.
+    """
+    run(
+        context,
+        run_tag=run_tag,
+        retry_failed=True,
+        concurrency=concurrency,
+        max_cost=max_cost,
+        no_input=True,
+        no_build=no_build,
+        output=output,
+    )
+
+
 def _given(context: typer.Context) -> set[str]:
     """The fields of `PlanOptions` that the command line states, among the names of other options."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
@@ -343,8 +375,8 @@ def _play(
         print_report(report, output)
     if report.missing:
         raise RunIncompleteError(
-            f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; to retry them, "
-            "run the same command with --retry-failed."
+            f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; to retry them: "
+            f"`debatebench retry {report.run_tag}`."
         )
 
 

@@ -14,6 +14,7 @@ from debatebench.journal.lines import Event
 from debatebench.shared.errors import DamagedDataError
 
 __all__ = [
+    "Again",
     "Attempt",
     "Ban",
     "BanLifted",
@@ -64,6 +65,12 @@ class BanLifted(msgspec.Struct, frozen=True, tag="ban_lifted"):
     model_id: str
 
 
+class Again(msgspec.Struct, frozen=True, tag="again"):
+    """From here on, the judges of a debate's empty seats are asked once more."""
+
+    debate_id: str
+
+
 class Attempt(msgspec.Struct, frozen=True):
     """The attempt that an event or a row is about."""
 
@@ -102,7 +109,7 @@ class Outcome(msgspec.Struct, frozen=True, tag="outcome"):
     debate_id: str | None = None
 
 
-AnyEvent = Header | Part | Ban | BanLifted | Intent | Response | Outcome
+AnyEvent = Header | Part | Ban | BanLifted | Again | Intent | Response | Outcome
 
 
 def read_event(path: Path, event: Event) -> AnyEvent:

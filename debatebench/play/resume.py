@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -66,6 +67,8 @@ class Resume:
     complete_debates: set[str] = field(default_factory=set)
     reopened: set[str] = field(default_factory=set)
     """Debates that were complete until a judge's answer was read again; `see_reopened` brings back their attempts."""
+    again: Counter[str] = field(default_factory=Counter)
+    """How often the judges of a debate's empty seats are asked anew."""
     cut_short: int = 0
     """How many attempts were in flight when a process died."""
     ledger: Ledger = field(default_factory=Ledger)
@@ -87,6 +90,8 @@ class Resume:
             self.bans.ban(data["model_id"], data["reason"])
         elif kind == "ban_lifted":
             self.bans.lift(data["model_id"])
+        elif kind == "again":
+            self.again[data["debate_id"]] += 1
         elif kind == "intent":
             self._see_intent(data)
         elif kind == "response":

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +160,7 @@ class _Session:
         self._complete = set(resume.complete_debates)
         self._reasons: dict[str, str] = {}
         self._void: set[str] = set()
+        self._asked_again: set[str] = set()
         self._bans = resume.bans
         self._interrupted = False
         self._calls = DurableCalls(
@@ -258,7 +260,9 @@ class _Session:
         try:
             async for turn in play_debate(scheduled, self._plan, self._calls):
                 turns.append(turn)
-            verdicts = await judge_debate(scheduled, turns, self._plan, self._calls)
+            verdicts = await judge_debate(
+                scheduled, turns, self._plan, self._calls, partial(self._may_ask_again, scheduled.debate_id)
+            )
         except CallFailedError as failure:
             status = "void" if failure.kind is FailureKind.REFUSED else "incomplete"
             reason = str(failure)
@@ -281,6 +285,21 @@ class _Session:
         if status == "void":
             self._void.add(scheduled.debate_id)
         self._progress.debate_ended(debate)
+
+    def _may_ask_again(self, debate_id: str, number: int) -> bool:
+        """Whether judges without a vote are asked anew for the `number`-th time.
+
+        An earlier session did, or this one shall, once, because the debate ended incomplete before it.
+        """
+        granted = self._resume.again[debate_id]
+        if number > granted and self._settings.retry_failed and self._resume.has_ended(debate_id):
+            if debate_id in self._asked_again:
+                return False
+            self._asked_again.add(debate_id)
+            self._journal.append({"type": "again", "debate_id": debate_id}, with_next=True)
+            self._resume.again[debate_id] += 1
+            return True
+        return number <= granted
 
     def _keep(self, debate: Debate, *others: Record, silent: str | None = None) -> bool:
         """Journal the outcome of a debate, unless an earlier session did; returns whether this one did.

@@ -153,7 +153,7 @@ def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
         yield Finding(tag, "ambiguous_call", False, _place(call), f"{call.error}; {_bound(call)}")
     for call in unanswered.values():
         if call.status in _ENDED_BADLY:
-            detail = f"{call.status}: {call.error}; `debatebench run --retry-failed` retries it."
+            detail = f"{call.status}: {call.error}; `debatebench retry {tag}` retries it."
             yield Finding(tag, "failed_call", False, _place(call), detail)
     for debate_id, scheduled in planned.items():
         debate = ended.get(debate_id)

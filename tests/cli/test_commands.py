@@ -25,6 +25,7 @@ pytestmark = pytest.mark.slow
 COMMANDS = [
     "init",
     "run",
+    "retry",
     "import",
     "land",
     "doctor",

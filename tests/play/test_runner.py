@@ -34,6 +34,7 @@ from debatebench.plan.schedule import make_plan
 from debatebench.play.runner import RunSettings, play_run
 from debatebench.providers.base import Reply, Request
 from debatebench.providers.simulated.provider import Simulated
+from debatebench.shared.hashing import hash_of
 from debatebench.shared.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -170,6 +171,45 @@ def test_a_panel_that_cannot_be_filled_leaves_the_debate_incomplete_and_named(tm
         assert rows(root, "select count(*) from ratings.elo_history") == [(0,)]
         assert play(root, "--no-build").code == 5
         assert len(server.requests) == asked, "what is known to be invalid is not asked again"
+
+
+def test_invalid_verdicts_are_mended_by_a_retry_that_buys_only_what_is_missing(tmp_path: Path):
+    is_broken = [True]
+
+    def script(received: Received) -> Behaviour:
+        if is_broken and is_judge(received) and hash_of(received.prompt)[0] in "0123456789ab":
+            return answer("I would rather not say.")
+        return good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = built_workspace(tmp_path, server, judges=3)
+        done = play(root, "--no-build")
+        assert done.code == 5, done.err
+        assert "`debatebench retry tiny`" in done.error_line
+        assert play(root, "--retry-failed", "--no-build").code == 5, "the judges still give no verdict"
+        empty = rows(
+            root,
+            "select debate_id, 2 - count(case when is_valid then 1 end) from raw.verdicts group by all having "
+            "count(case when is_valid then 1 end) < 2 order by all",
+        )
+        assert len(empty) > 2
+        is_broken.clear()
+        asked = len(server.requests)
+        assert play(root, "--no-build").code == 5
+        assert len(server.requests) == asked, "nothing is asked again without --retry-failed"
+        done = debatebench(root, "retry", "tiny", "--no-build", environ={"TINY_KEY": KEY})
+        assert done.code == 0, done.err
+        assert len(server.requests) == asked + sum(count for _, count in empty)
+        before = rows(root, "from raw.verdicts order by all")
+        asked = len(server.requests)
+        for extra in ([], ["--retry-failed"]):
+            assert play(root, *extra, "--no-build").code == 0
+        assert len(server.requests) == asked
+        database = root / "warehouse" / "debatebench.duckdb"
+        database.unlink()
+        assert debatebench(root, "land", "--no-build").code == 0
+        assert rows(root, "from raw.verdicts order by all") == before
+        assert rows(root, "select count(*) from raw.debates where status = 'complete'") == [(12,)]
 
 
 def test_a_debater_that_refuses_voids_its_debate(tmp_path: Path):

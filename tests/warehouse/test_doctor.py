@@ -312,4 +312,4 @@ def test_the_commands_to_go_on_quote_the_names_of_files(mine: Path, whole: Path)
     path.rename(path.with_name("x'; touch stolen; '.jsonl"))
     done = debatebench(mine, "doctor", "--salvage")
     (line,) = [line for line in done.err.splitlines() if line.startswith("  mv ")]
-    assert [len(shlex.split(part)) for part in line.split("&&")] == [3, 3]
+    assert [len(shlex.split(part)) for part in line.split("&&")] == [3, 3, 5]

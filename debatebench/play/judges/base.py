@@ -48,9 +48,10 @@ class Seat:
 class JudgeMethod(Protocol):
     """A way of judging, bound to one seat. Created by `debatebench.play.judges.make_judge`."""
 
-    async def judge(self, transcript: Transcript, ask: Ask) -> Verdict:
+    async def judge(self, transcript: Transcript, ask: Ask, *, again: int = 0) -> Verdict:
         """Return the verdict of this seat; it is invalid when the answer contains no vote or there is no answer.
 
+        `again` says how often the judge is asked anew after that, with new requests: earlier sessions had the others.
         Exceptions from `ask` other than `CallFailedError` are not caught.
         """
         ...

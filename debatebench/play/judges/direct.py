@@ -44,7 +44,7 @@ class DirectJudge:
     config: Config
     prompts: PromptSet
 
-    async def judge(self, transcript: Transcript, ask: Ask) -> Verdict:
+    async def judge(self, transcript: Transcript, ask: Ask, *, again: int = 0) -> Verdict:
         """See `JudgeMethod`."""
         transcript = transcript.as_shown_to(self.seat)
         dimensions, declares_winner = self.config.dimensions, self._declares_winner
@@ -52,7 +52,7 @@ class DirectJudge:
         nonce = _nonce(transcript, self.seat.judge.id, speeches)
         asked = JudgeAsks(self.seat)
         parsed = None
-        while parsed is None and asked.asks < _ASKS:
+        while parsed is None and asked.asks < _ASKS * (1 + again):
             step = Step(transcript.debate_id, f"verdict:{self.seat.judge.id}:{asked.asks}", "verdict")
             fenced = _fenced(speeches, nonce, is_order_drawn=self.seat.first is not None)
             answer = await asked.ask(ask, step, self._request(transcript, fenced, step, asked))

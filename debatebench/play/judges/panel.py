@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from debatebench.plan.schedule import replacement_judges
@@ -18,13 +18,20 @@ if TYPE_CHECKING:
 __all__ = ["judge_debate", "panel_reason"]
 
 
-async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan, ask: Ask) -> list[Verdict]:
+async def judge_debate(
+    debate: ScheduledDebate,
+    turns: Sequence[Turn],
+    plan: Plan,
+    ask: Ask,
+    may_ask_again: Callable[[int], bool] = lambda _: False,
+) -> list[Verdict]:
     """The verdicts of every judge that was asked, by panel position, each replacement after the judge it replaced.
 
     The panel is complete when it has one valid verdict per seat; the pool may be exhausted before that. Empty seats
     are filled in rounds: once all judges have answered, the next judges of the pool take the empty seats in panel
     order. The seating therefore depends on the answers and never on their speed, and a resumed run seats the same
-    judges.
+    judges. If seats are empty then, `may_ask_again` says, with a number from 1, whether their first judges are asked
+    anew; a later verdict of a judge takes the place of its earlier one.
     """
     transcript = _transcript(debate, turns, plan)
     pool = _pool(debate, plan)
@@ -42,7 +49,20 @@ async def judge_debate(debate: ScheduledDebate, turns: Sequence[Turn], plan: Pla
             Seat(at, plan.judge(judge_id), debate.panel[at], _first(debate, plan, debate.panel[at]))
             for at, judge_id in zip(empty, pool, strict=False)
         ]
+    again = 1
+    while (empty := _empty(debate, verdicts)) and may_ask_again(again):
+        seats = [Seat(at, plan.judge(debate.panel[at]), first=_first(debate, plan, debate.panel[at])) for at in empty]
+        for verdict in await _hear(seats, transcript, plan, ask, again=again):
+            place = next(n for n, earlier in enumerate(verdicts) if earlier.judge_id == verdict.judge_id)
+            verdicts[place] = verdict
+        again += 1
     return sorted(verdicts, key=lambda verdict: verdict.panel_position)
+
+
+def _empty(debate: ScheduledDebate, verdicts: Sequence[Verdict]) -> list[int]:
+    """The seats without a valid verdict."""
+    taken = {verdict.panel_position for verdict in verdicts if verdict.is_valid}
+    return [position for position in range(len(debate.panel)) if position not in taken]
 
 
 def _first(debate: ScheduledDebate, plan: Plan, judge_id: str) -> Side | None:
@@ -70,13 +90,17 @@ def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> T
     )
 
 
-async def _hear(seats: Sequence[Seat], transcript: Transcript, plan: Plan, ask: Ask) -> list[Verdict]:
+async def _hear(
+    seats: Sequence[Seat], transcript: Transcript, plan: Plan, ask: Ask, *, again: int = 0
+) -> list[Verdict]:
     """One verdict per seat, in order. When a seat raises an error, the other seats still finish their calls.
 
     Those calls are already being billed; the first error in panel order is raised when all have finished.
     """
     methods = [make_judge(seat, plan.config, plan.prompts) for seat in seats]
-    results = await asyncio.gather(*(method.judge(transcript, ask) for method in methods), return_exceptions=True)
+    results = await asyncio.gather(
+        *(method.judge(transcript, ask, again=again) for method in methods), return_exceptions=True
+    )
     verdicts = []
     for result in results:
         if isinstance(result, BaseException):
