@@ -13,7 +13,7 @@ from debatebench.plan.plan import begun_plan
 from debatebench.play.judges.injection import planted_scores
 from debatebench.play.judges.panel import panel_reason
 from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
-from debatebench.play.requests import CUT_OFF
+from debatebench.providers.meanings import CUT_OFF
 from debatebench.shared.records import Debate, Turn, Verdict
 from debatebench.shared.version import __version__
 

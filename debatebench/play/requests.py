@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from debatebench.providers.base import Completion, Message, Request
+from debatebench.providers.meanings import CUT_OFF
 from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
 
-__all__ = ["CUT_OFF", "HINTS", "is_cut_off", "request_to", "seed_of", "short_hash"]
+__all__ = ["HINTS", "is_cut_off", "request_to", "seed_of", "short_hash"]
 
 HINTS = "debatebench"
 """The reserved parameter that describes the request to a simulated provider; other providers do not send it."""
-
-CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
-"""Finish reasons of an answer that reached the token limit."""
 
 
 def request_to(

@@ -2,9 +2,12 @@
 
 base.py               what a provider is: request, reply, completion
 endpoints.py          profiles of known providers, allowed addresses
+error_body.py         the error in a body, in any of the usual forms
+meanings.py           what codes, words, statuses and finish reasons mean: tables
 openai_compatible.py  any provider with OpenAI's chat completions
 openai_reply.py       a reply → a completion, or the reason why there is none
 redaction.py          remove keys from everything that is stored or shown
+reply_json.py         the JSON value of a body, also of server-sent events
 retry_after.py        how long a provider asks the client to wait
 served_models.py      the models and prices that a provider lists
 transport.py          one POST request: its reply, and whether the request was sent

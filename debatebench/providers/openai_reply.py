@@ -7,46 +7,20 @@ object of OpenAI's API reference, with OpenRouter's additions (`usage.cost`, `pr
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-import msgspec
-
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
+from debatebench.providers.error_body import ErrorBody, mapping, objects
+from debatebench.providers.meanings import CUT_OFF, Meaning, meaning_of_error, meaning_of_finish, status_inside
 from debatebench.providers.redaction import REDACTED, excerpt
+from debatebench.providers.reply_json import first_choice, load_reply
 from debatebench.providers.retry_after import retry_after_s
 from debatebench.shared.records import MOST_MONEY, clean_text
 
 __all__ = ["ReplySource", "read_reply"]
 
-_MODERATION_CODES = {
-    "content_filter",
-    "content_filtered",
-    "content_policy_violation",
-    "content_moderation",
-    "moderation",
-    "moderation_blocked",
-    "responsibleaipolicyviolation",
-}
-_OUT_OF_CREDIT_CODES = {"insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"}
-_STATUS_OF_CODE = {
-    "invalid_request_error": 400,
-    "context_length_exceeded": 400,
-    "model_not_found": 404,
-    "invalid_api_key": 401,
-    "authentication_error": 401,
-    "permission_error": 403,
-    "rate_limit_exceeded": 429,
-    "rate_limit_error": 429,
-    "overloaded_error": 529,
-    "server_error": 500,
-    "api_error": 500,
-    "timeout": 408,
-}
-# 409 and 425 mean "not now", like the other three; so does every 5xx.
-_RETRIED_STATUSES = {408, 409, 425, 429}
 _LARGEST_COUNT = 10**12
 
 
@@ -76,9 +50,9 @@ def read_reply(reply: Reply, source: ReplySource) -> Completion:
             "give the final address as `endpoint`.",
             http_status=reply.status,
         )
-    data = _load(reply.body)
+    data = load_reply(reply.body)
     if not 200 <= reply.status < 300:
-        raise _declined(reply, source, reply.status, _error_of(data))
+        raise _declined(reply, source, reply.status, ErrorBody.of(data))
     if not isinstance(data, dict):
         raise ProviderFailure(
             FailureKind.AMBIGUOUS,
@@ -90,9 +64,12 @@ def read_reply(reply: Reply, source: ReplySource) -> Completion:
         )
     completion = _completion(data, reply, source)
     if data.get("error") or data.get("object") == "error":
-        error = _error_of(data)
-        raise _declined(reply, source, _status_of(error), error, completion)
-    objection = _objection(completion, _first_choice(data), source)
+        error = ErrorBody.of(data)
+        raise _declined(reply, source, status_inside(error), error, completion)
+    choice = first_choice(data)
+    if choice.get("error"):
+        raise _broken_off(reply, source, ErrorBody.of(choice), completion)
+    objection = _objection(completion, choice, source)
     if objection is None:
         return completion
     kind, words = objection
@@ -107,119 +84,89 @@ def read_reply(reply: Reply, source: ReplySource) -> Completion:
 
 def _objection(completion: Completion, choice: dict[str, Any], source: ReplySource) -> tuple[FailureKind, str] | None:
     """Why an answer does not count: it broke off, was refused, or holds no text."""
-    if choice.get("error") or completion.finish_reason == "error":
-        return FailureKind.RETRY, f"but the answer broke off with an error{_said(_error_of(choice), source)}"
-    if completion.finish_reason == "content_filter":
-        return FailureKind.REFUSED, "but the answer was stopped by a content filter"
-    refusal = _mapping(choice.get("message")).get("refusal")
-    if isinstance(refusal, str) and refusal.strip():
-        return FailureKind.REFUSED, f"but the answer is a refusal ({excerpt(refusal, source.keys)})"
+    for reason in (completion.finish_reason, _word(choice.get("native_finish_reason"), source)):
+        if (meaning := meaning_of_finish(reason)) is not None:
+            what = "was stopped by a content filter" if meaning.kind is FailureKind.REFUSED else "broke off"
+            return meaning.kind, f"but the answer {what} ({excerpt(reason or '', source.keys)})"
+    message = mapping(choice.get("message"))
+    for place in (message, mapping(message.get("provider_specific_fields"))):
+        refusal = place.get("refusal")
+        if isinstance(refusal, str) and refusal.strip():
+            return FailureKind.REFUSED, f"but the answer is a refusal ({excerpt(refusal, source.keys)})"
     # An answer without text because of the token limit counts: a retry is billed again and ends the same way.
-    if not completion.text.strip() and completion.finish_reason != "length":
+    if not completion.text.strip() and (completion.finish_reason or "").lower() not in CUT_OFF:
         return FailureKind.EMPTY, "but the answer holds no text"
     return None
 
 
+def _broken_off(reply: Reply, source: ReplySource, error: ErrorBody, completion: Completion) -> ProviderFailure:
+    """The failure for an answer that ended with an error: it is asked again unless that could not help."""
+    meaning = meaning_of_error(error, status_inside(error))
+    kind = meaning.kind if meaning.kind in (FailureKind.REFUSED, FailureKind.STOP) else FailureKind.RETRY
+    way_out = _way_out(meaning, source) if kind is meaning.kind else ""
+    return ProviderFailure(
+        kind,
+        f"{source.name} answered {reply.status}, "
+        f"but the answer broke off with an error{_said(error, source)}{way_out}.",
+        http_status=reply.status,
+        retry_after_s=_wait(reply, status_inside(error), error) if kind is FailureKind.RETRY else None,
+        completion=completion,
+        generation_id=completion.generation_id,
+    )
+
+
 def _declined(
-    reply: Reply, source: ReplySource, status: int | None, error: dict[str, Any], completion: Completion | None = None
+    reply: Reply, source: ReplySource, status: int | None, error: ErrorBody, completion: Completion | None = None
 ) -> ProviderFailure:
     """The failure for an error status, or for an error in a body of status 200."""
-    kind = _kind_of(status, error)
+    meaning = meaning_of_error(error, status)
     answer = (
         f"{reply.status}" if status == reply.status else f"{reply.status} with error {status or 'of no known code'}"
     )
     return ProviderFailure(
-        kind,
-        f"{source.name} answered {answer}{_said(error, source)}{_way_out(kind, status, source)}.",
+        meaning.kind,
+        f"{source.name} answered {answer}{_said(error, source)}{_way_out(meaning, source)}.",
         http_status=status or reply.status,
-        retry_after_s=retry_after_s(reply.headers, reply.received_at) if kind is FailureKind.RETRY else None,
+        retry_after_s=_wait(reply, status, error) if meaning.kind is FailureKind.RETRY else None,
         completion=completion,
         generation_id=completion.generation_id if completion else reply.headers.get("x-generation-id"),
     )
 
 
-def _kind_of(status: int | None, error: dict[str, Any]) -> FailureKind:
-    """Retry, stop, refused or failed. An error without a known code is retried."""
-    codes = {
-        code.lower()
-        for place in (error, _mapping(error.get("innererror")), _mapping(error.get("metadata")))
-        for code in (place.get("code"), place.get("type"))
-        if isinstance(code, str)
-    }
-    if codes & _OUT_OF_CREDIT_CODES:
-        # OpenAI sends 429 for an exhausted account, where waiting does not help.
-        return FailureKind.STOP
-    if codes & _MODERATION_CODES or (status == 403 and _mapping(error.get("metadata")).get("reasons")):
-        return FailureKind.REFUSED
-    if status in (401, 402, 403):
-        return FailureKind.STOP
-    if status is None or status in _RETRIED_STATUSES or status >= 500:
-        return FailureKind.RETRY
-    return FailureKind.FAILED
+def _wait(reply: Reply, status: int | None, error: ErrorBody) -> float | None:
+    return retry_after_s(reply.headers, reply.received_at, status=status, error=error)
 
 
-def _way_out(kind: FailureKind, status: int | None, source: ReplySource) -> str:
+def _way_out(meaning: Meaning, source: ReplySource) -> str:
     """What the user can do about a stop."""
-    if kind is not FailureKind.STOP:
-        return ""
     account = f"the key in {source.key_variable}" if source.key_variable else "`api_key_env` of this endpoint"
-    if status == 401:
-        return f": check {account}"
-    if status == 403:
-        return f": check what {account} may be used for"
-    return f": check the credit of the account behind {account}"
+    return f": {meaning.way_out.format(account)}" if meaning.way_out else ""
 
 
-def _said(error: dict[str, Any], source: ReplySource) -> str:
+def _said(error: ErrorBody, source: ReplySource) -> str:
     """The provider's message in brackets, safe to show."""
-    raw = _mapping(error.get("metadata")).get("raw")
-    words = [excerpt(text, source.keys) for text in (error.get("message"), raw) if isinstance(text, str)]
-    said = ": ".join(word for word in words if word)
+    said = excerpt(error.message, source.keys)
     return f" ({said})" if said else ""
-
-
-def _error_of(data: Any) -> dict[str, Any]:
-    """The error object of a body, in any of the usual forms; empty when there is none."""
-    if isinstance(data, list) and data:
-        data = data[0]
-    if not isinstance(data, dict):
-        return {}
-    error = data.get("error")
-    if isinstance(error, dict):
-        return error
-    message = error if isinstance(error, str) else data.get("message") or data.get("detail")
-    return {"message": message, "code": data.get("code"), "type": data.get("type")}
-
-
-def _status_of(error: dict[str, Any]) -> int | None:
-    """The HTTP status that corresponds to an error in a body of status 200."""
-    for code in (error.get("code"), error.get("status"), error.get("type")):
-        if isinstance(code, str) and code.lower() in _STATUS_OF_CODE:
-            return _STATUS_OF_CODE[code.lower()]
-        if isinstance(code, str) and code.isascii() and code.isdigit() and len(code) == 3:
-            code = int(code)
-        if isinstance(code, int) and 400 <= code <= 599:
-            return code
-    return None
 
 
 def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Completion:
     """All figures and text in the body, with `None` for missing ones."""
-    choice = _first_choice(data)
-    message = _mapping(choice.get("message"))
-    usage = _mapping(data.get("usage"))
-    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    total = _count(usage.get("total_tokens"))
-    cost = _cost(usage)
+    choice = first_choice(data)
+    message = mapping(choice.get("message"))
+    content = message.get("content")
+    usage = mapping(data.get("usage"))
+    prompt, completion, total = _tokens(usage)
+    cost = _cost(usage, source)
     return Completion(
-        text=_text(message.get("content"), source),
-        reasoning=_text(message.get("reasoning") or message.get("reasoning_content"), source) or None,
+        # The older completions format has no message.
+        text=_text(choice.get("text") if content is None else content, source),
+        reasoning=_reasoning(message, source),
         finish_reason=_word(choice.get("finish_reason"), source),
         prompt_tokens=prompt,
         completion_tokens=completion,
-        total_tokens=prompt + completion if total is None and prompt is not None and completion is not None else total,
+        total_tokens=total,
         cost=cost,
-        currency="USD" if cost is not None and (source.reports_usd or "currency" in usage) else None,
+        currency="USD" if cost is not None else None,
         cost_details=_plain(usage["cost_details"], source) if isinstance(usage.get("cost_details"), dict) else None,
         served_model=_word(data.get("model"), source),
         serving_provider=_word(data.get("provider"), source),
@@ -227,40 +174,27 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
     )
 
 
-def _load(body: bytes) -> Any:
-    """The JSON value of a body, numbers exact; `None` when it is not JSON in UTF-8 without a byte order mark."""
-    try:
-        return _DECODE(body)
-    except (ValueError, RecursionError):
-        return _load_slowly(body)
+def _tokens(usage: dict[str, Any]) -> tuple[int | None, int | None, int | None]:
+    """Tokens of the prompt, of the completion with thinking, and in total.
+
+    xAI and Gemini leave thinking out of `completion_tokens`, but not out of the total.
+    """
+    prompt, completion, total = (_count(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
+    if prompt is not None and total is not None and prompt + (completion or 0) < total:
+        completion = total - prompt
+    if total is None and prompt is not None and completion is not None:
+        total = prompt + completion
+    return prompt, completion, total
 
 
-def _load_slowly(body: bytes) -> Any:
-    """The same, also for input that only the standard library accepts: lone surrogates, `NaN`."""
-    try:
-        return json.loads(body.decode("utf-8"), parse_float=_exact, parse_constant=Decimal)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _exact(text: str) -> Decimal:
-    """The number as written; NaN if it is outside the range of a decimal."""
-    try:
-        return Decimal(text)
-    except ArithmeticError:
-        return Decimal("NaN")
-
-
-_DECODE = msgspec.json.Decoder(float_hook=_exact).decode
-
-
-def _first_choice(data: dict[str, Any]) -> dict[str, Any]:
-    choices = data.get("choices")
-    return _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def _reasoning(message: dict[str, Any], source: ReplySource) -> str | None:
+    """The thinking that comes apart from the answer, from the first place that has any."""
+    details = [part.get("text") or part.get("summary") for part in objects(message.get("reasoning_details"))]
+    thoughts = [part.get("thinking") for part in objects(message.get("content")) if part.get("type") == "thinking"]
+    # A thought of Mistral is itself a list of parts.
+    thoughts = [piece for thought in thoughts for piece in (thought if isinstance(thought, list) else [thought])]
+    places = (message.get("reasoning"), message.get("reasoning_content"), details, thoughts)
+    return next((text for place in places if (text := _text(place, source))), None)
 
 
 def _word(value: Any, source: ReplySource) -> str | None:
@@ -288,16 +222,27 @@ def _count(value: Any) -> int | None:
     return value if 0 <= value < _LARGEST_COUNT else None
 
 
-def _cost(usage: dict[str, Any]) -> Decimal | None:
-    """`usage.cost` in USD; an amount in another currency cannot be added up here and is ignored."""
+def _cost(usage: dict[str, Any], source: ReplySource) -> Decimal | None:
+    """`usage.cost` if it is known to be USD; any other unit cannot be added up here and is ignored."""
+    if (usage.get("currency") or ("USD" if source.reports_usd else None)) not in ("USD", "usd"):
+        return None
     cost = usage.get("cost")
-    if usage.get("currency") not in (None, "USD", "usd"):
+    # Perplexity gives an object with parts and their sum.
+    amount = _amount(cost.get("total_cost") if isinstance(cost, dict) else cost)
+    if amount is None or usage.get("is_byok") is not True:
+        return amount
+    # OpenRouter with the user's own key at another provider: `cost` is only the fee.
+    upstream = _amount(mapping(usage.get("cost_details")).get("upstream_inference_cost"))
+    return None if upstream is None else _amount(amount + upstream)
+
+
+def _amount(value: Any) -> Decimal | None:
+    """A plausible amount of money."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = Decimal(value)
+    if not isinstance(value, Decimal) or not value.is_finite() or not 0 <= value <= MOST_MONEY:
         return None
-    if isinstance(cost, int) and not isinstance(cost, bool):
-        cost = Decimal(cost)
-    if not isinstance(cost, Decimal) or not cost.is_finite() or not 0 <= cost <= MOST_MONEY:
-        return None
-    return abs(cost)
+    return abs(value)
 
 
 def _plain(value: Any, source: ReplySource) -> Any:

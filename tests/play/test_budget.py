@@ -258,7 +258,7 @@ def test_prices_of_the_catalogue_are_frozen_when_the_run_begins(tmp_path: Path):
         if dead and received.number > 5:
             return status(402)
         text = verdict_text(received) if is_judge(received) else "Speech."
-        return answer(text, usage={"cost": None, "prompt_tokens": 100, "completion_tokens": 10})
+        return answer(text, usage={"cost": None, "prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110})
 
     with FakeProvider(script) as server:
         server.catalogue = json.dumps(catalogue).encode()

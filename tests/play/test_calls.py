@@ -384,7 +384,11 @@ def test_a_cost_is_billed_or_estimated_or_unknown_and_never_a_made_up_zero(
 
 def test_the_progress_counts_what_is_known_and_what_is_not(tmp_path: Path):
     session, _, _ = asked(
-        tmp_path, [status(500), answer("Hello.", usage={"prompt_tokens": 2, "completion_tokens": 1, "cost": None})]
+        tmp_path,
+        [
+            status(500),
+            answer("Hello.", usage={"prompt_tokens": 2, "completion_tokens": 1, "total_tokens": 3, "cost": None}),
+        ],
     )
     assert session.progress.calls_answered == 1
     assert session.progress.calls_failed == 1

@@ -277,7 +277,6 @@ FAULTS = [
     _final("P20", answer("", message={"refusal": "I will not argue this."}), FailureKind.REFUSED),
     _ambiguous("P21", html()),
     _ambiguous("P21", body(b"\xff\xfe not UTF-8", headers=JSON_TYPE)),
-    _ambiguous("P21", body(b"\xef\xbb\xbf" + json.dumps(completion_body("With a mark.")).encode())),
     _ambiguous("P21", body(b"plain text", headers={"content-type": "text/plain"})),
 ]
 

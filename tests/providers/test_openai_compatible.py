@@ -426,7 +426,6 @@ def test_an_empty_answer_still_counts_its_tokens() -> None:
         b'{"choices": [',
         b"",
         b'{"choices": "\xff\xfe"}',
-        b"\xef\xbb\xbf" + json.dumps(fake.completion_body()).encode(),
         b"[" * 100_000,
         b'{"usage": ' + b"9" * 5000 + b"}",
         b'["a list"]',

@@ -168,7 +168,7 @@ def completion_body(text: Any = "Hello.", **changes: Any) -> dict[str, Any]:
     """A chat completion object as OpenRouter returns it. `choice`, `message` and `usage` update the parts inside."""
     message = {"role": "assistant", "content": text, **changes.pop("message", {})}
     choice = {"index": 0, "message": message, "finish_reason": "stop", **changes.pop("choice", {})}
-    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.00123}
+    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.00123, "currency": "USD"}
     usage.update(changes.pop("usage", {}))
     return {
         "id": "gen-1",

@@ -1,0 +1,151 @@
+"""What the codes, words, statuses and finish reasons of providers mean. A new rule is a line in one of these tables.
+
+A code counts before words in the message, and words before the status. Words are searched only in the message of an
+error, never in an answer, and are long enough not to occur in other errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from debatebench.providers.base import FailureKind
+
+if TYPE_CHECKING:
+    from debatebench.providers.error_body import ErrorBody
+
+__all__ = ["CUT_OFF", "Meaning", "meaning_of_error", "meaning_of_finish", "status_inside"]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """The consequence of an error or a finish reason, and what the user can check, where `{}` stands for the key."""
+
+    kind: FailureKind
+    way_out: str = ""
+
+
+_REFUSED = Meaning(FailureKind.REFUSED)
+_BAD_KEY = Meaning(FailureKind.STOP, "check {}")
+_FORBIDDEN = Meaning(FailureKind.STOP, "check what {} may be used for")
+_NO_CREDIT = Meaning(FailureKind.STOP, "check the credit of the account behind {}")
+_LATER = Meaning(FailureKind.RETRY)
+_USELESS = Meaning(FailureKind.EMPTY)
+_WRONG_REQUEST = Meaning(FailureKind.FAILED)
+
+# The lower-case codes, types and reasons of an error. The first line that matches counts.
+_BY_CODE = {
+    # Some send 429 for an exhausted account, where waiting does not help.
+    "insufficient_quota": _NO_CREDIT,  # OpenAI
+    "billing_hard_limit_reached": _NO_CREDIT,  # OpenAI
+    "insufficient_credits": _NO_CREDIT,  # OpenRouter
+    "exceeded_current_quota_error": _NO_CREDIT,  # Moonshot
+    "budget_exceeded": _NO_CREDIT,  # LiteLLM
+    "1113": _NO_CREDIT,  # Zhipu
+    "invalid_api_key": _BAD_KEY,  # OpenAI
+    "api_key_invalid": _BAD_KEY,  # Gemini, in `details[].reason`
+    "content_filter": _REFUSED,  # Azure, Moonshot
+    "responsibleaipolicyviolation": _REFUSED,  # Azure, in `innererror`
+    "invalid_prompt": _REFUSED,  # OpenAI
+    "content_policy_violation": _REFUSED,  # OpenAI, LiteLLM
+    "data_inspection_failed": _REFUSED,  # DashScope
+    "datainspectionfailed": _REFUSED,  # DashScope
+    "content_filtered": _REFUSED,
+    "content_moderation": _REFUSED,
+    "moderation": _REFUSED,
+    "moderation_blocked": _REFUSED,
+    "json_validate_failed": _USELESS,  # Groq: the model wrote no valid JSON, and may do so next time
+}
+
+# Lower-case parts of messages.
+_BY_WORDS = {
+    "content violates usage guidelines": _REFUSED,  # xAI
+    "safety_check_type_": _REFUSED,  # xAI
+    "content exists risk": _REFUSED,  # DeepSeek
+    "contentpolicyviolationerror": _REFUSED,  # LiteLLM
+    "credit balance is too low": _NO_CREDIT,  # Anthropic
+    "incorrect api key": _BAD_KEY,  # xAI
+    "api key not valid": _BAD_KEY,  # Gemini
+}
+
+# Every other 5xx means "later" too. Whatever is neither in this table nor 5xx is a wrong request.
+_BY_STATUS = {
+    401: _BAD_KEY,
+    402: _NO_CREDIT,
+    403: _FORBIDDEN,
+    408: _LATER,
+    409: _LATER,
+    424: _LATER,  # a model behind the provider failed
+    425: _LATER,
+    429: _LATER,
+    498: _LATER,  # Groq, flex tier
+}
+
+# The status that corresponds to the code of an error in a body of status 200.
+_STATUS_OF_CODE = {
+    "invalid_request_error": 400,
+    "context_length_exceeded": 400,
+    "model_not_found": 404,
+    "invalid_api_key": 401,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+    "server_error": 500,
+    "api_error": 500,
+    "timeout": 408,
+}
+
+# Lower-case finish reasons of answers that do not count. What follows a colon is a detail.
+_BY_FINISH = {
+    "content_filter": _REFUSED,  # OpenAI, Azure; Gemini as `content_filter: PROHIBITED_CONTENT`
+    "refusal": _REFUSED,  # Anthropic
+    "sensitive": _REFUSED,  # Zhipu
+    "safety": _REFUSED,  # Gemini, as the next four
+    "recitation": _REFUSED,
+    "prohibited_content": _REFUSED,
+    "blocklist": _REFUSED,
+    "spii": _REFUSED,
+    "error": _LATER,  # OpenRouter
+    "insufficient_system_resource": _LATER,  # DeepSeek
+}
+
+CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
+"""Lower-case finish reasons of an answer that reached the token limit."""
+
+_SEARCHED = 1000
+
+
+def meaning_of_error(error: ErrorBody, status: int | None) -> Meaning:
+    """The meaning of an error with this HTTP status. An error in a body of status 200 without a known code is retried.
+
+    Only the beginning of the message is searched: some servers quote the request at its end.
+    """
+    for code, meaning in _BY_CODE.items():
+        if code in error.codes:
+            return meaning
+    message = error.message[:_SEARCHED].lower()
+    for words, meaning in _BY_WORDS.items():
+        if words in message:
+            return meaning
+    if status == 403 and error.is_moderation:
+        return _REFUSED
+    if status is None or status >= 500:
+        return _LATER
+    return _BY_STATUS.get(status, _WRONG_REQUEST)
+
+
+def meaning_of_finish(reason: str | None) -> Meaning | None:
+    """The meaning of a finish reason; `None` when the answer counts."""
+    return _BY_FINISH.get((reason or "").partition(":")[0].strip().lower())
+
+
+def status_inside(error: ErrorBody) -> int | None:
+    """The HTTP status that corresponds to an error in a body of status 200; `None` when no code is known."""
+    for code in error.codes:
+        if code in _STATUS_OF_CODE:
+            return _STATUS_OF_CODE[code]
+        if code.isascii() and code.isdigit() and len(code) == 3 and 400 <= int(code) <= 599:
+            return int(code)
+    return None

@@ -1,0 +1,101 @@
+"""The JSON value of a reply's body, also if it comes as server-sent events that were not requested."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from debatebench.providers.error_body import mapping
+
+__all__ = ["first_choice", "load_reply"]
+
+_EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_JOINED = ("content", "reasoning", "reasoning_content", "refusal", "text")
+
+
+def load_reply(body: bytes) -> Any:
+    """The value, numbers exact; `None` when it is not JSON in UTF-8, or when events end before the answer does.
+
+    Blanks and a byte order mark before the value are ignored. Events are put together to one chat completion.
+    """
+    body = body.removeprefix(codecs.BOM_UTF8)
+    if body.lstrip().startswith(_EVENT_FIELDS):
+        return _joined(body.lstrip())
+    return _load(body)
+
+
+def first_choice(data: dict[str, Any]) -> dict[str, Any]:
+    """The first choice of a chat completion; empty when there is none."""
+    choices = data.get("choices")
+    return mapping(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _joined(body: bytes) -> dict[str, Any] | None:
+    """One chat completion from the chunks of a stream: texts are joined, of all else the last value counts."""
+    whole: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {}
+    is_complete = False
+    for event in _events(body):
+        if event.strip() == b"[DONE]":
+            is_complete = True
+            break
+        chunk = _load(event)
+        if not isinstance(chunk, dict):
+            return None
+        whole.update({name: value for name, value in chunk.items() if value is not None})
+        part = first_choice(chunk)
+        if part.get("index", 0) != 0:
+            continue
+        choice.update({name: value for name, value in part.items() if value is not None})
+        for name, value in {**part, **mapping(part.get("delta"))}.items():
+            if name in _JOINED and isinstance(value, str):
+                texts.setdefault(name, []).append(value)
+    if not (is_complete or choice.get("finish_reason") or whole.get("error")):
+        return None
+    # A last chunk may hold the whole message beside its delta.
+    message = {name: "".join(parts) for name, parts in texts.items()} | mapping(choice.get("message"))
+    choice = {name: value for name, value in choice.items() if name not in ("delta", "text")}
+    return {**whole, "choices": [{**choice, "message": {"content": message.pop("text", None), **message}}]}
+
+
+def _events(body: bytes) -> Iterator[bytes]:
+    """The data of each server-sent event: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
+    lines: list[bytes] = []
+    for line in [*body.splitlines(), b""]:
+        if line.startswith(b"data:"):
+            lines.append(line[5:].removeprefix(b" "))
+        elif not line and lines:
+            yield b"\n".join(lines)
+            lines = []
+
+
+def _load(body: bytes) -> Any:
+    try:
+        return _DECODE(body)
+    except (ValueError, RecursionError):
+        return _load_slowly(body)
+
+
+def _load_slowly(body: bytes) -> Any:
+    """The same, also for input that only the standard library accepts: lone surrogates, `NaN`."""
+    try:
+        return json.loads(body.decode("utf-8"), parse_float=_exact, parse_constant=Decimal)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _exact(text: str) -> Decimal:
+    """The number as written; NaN if it is outside the range of a decimal."""
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        return Decimal("NaN")
+
+
+_DECODE = msgspec.json.Decoder(float_hook=_exact).decode
