@@ -14,6 +14,6 @@ reparsing.py       stored answers of judges, parsed again with the current parse
 requests.py        the request to a debater or judge, and its seed
 resume.py          what earlier sessions of a run have done, from its journal
 runner.py          the run: workers, debates, panels, stops
-thinking.py        remove thinking that a model wrote into its answer
+thinking.py        separate thinking that a model wrote into its answer
 judges/            judge methods: from a transcript to a verdict
 """

@@ -13,7 +13,7 @@ from debatebench.config.transcript_layout import render_transcript
 from debatebench.play.attempts import Step
 from debatebench.play.calls import Answer, Ask, CallFailedError, cost_of
 from debatebench.play.requests import is_cut_off, request_to, seed_of
-from debatebench.play.thinking import strip_thinking
+from debatebench.play.thinking import split_thinking, strip_thinking
 from debatebench.providers.base import FailureKind, Message
 from debatebench.shared.records import Turn
 
@@ -135,7 +135,7 @@ def _turn_record(context: _TurnContext, answer: Answer, speech: str) -> Turn:
         model_id=context.member.id,
         stage=context.round.stage,
         content=speech,
-        reasoning=said.reasoning,
+        reasoning=said.reasoning or split_thinking(said.text)[1] or None,
         created_at=answer.received_at,
         duration_ms=answer.duration_ms,
         prompt_tokens=said.prompt_tokens,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from debatebench.config.types import DimensionConfig
 from debatebench.play.judges.parsing import InvalidVerdictError, ParsedVerdict, json_objects, parse_verdict
-from debatebench.play.thinking import strip_thinking
+from debatebench.play.thinking import split_thinking, strip_thinking
 
 DIMENSIONS = {
     "clarity": DimensionConfig(min=1, max=10),
@@ -355,6 +355,12 @@ def test_objects_in_a_text_are_found_one_by_one() -> None:
     ]
 
 
+TAGS = [
+    "<think>", "</think>", "<reasoning>", "</reasoning>", "[THINK]", "[/THINK]", "<seed:think>", "</seed:think>",
+    "<|channel|>", "<|message|>", "<|end|>", "<|start|>assistant", "analysis", "final", "a speech", " ", "\n",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [
@@ -368,10 +374,52 @@ def test_objects_in_a_text_are_found_one_by_one() -> None:
         ("<think>one\ntwo</thinking>\nspeech", "\nspeech"),
         ("<think></think>", ""),
         ("if a <thinker> thinks", "if a <thinker> thinks"),
+        ("<reasoning>plan</reasoning>speech", "speech"),
+        ("\n<thought>plan</thought>\nspeech", "\nspeech"),
+        ("<seed:think>plan</seed:think>speech", "speech"),
+        ("[THINK]plan[/THINK]speech", "speech"),
+        ("[THINK]plan[/THINK] <think>more</think>speech", " speech"),
+        ("<reasoning>never closed", ""),
+        ("They call it <reasoning>a plan</reasoning>.", "They call it <reasoning>a plan</reasoning>."),
+        ("A <thought> and [THINK]a[/THINK] in the middle", "A <thought> and [THINK]a[/THINK] in the middle"),
+        ("a [1] is no tag", "a [1] is no tag"),
+        (
+            "<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>final<|message|>speech<|return|>",
+            "speech",
+        ),
+        ("<|start|>assistant<|channel|>final <|constrain|>json<|message|>{}<|end|>", "{}"),
+        ("<|channel|>analysis<|message|>cut in mid", ""),
+        ("<|channel|>final<|message|>", ""),
+        ("A speech on <|channel|>final<|message|> tokens", "A speech on <|channel|>final<|message|> tokens"),
     ],
 )
 def test_thinking_is_taken_out(text: str, left: str) -> None:
     assert strip_thinking(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "thinking"),
+    [
+        ("plain", ""),
+        ("a<think> 1 </think>b<thinking>2</thinking>c", "1\n\n2"),
+        ("the template opened it</think>speech", "the template opened it"),
+        ("<think></think>speech", ""),
+        ("<reasoning>plan</reasoning>speech", "plan"),
+        ("[THINK]never closed", "never closed"),
+        ("<|channel|>analysis<|message|>plan<|end|><|start|>assistant<|channel|>final<|message|>speech", "plan"),
+    ],
+)
+def test_thinking_is_kept_apart(text: str, thinking: str) -> None:
+    assert split_thinking(text)[1] == thinking
+
+
+@given(st.text() | st.text(alphabet="<>/[]|think THINKchanelmsgfi:.\n") | st.lists(st.sampled_from(TAGS)).map("".join))
+def test_nothing_is_added_to_what_a_model_wrote(text: str) -> None:
+    answer, thinking = split_thinking(text)
+    assert strip_thinking(text) == answer
+    assert len(answer) + len(thinking) <= len(text) + 2 * text.count("<") + 2 * text.count("[")
+    if not any(mark in text for mark in "<["):
+        assert (answer, thinking) == (text, "")
 
 
 @settings(max_examples=300)
