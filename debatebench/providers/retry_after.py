@@ -15,6 +15,7 @@ __all__ = ["LONGEST_WAIT_S", "retry_after_s"]
 
 LONGEST_WAIT_S = 300.0
 
+_LONGEST_DURATION = 64
 _NUMBER = re.compile(r"[+-]?\d{1,300}(?:\.\d{0,300})?")
 _AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s?(milliseconds?|ms|seconds?|s|minutes?|m|hours?|h|days?|d)(?![a-z])\s?")
 _SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -86,8 +87,9 @@ def _exhausted(headers: Mapping[str, str]) -> float | None:
 
 def _duration(text: str | None) -> float | None:
     """Seconds of a duration at the beginning of a text: `7m12s`, `36.2s`, `120ms`, `20 seconds`."""
+    start = (text or "")[:_LONGEST_DURATION].lower()
     total, position = None, 0
-    while found := _AMOUNT.match((text or "").lower(), position):
+    while found := _AMOUNT.match(start, position):
         unit = "ms" if found[2].startswith(("ms", "milli")) else found[2][0]
         total = (total or 0.0) + float(found[1]) * _SECONDS_PER_UNIT[unit]
         position = found.end()

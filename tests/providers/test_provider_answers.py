@@ -286,6 +286,7 @@ RETRY_INFO = [
     Row("OpenAI message in ms", 429, error("Please try again in 120ms."), wait=0.12),
     Row("LiteLLM message", 429, error("No deployments available, Try again in 5 seconds. Passed model=m"), wait=5.0),
     Row("Azure message", 429, error("Please retry after 26 seconds."), wait=26.0),
+    Row("a very long hint", 429, error("Please try again in " + "9s " * 1_000_000), wait=189.0),
     Row("a message of another kind", 429, error("Do try again in a while, in 7 days or so."), wait=None),
     Row(
         "Gemini RetryInfo", 429, [error("Quota.", code=429, status="RESOURCE_EXHAUSTED", details=RETRY_INFO)], wait=36.0
