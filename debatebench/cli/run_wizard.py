@@ -232,16 +232,16 @@ def _from_catalogue(
 
 
 def _catalogues(configured: Sequence[MemberConfig]) -> list[MemberConfig]:
-    """Where models can be listed: the known hosts, and every address that the configuration names."""
+    """Where models can be listed: every address that the configuration names, and the known hosts."""
     from debatebench.config.types import MemberConfig
-    from debatebench.providers.endpoints import PROFILES
+    from debatebench.providers.profiles import PROFILES
 
     hosts = [MemberConfig(id=name, provider=name, model="") for name, profile in PROFILES.items() if profile.base_url]
     own: dict[tuple[str, str], MemberConfig] = {}
     for member in configured:
         if member.provider in PROFILES and member.endpoint is not None:
             own.setdefault((member.provider, member.endpoint), member)
-    return [*hosts, *own.values()]
+    return [*own.values(), *hosts]
 
 
 def _can_be_an_id(text: str) -> bool:

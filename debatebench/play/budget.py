@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
 from debatebench.providers import is_simulated
+from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import MOST_MONEY
 
@@ -45,7 +46,7 @@ def largest_cost(request: Request, member: MemberConfig) -> Decimal | None:
         return None
     size = sum(_bytes_in(message.content) + _TOKENS_PER_MESSAGE for message in request.messages)
     if request.json_schema is not None:
-        size += len(json.dumps(request.json_schema))
+        size += len(json.dumps(sent_schema(request.json_schema)))
     cost = member.pricing.prompt * (size + _TOKENS_PER_REQUEST) + member.pricing.completion * request.max_tokens
     return cost.quantize(_FINEST, ROUND_CEILING) if cost <= MOST_MONEY else None
 

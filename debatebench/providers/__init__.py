@@ -1,14 +1,16 @@
-"""Providers by name. A new provider is a file and a line in `_FACTORIES`.
+"""Providers by name. One with OpenAI's chat completions is an entry in `profiles.py`; another, a file and a line here.
 
 base.py               what a provider is: request, reply, completion
-endpoints.py          profiles of known providers, allowed addresses
+endpoints.py          allowed addresses, keys and proxies
 error_body.py         the error in a body, in any of the usual forms
 meanings.py           what codes, words, statuses and finish reasons mean: tables
 openai_compatible.py  any provider with OpenAI's chat completions
 openai_reply.py       a reply → a completion, or the reason why there is none
+profiles.py           what is known of each provider: address, key, names of fields
 redaction.py          remove keys from everything that is stored or shown
 reply_json.py         the JSON value of a body, also of server-sent events
 retry_after.py        how long a provider asks the client to wait
+sent_schema.py        a JSON schema in the keywords that every provider accepts
 served_models.py      the models and prices that a provider lists
 transport.py          one POST request: its reply, and whether the request was sent
 simulated/            the offline provider
@@ -20,6 +22,7 @@ import json
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING
 
+from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,10 +45,7 @@ def _simulated(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
 
 
 _FACTORIES: dict[str, Callable[[MemberConfig, Mapping[str, str]], Provider]] = {
-    "http": _openai_compatible,
-    "openai": _openai_compatible,
-    "openai_compatible": _openai_compatible,
-    "openrouter": _openai_compatible,
+    **dict.fromkeys(PROFILES, _openai_compatible),
     "simulated": _simulated,
 }
 _SIMULATED = frozenset({"simulated"})

@@ -1,25 +1,25 @@
-"""Where requests go: the profiles of known providers, and which addresses are allowed."""
+"""Where requests go: the addresses that are allowed, and the keys and proxies to use."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
+    from debatebench.providers.profiles import Profile
 
 __all__ = [
     "ALLOWED_KEYS",
-    "PROFILES",
-    "Profile",
     "completions_url",
     "key_for",
+    "key_headers",
     "key_variable",
     "proxy_for",
     "proxy_secrets",
@@ -32,37 +32,6 @@ ALLOWED_KEYS = "DEBATEBENCH_KEY_VARIABLES"
 _WORDS_FOR_KEYS = frozenset({"KEY", "APIKEY", "TOKEN"})
 _WORDS_FOR_OTHER_SECRETS = frozenset({"SECRET", "PRIVATE", "SESSION", "SSH", "GPG", "SIGNING", "ENCRYPTION"})
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9a-f:.]+", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """The known properties of a provider that uses the chat-completions format."""
-
-    base_url: str | None = None
-    key_variable: str | None = None
-    reports_usd: bool = False
-    """It returns `usage.cost` in USD on request."""
-    lists_prices: bool = False
-    """Its list of models gives the price of each per token."""
-    takes_schema: bool = False
-    """Its models accept `response_format` of type `json_schema`, or it drops the field for those that do not."""
-    token_limit_field: str = "max_tokens"  # noqa: S105
-
-
-PROFILES: dict[str, Profile] = {
-    "openrouter": Profile(
-        "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", reports_usd=True, lists_prices=True, takes_schema=True
-    ),
-    # OpenAI's newer models refuse `max_tokens`; the older ones accept both names.
-    "openai": Profile(
-        "https://api.openai.com/v1",
-        "OPENAI_API_KEY",
-        takes_schema=True,
-        token_limit_field="max_completion_tokens",  # noqa: S106
-    ),
-    "http": Profile(),
-    "openai_compatible": Profile(),
-}
 
 
 def completions_url(member: MemberConfig) -> str:
@@ -128,6 +97,13 @@ def key_for(member: MemberConfig, environ: Mapping[str, str]) -> str | None:
             f"The environment variable {variable} contains characters that cannot be part of a key; correct it."
         )
     return key
+
+
+def key_headers(profile: Profile, key: str | None) -> dict[str, str]:
+    """The header that carries `key` to a provider; empty without a key."""
+    if key is None:
+        return {}
+    return {profile.key_header: f"Bearer {key}" if profile.key_header == "authorization" else key}
 
 
 def _names_a_key(variable: str) -> bool:

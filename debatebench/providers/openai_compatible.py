@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, FailureKind, ProviderFailure, Reply, Request
 from debatebench.providers.endpoints import (
-    PROFILES,
     completions_url,
     key_for,
+    key_headers,
     key_variable,
     proxy_for,
     proxy_secrets,
 )
 from debatebench.providers.openai_reply import ReplySource, read_reply
+from debatebench.providers.profiles import PROFILES
 from debatebench.providers.redaction import excerpt, without_keys, without_keys_in_bytes
+from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.json_bytes import to_json
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
-    from debatebench.providers.endpoints import Profile
+    from debatebench.providers.profiles import Profile
     from debatebench.providers.transport import BrokenExchange, PartialReply, Transport
 
 __all__ = ["OpenAICompatible"]
@@ -70,6 +72,7 @@ class OpenAICompatible:
         self.name = name
         self._url = url
         self._profile = profile
+        self._key = key or None
         self._keys = (key,) if key else ()
         self._source = ReplySource(name, key_variable, profile.reports_usd, self._keys)
         self._deadline_s = deadline_s
@@ -140,9 +143,8 @@ class OpenAICompatible:
             "accept-encoding": "gzip",
             "content-type": "application/json",
             "user-agent": f"debatebench/{__version__}",
+            **key_headers(self._profile, self._key),
         }
-        if self._keys:
-            headers["authorization"] = f"Bearer {self._keys[0]}"
         self._transport = Transport(
             self._url,
             headers,
@@ -181,22 +183,27 @@ class OpenAICompatible:
 
 
 def request_body(request: Request, profile: Profile) -> dict[str, Any]:
-    """The body to send: the fields of the format and the configured parameters, without internal ones."""
+    """The body to send: the fields of the format under the provider's names, and the configured parameters.
+
+    A parameter that is null removes the field of its name.
+    """
     body: dict[str, Any] = {name: value for name, value in request.parameters.items() if name not in _NOT_SENT}
-    body["model"] = request.model
-    body["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
-    for name, value in (
+    for field, value in (
         ("temperature", request.temperature),
-        (profile.token_limit_field, request.max_tokens),
+        ("max_tokens", request.max_tokens),
         ("seed", request.seed),
     ):
-        if value is not None:
+        name = profile.names.get(field, field)
+        if value is not None and name is not None:
             body[name] = value
     if request.json_schema is not None and request.parameters.get("structured_output", profile.takes_schema):
         body["response_format"] = {
             "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": dict(request.json_schema)},
+            "json_schema": {"name": "answer", "strict": True, "schema": sent_schema(request.json_schema)},
         }
     if profile.reports_usd:
         body["usage"] = {"include": True}
+    body = {name: value for name, value in body.items() if request.parameters.get(name, value) is not None}
+    body["model"] = request.model
+    body["messages"] = [{"role": message.role, "content": message.content} for message in request.messages]
     return body

@@ -15,7 +15,8 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.types import Pricing
-from debatebench.providers.endpoints import PROFILES, completions_url, key_for, proxy_for, proxy_secrets
+from debatebench.providers.endpoints import completions_url, key_for, key_headers, proxy_for, proxy_secrets
+from debatebench.providers.profiles import PROFILES
 from debatebench.providers.redaction import excerpt
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import clean_text
@@ -79,7 +80,7 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
     url = models_url(member)
     proxy = proxy_for(member, url, environ)
     keys = (*((key,) if key else ()), *proxy_secrets(proxy))
-    status, body, error = asyncio.run(_fetch(url, key, proxy))
+    status, body, error = asyncio.run(_fetch(url, key_headers(PROFILES[member.provider], key), proxy))
     if error is not None:
         said = excerpt(f"{type(error).__name__}: {error}", keys)
         raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({said}).")
@@ -89,11 +90,11 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
     return parse_catalogue(body, keys)
 
 
-async def _fetch(url: str, key: str | None, proxy: str | None) -> tuple[int, bytes, Exception | None]:
+async def _fetch(url: str, key: Mapping[str, str], proxy: str | None) -> tuple[int, bytes, Exception | None]:
     """Status and body, or the error; an exception that could hold the request and its key is never raised."""
     import httpx
 
-    headers = {"accept": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
+    headers = {"accept": "application/json", **key}
     body = bytearray()
     try:
         async with (

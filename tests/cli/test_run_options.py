@@ -956,8 +956,8 @@ def test_models_of_a_live_catalogue_play_and_go_on_although_no_file_has_them(tmp
         root = write_workspace(tmp_path, server)
         workspace = Workspace(root)
         inputs = load_inputs(workspace, PlanOptions())
-        # Topic 1; from the third catalogue (after the known hosts) its first model; that and debater-0; all judges.
-        person = Person("1", "+", "3", "1", "1,4", "")
+        # Topic 1; from the first catalogue (before the known hosts) its first model; that and debater-0; all judges.
+        person = Person("1", "+", "1", "1", "1,4", "")
         found = select(inputs, [], person.terminal, {"TINY_KEY": KEY})
         assert found.options["selected_debaters"] == ("debater-0", "vendor-plain")
         assert found.options["catalogue_members"] == ("vendor-plain",)
@@ -981,7 +981,7 @@ def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Pa
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server)
         inputs = load_inputs(Workspace(root), PlanOptions())
-        person = Person("", "+", "3", "1-2", "")
+        person = Person("", "+", "1", "1-2", "")
         found = select(inputs, [], person.terminal, {"TINY_KEY": KEY})
         assert found.options["selected_debaters"] == ("debater-0", "debater-1")
         assert "could not be read" in person.shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from paths import DATA
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.landing.journal_records import journal_records, journal_rows
+from debatebench.plan.frozen_plan import read_begun_plan
 from debatebench.play.resume import Resume
+from debatebench.play.runner import RunSettings, play_run
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import Call, Record
 
@@ -42,6 +45,18 @@ def rewrite(path: Path, events: list[dict[str, object]]) -> None:
 
 def events_of(path: Path) -> list[dict[str, object]]:
     return [event.data for event in read_journal(path)]
+
+
+def test_a_run_of_the_first_format_is_played_again_from_its_journal_without_a_request(journal: Path):
+    events = events_of(journal)
+    rewrite(journal, [event for event in events if event.get("of") != "debate"])
+    plan = read_begun_plan(journal)
+    assert plan is not None
+    keys = {member.api_key_env: "canary" for member in (*plan.debaters, *plan.judges) if member.api_key_env}
+    report = play_run(plan, journal, RunSettings(), environ=keys, now=lambda: datetime(2026, 1, 1))
+    assert (report.planned, report.complete) == (6, 6)
+    again = events_of(journal)
+    assert Counter(event["type"] for event in again) == Counter(event["type"] for event in events)
 
 
 def test_a_journal_of_the_first_format_still_lands(tmp_path: Path, journal: Path):

@@ -116,7 +116,8 @@ def verdict_schema(
 ) -> dict[str, Any]:
     """The JSON schema of a judge's answer: every key is required, no other is allowed, each score is within its scale.
 
-    `sides` is the order of the scores.
+    `sides` is the order of the scores. The schema is part of the request's identity; providers get it as `sent_schema`
+    writes it, without bounds.
     """
     scores = {
         name: {
