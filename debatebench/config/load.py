@@ -78,6 +78,7 @@ _MODEL_KEYS = (
     "environment_proxies",
     *_LIMIT_KEYS,
     "token_limit",
+    "thinking_tokens",
     "prompt_style",
     "parameters",
     "pricing",
@@ -275,7 +276,7 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
     entry.allow(_MODEL_KEYS)
     if entry.at("role").is_given:
         entry.at("role").choice("debater", "judge")
-    token_limit = entry.at("token_limit")
+    token_limit, thinking_tokens = entry.at("token_limit"), entry.at("thinking_tokens")
     _refuse_secrets(entry.at("parameters"))
     provider = _name(entry.at("provider"), default_provider)
     return MemberConfig(
@@ -287,6 +288,7 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
         allow_insecure=entry.at("allow_insecure").flag(default=False),
         environment_proxies=entry.at("environment_proxies").flag(default=False),
         token_limit=token_limit.whole(least=1) if token_limit.is_given else None,
+        thinking_tokens=thinking_tokens.whole(least=1) if thinking_tokens.is_given else None,
         prompt_style=_prompt_style(entry.at("prompt_style")),
         parameters=entry.at("parameters").mapping(),
         pricing=_pricing(entry.at("pricing")),

@@ -99,10 +99,12 @@ class RateLimits(_Frozen):
 class MemberConfig(_Frozen):
     """A debater or a judge: an id, and the provider's model behind it.
 
-    `parameters` are sent to the provider unchanged, except `temperature`, which the caller reads. `token_limit` caps
-    the completion. `prompt_style` selects `configs/prompts/judge_<style>.md` and is used for judges only. `limits`
-    apply to the provider's model, `provider_limits` to all requests to the provider with the same key. Limits affect
-    how a run is played, not its content: they are not part of a plan as JSON, so a run may continue with others.
+    `parameters` are sent to the provider unchanged; one that is null removes the field of its name from requests, also
+    `temperature`, `seed`, `max_tokens` and `response_format`. `token_limit` caps the completion, and every cap that is
+    sent is larger by `thinking_tokens`. `prompt_style` selects `configs/prompts/judge_<style>.md`, for judges
+    only. `limits` apply to the provider's model, `provider_limits` to all requests to the provider with the same key.
+    Limits affect how a run is played, not its content: they are not part of a plan as JSON, so a run may continue with
+    others.
     """
 
     id: str
@@ -113,11 +115,22 @@ class MemberConfig(_Frozen):
     allow_insecure: bool = False
     environment_proxies: bool = False
     token_limit: int | None = Field(None, gt=0)
+    thinking_tokens: int | None = Field(None, gt=0)
     prompt_style: str = "default"
     parameters: dict[str, Any] = Field(default_factory=dict)
     pricing: Pricing | None = None
     limits: RateLimits = Field(default=RateLimits(), exclude=True)
     provider_limits: RateLimits = Field(default=RateLimits(), exclude=True)
+
+    def removes(self, *names: str) -> bool:
+        """Whether the parameters remove a field with one of these names from requests."""
+        return any(name in self.parameters and self.parameters[name] is None for name in names)
+
+    def sent_cap(self, cap: int | None) -> int | None:
+        """The token limit that is sent for an answer of at most `cap` tokens; None when none is sent."""
+        if cap is None or self.removes("max_tokens", "max_completion_tokens"):
+            return None
+        return cap + (self.thinking_tokens or 0)
 
     def is_same_as(self, other: MemberConfig) -> bool:
         """Whether two entries are the same contestant: the same id, or the same provider and model."""

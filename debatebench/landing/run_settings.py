@@ -178,7 +178,8 @@ def _of_played_member(member: Debater | Judge, usual_temperature: Any) -> Iterat
     is_known = isinstance(member.parameters, dict) and (shown or not others)
     yield ", ".join(shown) if is_known else None
     yield _or(parameters["temperature"], "none") if "temperature" in parameters else usual_temperature
-    yield _or(member.token_limit, "none")
+    thinking = "" if member.thinking_tokens is None else f" and {member.thinking_tokens} for thinking"
+    yield f"{_or(member.token_limit, 'none')}{thinking}"
     yield " and ".join(_per_million(_object(member.pricing).get(kind)) for kind in ("prompt", "completion"))
 
 

@@ -83,6 +83,7 @@ def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) 
         "model_name": member.model,
         "is_simulated": member.provider in simulated_providers,
         "token_limit": member.token_limit,
+        "thinking_tokens": member.thinking_tokens,
         "parameters": member.parameters,
         "pricing": member.pricing.model_dump(mode="json") if member.pricing else None,
     }

@@ -202,7 +202,12 @@ def check_affordable(plan: Plan) -> None:
                 f"--max-cost needs to know the cost of a request, but the price of '{member.id}' is unknown: give it "
                 "`pricing` (USD per token)."
             )
-        if None in caps:
+        if None in [member.sent_cap(cap) for cap in caps]:
+            if None not in caps:
+                raise UsageError(
+                    f"--max-cost needs to know the cost of a request, but the parameters of '{member.id}' remove the "
+                    "limit on the length of its answers: leave out `max_tokens: null`."
+                )
             raise UsageError(
                 f"--max-cost needs to know the cost of a request, but '{member.id}' has no limit on the length of its "
                 "answers: give it a `token_limit`."

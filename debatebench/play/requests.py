@@ -28,15 +28,18 @@ def request_to(
     hints: Mapping[str, Any],
     json_schema: Mapping[str, Any] | None = None,
 ) -> Request:
-    """The request to `member`; a temperature among its own parameters takes precedence, and null there omits it."""
+    """The request to `member` for an answer of at most `max_tokens` tokens, without the thinking before it.
+
+    A temperature among the member's own parameters takes precedence, and a parameter that is null removes its field.
+    """
     parameters = {name: value for name, value in member.parameters.items() if name != "temperature"}
     return Request(
         model=member.model,
         messages=tuple(messages),
         temperature=member.parameters.get("temperature", temperature),
-        max_tokens=max_tokens,
-        seed=seed,
-        json_schema=json_schema,
+        max_tokens=member.sent_cap(max_tokens),
+        seed=None if member.removes("seed", "random_seed") else seed,
+        json_schema=None if member.removes("response_format") else json_schema,
         parameters={**parameters, HINTS: dict(hints)},
     )
 

@@ -229,6 +229,9 @@ class Debater(Record):
     model_name: Text | None = None
     is_simulated: bool = False
     token_limit: int | None = None
+    thinking_tokens: int | None = Field(
+        None, description="Tokens for thinking, by which every token limit that was sent is larger."
+    )
     parameters: Json = None
     pricing: Json = None
 
@@ -245,6 +248,9 @@ class Judge(Record):
     is_simulated: bool = False
     prompt_style: Text | None = None
     token_limit: int | None = None
+    thinking_tokens: int | None = Field(
+        None, description="Tokens for thinking, by which every token limit that was sent is larger."
+    )
     parameters: Json = None
     pricing: Json = None
 

@@ -388,6 +388,7 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
         (MODEL + "}\n" + MODEL + "}", "FILE: [1].id: found 'a'; allowed: ids without duplicates."),
         (MODEL + ", role: referee}", "FILE: [0].role: found 'referee'; allowed: debater, judge."),
         (MODEL + ", token_limit: 1.5}", "FILE: [0].token_limit: found 1.5; allowed: a whole number of at least 1."),
+        (MODEL + ", thinking_tokens: 0}", "FILE: [0].thinking_tokens: found 0; allowed: a whole number of at least 1."),
         (MODEL + ", parameters: [1]}", "FILE: [0].parameters: found a list; allowed: a mapping."),
         (MODEL + ", allow_insecure: yes}", "FILE: [0].allow_insecure: found 'yes'; allowed: true or false."),
         (MODEL + ", environment_proxies: 1}", "FILE: [0].environment_proxies: found 1; allowed: true or false."),

@@ -172,6 +172,12 @@ def test_a_limit_without_a_token_limit_or_a_price_is_refused_before_any_call(tmp
         assert done.code == 2
         assert "give it a `token_limit`" in done.error_line
         models = root / "configs" / "models.yaml"
+        text = models.read_text()
+        models.write_text(text.replace("pricing:", "token_limit: 9, parameters: {max_tokens: null}, pricing:"))
+        done = play(root, "--max-cost", "1")
+        assert done.code == 2
+        assert "the parameters of 'debater-0' remove the limit" in done.error_line
+        models.write_text(text)
         models.write_text(re.sub(r", pricing: \{[^}]*\}", "", models.read_text()))
         done = play(root, "--max-cost", "1")
         assert done.code == 2

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_plan, told
 
@@ -17,6 +18,8 @@ from debatebench.play.attempts import Step
 from debatebench.play.calls import CallFailedError
 from debatebench.play.debate import clean_speech, play_debate
 from debatebench.providers.base import FailureKind
+from debatebench.providers.openai_compatible import request_body
+from debatebench.providers.profiles import PROFILES
 from debatebench.shared.records import Turn
 
 
@@ -116,6 +119,30 @@ def test_parameters_temperature_and_caps_reach_the_request() -> None:
     assert (of_bob.model, of_bob.temperature, of_bob.max_tokens) == ("m-b", 0.6, 300)
     assert ask.request("turn:3").max_tokens == 800
     assert of_ada.json_schema is None
+
+
+def test_every_cap_that_is_sent_is_larger_by_the_tokens_for_thinking() -> None:
+    ada = MemberConfig(id="ada", provider="p", model="m-a", token_limit=500, thinking_tokens=2000)
+    bob = MemberConfig(id="bob", provider="p", model="m-b", thinking_tokens=9)
+    ask = ScriptedAsk(by_name({}))
+    play(tiny_plan(debaters=(ada, bob)), ask)
+    assert [ask.request(f"turn:{turn}").max_tokens for turn in range(4)] == [2500, 309, 2500, None]
+
+
+@pytest.mark.parametrize("cap", ["max_tokens", "max_completion_tokens"])
+def test_a_parameter_of_null_removes_its_field(cap: str) -> None:
+    removed = {"seed": None, "temperature": None, cap: None, "top_p": None}
+    debaters = tuple(
+        MemberConfig(id=i, provider="p", model=i, token_limit=500, thinking_tokens=9, parameters=removed)
+        for i in ("ada", "bob")
+    )
+    ask = ScriptedAsk(by_name({}))
+    play(tiny_plan(debaters=debaters), ask)
+    request = ask.request("turn:0")
+    assert (request.seed, request.temperature, request.max_tokens) == (None, None, None)
+    body = request_body(request, PROFILES["openai"])
+    assert set(body) == {"model", "messages"}
+    assert request.sha256() != msgspec.structs.replace(request, parameters={}).sha256()
 
 
 def test_a_temperature_of_null_is_not_sent() -> None:

@@ -159,6 +159,13 @@ def test_a_judge_is_asked_at_temperature_zero_with_the_rubric_as_a_schema() -> N
     assert len({request.seed for _, request in ask.asked.values()}) == 3
 
 
+def test_a_judge_thinks_beyond_its_limit_and_may_be_asked_without_a_schema() -> None:
+    settings = {"token_limit": 900, "thinking_tokens": 4000, "parameters": {"response_format": None}}
+    ask = ScriptedAsk(by_judge({}))
+    judge(tiny_plan(judge_settings=settings), ask)
+    assert {(r.max_tokens, r.json_schema) for _, r in ask.asked.values()} == {(4900, None)}
+
+
 def test_a_judge_keeps_a_temperature_of_its_own() -> None:
     ask = ScriptedAsk(by_judge({}))
     judge(tiny_plan(judge_settings={"parameters": {"temperature": 0.3}}), ask)
