@@ -41,6 +41,9 @@ def print_report(report: RunReport, output: Format) -> None:
     note_costs(progress, report.estimate)
     if report.ambiguous_calls:
         note(f"{report.ambiguous_calls} calls were in flight when a session ended; they may have been billed twice.")
+    if report.adjusted:
+        models = (f"{model} of {provider} ({', '.join(fields)})" for provider, model, fields in report.adjusted)
+        note(f"Sent without optional fields that the server refuses, or under another name: {'; '.join(models)}.")
     note_missing(progress)
 
 

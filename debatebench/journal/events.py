@@ -92,6 +92,7 @@ class Intent(msgspec.Struct, frozen=True, tag="intent"):
     request_sha256: str
     sent_at: str
     possible_cost: str | None = None
+    adjusted: list[str] | None = None
 
 
 class Response(msgspec.Struct, frozen=True, tag="response"):

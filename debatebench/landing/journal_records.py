@@ -152,4 +152,5 @@ def _unsettled_call(run_tag: str, intent: Intent, *, is_answered: bool) -> dict[
         "possible_cost": intent.possible_cost,
         "sent_at": intent.sent_at,
         "request_sha256": intent.request_sha256,
+        "adjusted": intent.adjusted,
     }

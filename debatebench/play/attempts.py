@@ -56,6 +56,8 @@ class Attempt:
         self.member = member
         self.request = request
         self.request_sha256 = request.sha256()
+        self.adjusted: frozenset[str] = frozenset()
+        """Optional fields that the server refuses, and for which the request is adjusted when it is sent."""
         self.possible_cost = largest_cost(request, member)
         """The most that the attempt can cost, in USD; None when there is no bound."""
 
@@ -81,6 +83,8 @@ class Attempt:
         }
         if self.possible_cost is not None:
             event["possible_cost"] = str(self.possible_cost)
+        if self.adjusted:
+            event["adjusted"] = sorted(self.adjusted)
         return event
 
     def response(self, reply: Reply) -> dict[str, Any]:
@@ -135,6 +139,7 @@ class Attempt:
             "serving_provider": completion.serving_provider,
             "generation_id": completion.generation_id or (failure.generation_id if failure is not None else None),
             "request_sha256": self.request_sha256,
+            "adjusted": sorted(self.adjusted) or None,
         }
 
 

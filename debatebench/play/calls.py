@@ -21,7 +21,14 @@ import msgspec
 from debatebench.play.attempts import Attempt, Step, call_id_of, reply_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
 from debatebench.play.pacing import TOO_BUSY, estimated_tokens
-from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
+from debatebench.providers.base import (
+    Completion,
+    FailureKind,
+    ProviderFailure,
+    RefusedFieldError,
+    Reply,
+    Request,
+)
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import MOST_MONEY, CostSource, to_money
 
@@ -181,6 +188,9 @@ class DurableCalls:
                 answer = await (self._replay(call, past[attempt]) if replays else self._send(call))
                 self._progress.answer_used(step.debate_id)
                 return answer
+            except RefusedFieldError as refusal:
+                # Not one of the failures that the policy counts. The next attempt is adjusted for the field.
+                self._resume.adjust(member.provider, member.model, [refusal.field])
             except ProviderFailure as failure:
                 if replays and past[attempt].was_cut_short:
                     continue
@@ -218,12 +228,14 @@ class DurableCalls:
                 raise RunStoppedError(self.stop_reason or "The run was stopped.")
             if (reason := self._refusal(call.step, call.member)) is not None:
                 raise CallFailedError(FailureKind.FAILED, reason, call.call_id)
+            # What another call has found out in the meantime applies to this one.
+            call.adjusted = self._resume.adjusted_for(call.member.provider, call.member.model)
             sent_at = self._now()
             self._ledger.sent(call.key, call.possible_cost)
             self._journal.append(call.intent(sent_at))
             self._progress.call_sent()
             try:
-                reply = await self._provider_of(call.member).send(call.request)
+                reply = await self._provider_of(call.member).send(call.request, call.adjusted)
                 seq = self._journal.append(call.response(reply))
             except ProviderFailure as failure:
                 self._keep(call, sent_at, failure=failure)
@@ -264,6 +276,7 @@ class DurableCalls:
 
     async def _replay(self, call: Attempt, past: PastAttempt) -> Answer:
         """One attempt as stored in the journal; nothing is sent."""
+        call.adjusted = past.adjusted
         if past.response is None:
             raise ProviderFailure(past.kind, past.error)
         reply = reply_of(self._journal.read_at(*past.response))
@@ -272,7 +285,7 @@ class DurableCalls:
     def _read(self, call: Attempt, reply: Reply, sent_at: datetime, *, is_kept: bool = False) -> Answer:
         """Read a durable reply, and journal the outcome of the attempt unless it is stored already."""
         try:
-            completion = self._provider_of(call.member).read(reply)
+            completion = self._provider_of(call.member).read(reply, call.request, call.adjusted)
         except ProviderFailure as failure:
             if not is_kept:
                 self._keep(call, sent_at, reply=reply, failure=failure)

@@ -17,7 +17,7 @@ from debatebench.play.judges import make_judge
 from debatebench.play.judges.base import Seat, Transcript
 from debatebench.play.requests import request_to
 from debatebench.providers import is_simulated, make_provider, provider_key
-from debatebench.providers.base import FailureKind, Message, ProviderFailure
+from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Turn
 
@@ -205,17 +205,26 @@ class _Line:
             await provider.aclose()
 
     async def ask(self, step: Step, member: MemberConfig, request: Request, spent: _Spent) -> Answer:
-        """One attempt. Raises `CallFailedError` when it gives no answer; its cost is added to `spent`."""
+        """One attempt, and one more for each optional field that the server refuses.
+
+        Raises `CallFailedError` when it gives no answer; the cost is added to `spent`.
+        """
         call_id = call_id_of(_TAG, step, request)
         try:
             provider = self._provider_of(member)
         except DebatebenchError as problem:
             raise CallFailedError(FailureKind.STOP, str(problem), call_id) from problem
-        spent.calls += 1
+        adjusted: set[str] = set()
+        completion = None
         try:
-            reply = await provider.send(request)
-            spent.duration_ms += reply.duration_ms
-            completion = provider.read(reply)
+            while completion is None:
+                spent.calls += 1
+                reply = await provider.send(request, adjusted)
+                spent.duration_ms += reply.duration_ms
+                try:
+                    completion = provider.read(reply, request, adjusted)
+                except RefusedFieldError as refusal:
+                    adjusted.add(refusal.field)
         except ProviderFailure as failure:
             if failure.completion is not None or failure.kind is FailureKind.AMBIGUOUS:
                 spent.add(failure.completion, member)

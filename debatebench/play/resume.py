@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -36,6 +37,8 @@ class PastAttempt:
     response: tuple[int, int] | None = None
     status: str | None = None
     error: str = "the process ended before an answer was kept"
+    adjusted: frozenset[str] = frozenset()
+    """Optional fields for which the request was adjusted, because the server refuses them."""
 
     @property
     def is_settled(self) -> bool:
@@ -73,6 +76,8 @@ class Resume:
     """How many attempts were in flight when a process died."""
     ledger: Ledger = field(default_factory=Ledger)
     """The costs of the run so far."""
+    adjusted: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    """(provider, model) → optional fields that it refuses, as far as the run has found out."""
     _attempts: dict[str, dict[int, PastAttempt]] = field(default_factory=dict)
     _calls_of: dict[str, list[str]] = field(default_factory=dict)
     _kept: dict[str, int] = field(default_factory=dict)
@@ -105,7 +110,8 @@ class Resume:
         if call_id not in self._attempts:
             self._attempts[call_id] = {}
             self._calls_of.setdefault(data["debate_id"], []).append(call_id)
-        self._attempts[call_id][data["attempt"]] = PastAttempt(datetime.fromisoformat(data["sent_at"]))
+        past = self._attempts[call_id][data["attempt"]] = _sent(data)
+        self.adjust(data["provider"], data["model"], past.adjusted)
         self.ledger.seen((call_id, data["attempt"]), money(data.get("possible_cost")))
         self.cut_short += 1
 
@@ -137,8 +143,7 @@ class Resume:
         data = event.data
         kind = data["type"]
         if kind == "intent" and data["debate_id"] in self.reopened:
-            past = PastAttempt(datetime.fromisoformat(data["sent_at"]))
-            self._attempts.setdefault(data["call_id"], {})[data["attempt"]] = past
+            self._attempts.setdefault(data["call_id"], {})[data["attempt"]] = _sent(data)
             self._reopened_calls.add(data["call_id"])
         elif kind == "response" and data["call_id"] in self._reopened_calls:
             self._attempts[data["call_id"]][data["attempt"]].response = (event.offset, event.length)
@@ -147,6 +152,15 @@ class Resume:
                 if row["call_id"] in self._reopened_calls:
                     past = self._attempts[row["call_id"]][row["attempt"]]
                     past.status, past.error = row["status"], row.get("error", "")
+
+    def adjust(self, provider: str, model: str, fields: Iterable[str]) -> None:
+        """Record that a model refuses these optional fields."""
+        if fields:
+            self.adjusted[provider, model] = self.adjusted_for(provider, model).union(fields)
+
+    def adjusted_for(self, provider: str, model: str) -> frozenset[str]:
+        """The optional fields that a model is known to refuse."""
+        return self.adjusted.get((provider, model), frozenset())
 
     def attempts(self, call_id: str) -> dict[int, PastAttempt]:
         """The earlier attempts at a call, by number from 1."""
@@ -159,6 +173,10 @@ class Resume:
     def is_kept(self, debate_id: str, records: dict[str, Any]) -> bool:
         """Whether the journal already holds exactly this outcome of a debate; a replay would write it again."""
         return debate_id in self._kept and self._kept[debate_id] == _checksum(records)
+
+
+def _sent(intent: dict[str, Any]) -> PastAttempt:
+    return PastAttempt(datetime.fromisoformat(intent["sent_at"]), adjusted=frozenset(intent.get("adjusted", ())))
 
 
 def _checksum(records: dict[str, Any]) -> int:

@@ -83,6 +83,8 @@ class RunReport:
     progress: Progress
     banned: tuple[tuple[str, str], ...] = ()
     """(model_id, reason) of every debater that is banned."""
+    adjusted: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    """(provider, model, fields) of every model that refuses optional fields, and gets requests without them."""
 
 
 def play_run(
@@ -218,6 +220,7 @@ class _Session:
             estimate(self._plan),
             self._progress,
             tuple(sorted(self._bans.reasons.items())),
+            tuple((*model, tuple(sorted(fields))) for model, fields in sorted(self._resume.adjusted.items())),
         )
 
     def _not_complete(self) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ openai_compatible.py  any provider with OpenAI's chat completions
 openai_reply.py       a reply → a completion, or the reason why there is none
 profiles.py           what is known of each provider: address, key, names of fields
 redaction.py          remove keys from everything that is stored or shown
+refused_fields.py     optional fields that a server refuses, and a request without them
 reply_json.py         the JSON value of a body, also of server-sent events
 retry_after.py        how long a provider asks the client to wait
 sent_schema.py        a JSON schema in the keywords that every provider accepts

@@ -7,7 +7,7 @@ journal and never paid for again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -25,6 +25,7 @@ __all__ = [
     "Message",
     "Provider",
     "ProviderFailure",
+    "RefusedFieldError",
     "Reply",
     "Request",
 ]
@@ -166,21 +167,35 @@ class ProviderFailure(Exception):  # noqa: N818
         self.generation_id = generation_id
 
 
+class RefusedFieldError(ProviderFailure):
+    """The server refuses an optional field of the request, which can be sent again without it. Nothing was billed."""
+
+    def __init__(self, field: str, failure: ProviderFailure, way_out: str) -> None:
+        message = f"{failure} From now on, requests to this model are sent {way_out}."
+        super().__init__(FailureKind.RETRY, message, http_status=failure.http_status)
+        self.field = field
+
+
 class Provider(Protocol):
     """A service that answers requests. `debatebench.providers.make_provider` makes one per provider and endpoint."""
 
     name: str
     is_simulated: bool
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: Request, adjusted: Collection[str] = ()) -> Reply:
         """Send `request` once and return any reply with an HTTP status, including an error status.
+
+        The request is adjusted for the optional fields in `adjusted`, which the server refuses (`refused_fields.py`).
 
         Raises `ProviderFailure` (unsent, ambiguous, oversize) when no whole reply arrived.
         """
         ...
 
-    def read(self, reply: Reply) -> Completion:
-        """Read a reply, new or from the journal. Pure. Raises `ProviderFailure` when it holds no usable answer."""
+    def read(self, reply: Reply, request: Request | None = None, adjusted: Collection[str] = ()) -> Completion:
+        """Read a reply, new or from the journal. Pure. Raises `ProviderFailure` when it holds no usable answer.
+
+        With the request to which it replies, the failure is a `RefusedFieldError` if it refuses another optional field.
+        """
         ...
 
     async def aclose(self) -> None:

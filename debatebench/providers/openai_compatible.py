@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from debatebench.providers.base import LOCAL_PARAMETERS, Completion, FailureKind, ProviderFailure, Reply, Request
+from debatebench.providers.base import (
+    LOCAL_PARAMETERS,
+    Completion,
+    FailureKind,
+    ProviderFailure,
+    RefusedFieldError,
+    Reply,
+    Request,
+)
 from debatebench.providers.endpoints import (
     completions_url,
     key_for,
@@ -19,6 +27,7 @@ from debatebench.providers.endpoints import (
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.profiles import PROFILES
 from debatebench.providers.redaction import excerpt, without_keys, without_keys_in_bytes
+from debatebench.providers.refused_fields import ADJUSTMENTS, adjusted_body, refused_field
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.json_bytes import to_json
 
@@ -99,10 +108,10 @@ class OpenAICompatible:
     def __repr__(self) -> str:
         return f"OpenAICompatible({self.name!r})"
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: Request, adjusted: Collection[str] = ()) -> Reply:
         """See `Provider.send`. A reply with an error status is returned even when its body was cut or too long."""
         started = time.monotonic()
-        content = to_json(request_body(request, self._profile))
+        content = to_json(adjusted_body(request_body(request, self._profile), adjusted))
         arrived, broken = await (self._transport or self._open()).post(content, self._largest_body)
         headers = self._safe_headers(arrived.headers)
         if broken is not None and arrived.status < 300:
@@ -123,9 +132,17 @@ class OpenAICompatible:
             duration_ms=(time.monotonic() - started) * 1000,
         )
 
-    def read(self, reply: Reply) -> Completion:
+    def read(self, reply: Reply, request: Request | None = None, adjusted: Collection[str] = ()) -> Completion:
         """See `Provider.read`."""
-        return read_reply(reply, self._source)
+        try:
+            return read_reply(reply, self._source)
+        except ProviderFailure as failure:
+            if request is None or failure.kind is not FailureKind.FAILED:
+                raise
+            field = refused_field(reply.status, reply.body, request_body(request, self._profile), adjusted)
+            if field is None:
+                raise
+            raise RefusedFieldError(field, failure, ADJUSTMENTS[field]) from None
 
     async def aclose(self) -> None:
         """See `Provider.aclose`."""

@@ -447,7 +447,12 @@ class Call(Record):
     served_model: Text | None = None
     serving_provider: Text | None = None
     generation_id: Text | None = None
-    request_sha256: Text | None = None
+    request_sha256: Text | None = Field(None, description="Hash of the request before it was adjusted.")
+    adjusted: tuple[Text, ...] | None = Field(
+        None,
+        description="Optional fields that the server refuses: `temperature`, `seed` and `response_format` were left "
+        "out, `max_tokens` had its other name, the text of `system` stood before the first user message. Else null.",
+    )
 
 
 class Annotation(Record):

@@ -25,6 +25,7 @@ select
     served_model,
     serving_provider,
     generation_id,
-    request_sha256
+    request_sha256,
+    adjusted
 
 from raw.calls

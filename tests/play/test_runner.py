@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -525,11 +526,11 @@ def test_a_debate_that_nobody_ended_is_missing_all_the_same(tmp_path: Path, monk
 
         asked = 0
 
-        async def send(self, request: Request) -> Reply:
+        async def send(self, request: Request, adjusted: Collection[str] = ()) -> Reply:
             Leaving.asked += 1
             if Leaving.asked == 1:
                 raise asyncio.CancelledError
-            return await super().send(request)
+            return await super().send(request, adjusted)
 
     workspace = Workspace(tmp_path)
     config = load_config(workspace.config_file("config.yaml"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ class Simulated:
             raise UsageError(f"'{member.id}': {error}") from None
         return cls(member.pricing)
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: Request, adjusted: Collection[str] = ()) -> Reply:
         """See `Provider.send`. A request that cannot be understood gets status 400, as with other providers."""
         await asyncio.sleep(0)
         try:
@@ -71,7 +71,7 @@ class Simulated:
             duration_ms=180.0 + 0.05 * usage["prompt_tokens"] + 11.0 * usage["completion_tokens"],
         )
 
-    def read(self, reply: Reply) -> Completion:
+    def read(self, reply: Reply, request: Request | None = None, adjusted: Collection[str] = ()) -> Completion:
         """See `Provider.read`."""
         return read_reply(reply, _SOURCE)
 
