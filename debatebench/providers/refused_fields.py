@@ -50,7 +50,9 @@ _REFUSAL = re.compile(
 _SYSTEM_REFUSED = re.compile(
     r"\b(?:system|developer) (?:role|message|prompt|instruction)s?\b.{0,40}\bnot (?:supported|enabled|allowed)"
     r"|(?:not|n't) support (?:the )?['\"`]?(?:system|developer)['\"`]?"
-    r"(?: (?:role|message|prompt|instruction)|\s+with|\W*$)",
+    r"(?: (?:role|message|prompt|instruction)|\s+with|\W*$)"
+    # The templates of some models say it this way; requests hold one system and one user message.
+    r"|conversation roles must alternate",
     re.IGNORECASE,
 )
 # Keys of an error whose value says what is wrong; others may hold the request, with the words of a debate in it.
@@ -75,6 +77,8 @@ def refused_field(status: int, reply: bytes, body: dict[str, Any], adjusted: Col
 
 def adjusted_body(body: dict[str, Any], adjusted: Collection[str]) -> dict[str, Any]:
     """The body of a request, adjusted for the given fields."""
+    if not adjusted:
+        return body
     left_out = {name for field in adjusted for name in _LEFT_OUT.get(field, ())}
     kept = {name: value for name, value in body.items() if name not in left_out}
     if "max_tokens" in adjusted:

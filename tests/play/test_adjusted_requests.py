@@ -124,6 +124,21 @@ def events_of(session: Session) -> list[dict[str, Any]]:
     return [event.data for event in read_journal(session.path) if event.data.get("of") == "call"]
 
 
+def test_a_call_that_an_older_version_gave_up_for_a_refused_field_is_asked_again(tmp_path: Path):
+    with FakeProvider(picky("seed")) as server:
+        session = Session(tmp_path, server)
+        session.ask(request=FULL)
+        events = [event.data for event in read_journal(session.path)][:3]
+        events[2]["records"]["calls"][0]["status"] = "failed"
+        session.path.unlink()
+        with Journal.open(session.path) as journal:
+            for event in events:
+                journal.append({name: value for name, value in event.items() if name not in ("seq", "at")})
+        assert session.ask(request=FULL).completion.text == "Hello."
+        assert len(server.requests) == 3
+    assert session.statuses == ["failed", "answered"]
+
+
 def test_calls_that_wait_are_adjusted_before_they_are_sent(tmp_path: Path):
     with FakeProvider(picky("seed")) as server:
         session = Session(tmp_path, server)

@@ -149,6 +149,15 @@ REFUSALS: dict[str, tuple[int, Any, str]] = {
         "seed",
     ),
     "vLLM": (400, {"object": "error", "message": "System role not supported", "code": 400}, "system"),
+    "vLLM, a template": (
+        400,
+        {
+            "object": "error",
+            "message": "Conversation roles must alternate user/assistant/user/assistant/...",
+            "code": 400,
+        },
+        "system",
+    ),
     "Gemma at Gemini": (400, [openai("Developer instruction is not enabled for models/gemma-3-27b-it")], "system"),
     "llama-cpp-python": (
         422,
