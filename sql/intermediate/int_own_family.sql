@@ -27,14 +27,24 @@ configured as (
 
 ),
 
--- A name may include the maker (openai/gpt-5); a provider is a maker only if it serves only its own models.
+-- A name may include the maker (openai/gpt-5); a provider is a maker only if it serves only its own models, and then
+-- it counts under the name that such names have.
 families as materialized (
 
     select
         run_tag, role, id,
         case
             when name like '%/%' then split_part(name, '/', 1)
-            when provider not in ('openrouter', 'http', 'simulated') then provider
+            when provider = 'gemini' then 'google'
+            when provider = 'mistral' then 'mistralai'
+            when provider = 'xai' then 'x-ai'
+            when provider = 'moonshot' then 'moonshotai'
+            when provider = 'dashscope' then 'qwen'
+            when provider = 'zhipu' then 'z-ai'
+            when provider not in (
+                'openrouter', 'groq', 'together', 'fireworks', 'cerebras', 'azure', 'vllm', 'llama.cpp', 'ollama',
+                'litellm', 'http', 'openai_compatible', 'simulated'
+            ) then provider
         end as maker,
         nullif(regexp_extract(name, '(^|/)([a-z]{3,})[^/]*$', 2), '') as line
 

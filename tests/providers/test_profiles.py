@@ -158,3 +158,9 @@ def test_the_documents_name_every_known_provider_with_its_address_and_key() -> N
         assert profile.key_variable is None or f"`{profile.key_variable}`" in row
         assert ("no schema" in row) == (not profile.takes_schema)
         assert name in models or name == "openai_compatible"
+
+
+def test_a_host_of_many_makers_is_no_family() -> None:
+    model = (REPOSITORY / "sql" / "intermediate" / "int_own_family.sql").read_text(encoding="utf-8")
+    makers = {"openai", "anthropic", "deepseek"}
+    assert {name for name in PROFILES if f"'{name}'" not in model} == makers
