@@ -44,6 +44,7 @@ _KEPT_HEADERS = {
     "cf-ray",
     "content-type",
     "date",
+    "llm_provider-retry-after",
     "openai-processing-ms",
     "request-id",
     "retry-after",
