@@ -609,7 +609,6 @@ def test_what_goes_on_with_a_run_never_begins_one(configured: Path, tmp_path: Pa
         ["--seed", "5", "--sample-topics", "1", "--swap-sides", "--no-balanced-sides", "--random-judges"],
         ["--topic", "t2", "--debater", "debater-0", "--debater", "debater-1", "--swap-order"],
         ["--quick-test"],
-        ["--prod-run"],
         ["--models-path", "others.yaml", "--debates-per-pair", "2"],
     ],
     ids=lambda options: options[0],
@@ -624,7 +623,7 @@ def test_a_tag_alone_goes_on_with_the_options_that_began_the_run(tmp_path: Path,
         assert begun.code == 0, begun.err
         asked = len(server.requests)
         before = journal_of(root).read_bytes()
-        for extra in ([], ["--resume"], ["--retry-failed", "--concurrency", "3"], options):
+        for extra in ([], ["--retry-failed", "--concurrency", "3"]):
             done = play(root, *extra, "--no-build")
             assert done.code == 0, (extra, done.err)
         assert len(server.requests) == asked
