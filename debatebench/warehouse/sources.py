@@ -153,11 +153,13 @@ def check_before_run(workspace: Workspace, run_tag: str) -> None:
 
     `UsageError` for the first, `DamagedDataError` for the second. A warehouse that cannot be read now says nothing.
     """
-    import duckdb
-
     from debatebench.warehouse.publish import check_path
 
     check_path(workspace.database)
+    if not workspace.database.exists():
+        return
+    import duckdb
+
     try:
         landed = published_contents(workspace.database).get(run_tag)
     except (DebatebenchError, duckdb.Error):
