@@ -305,20 +305,37 @@ def test_what_is_not_a_regular_file_is_refused(workspace: Workspace, tmp_path: P
         add_import(workspace, "t", "debatebench", folder)
 
 
-def test_links_are_kept_as_real_copies(workspace: Workspace, tmp_path: Path):
-    real = Path(shutil.copytree(DEBATEFLOW, tmp_path / "real"))
-    linked = tmp_path / "linked"
-    linked.mkdir()
-    (linked / "debates").symlink_to(real / "debates")
-    (linked / "annotations").mkdir()
-    for file in (real / "annotations").iterdir():
-        (linked / "annotations" / file.name).symlink_to(file)
-    add_import(workspace, "t", "debateflow", linked)
-    shutil.rmtree(real)
+def test_links_inside_a_folder_are_kept_as_real_copies(workspace: Workspace, tmp_path: Path):
+    folder = Path(shutil.copytree(DEBATEFLOW, tmp_path / "folder"))
+    for kind in ("debates", "annotations"):
+        (folder / kind).rename(folder / f"real-{kind}")
+        (folder / kind).symlink_to(f"real-{kind}")
+    (tmp_path / "link").symlink_to(folder)
+    add_import(workspace, "t", "debateflow", tmp_path / "link")
+    shutil.rmtree(folder)
     kept = workspace.imports / "t" / "0001"
     assert not any(path.is_symlink() for path in kept.rglob("*"))
     with landed(workspace, "t") as con:
         assert (counts(con)["debates"], counts(con)["annotations"]) == (2, 3)
+
+
+def test_a_link_that_leads_out_of_the_folder_is_refused(workspace: Workspace, tmp_path: Path):
+    folder = Path(shutil.copytree(DEBATEFLOW, tmp_path / "folder"))
+    secret = next((folder / "debates").iterdir()).rename(tmp_path / "secret.json")
+    (folder / "debates" / "mine.json").symlink_to(secret)
+    with pytest.raises(UsageError, match=r"mine\.json is a link that leads out of"):
+        add_import(workspace, "t", "debateflow", folder)
+    assert not (workspace.imports / "t").exists()
+
+
+def test_a_kept_file_that_became_a_link_is_damage(workspace: Workspace, tmp_path: Path):
+    part = add_import(workspace, "t", "debatebench", ORIGINAL).part
+    assert part is not None
+    (kept,) = (path for path in part.iterdir() if path.is_file())
+    kept.rename(tmp_path / "elsewhere")
+    kept.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DamagedDataError, match="is a link to another place"):
+        list(read_import(workspace.imports / "t"))
 
 
 def test_two_imports_into_one_tag_do_not_mix(workspace: Workspace):

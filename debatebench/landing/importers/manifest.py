@@ -199,4 +199,7 @@ def files_of(folder: Path, manifest: ImportManifest, part: Part) -> list[Path]:
         raise DamagedDataError(
             f"{inside / name} is {'missing' if name in expected else 'not part of what was imported'}."
         )
+    for file in files:
+        if not file.resolve().is_relative_to(inside.resolve()):
+            raise DamagedDataError(f"{file} is a link to another place, and was a file when it was imported.")
     return files

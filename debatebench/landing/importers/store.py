@@ -171,7 +171,10 @@ class _ImportRows:
 
 
 def _files(importer: Importer, path: Path) -> list[Path]:
-    """The files to import; each is a regular file whose name can be written in a manifest."""
+    """The files to import; each is a regular file whose name can be written in a manifest.
+
+    A folder may come from someone else, so a link in it that leads out of it is refused.
+    """
     if not path.exists():
         raise UsageError(f"There is no file or folder {path}.")
     files = importer.find_files(path) if path.is_file() or path.is_dir() else []
@@ -180,6 +183,8 @@ def _files(importer: Importer, path: Path) -> list[Path]:
     for file in files:
         if not file.is_file():
             raise UsageError(f"{file} is not a regular file.")
+        if path.is_dir() and not file.resolve().is_relative_to(path.resolve()):
+            raise UsageError(f"{file} is a link that leads out of {path}; put a copy of the file there.")
         if not str(file).isprintable():
             raise UsageError(f"The name {str(file)!r} contains characters that cannot be printed; rename it.")
     return files
