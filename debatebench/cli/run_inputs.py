@@ -47,9 +47,9 @@ def unknown_run(workspace: Workspace, run_tag: str) -> UsageError:
 
 
 def with_begun_options(begun: Plan | None, options: PlanOptions, given: Collection[str]) -> PlanOptions:
-    """The options of a run: those that were `given`, and for a run that has begun, else those that began it.
+    """The options of a run. For a run that has begun, an option that is not `given` is the one that began it.
 
-    A preset decides about several options at once, so an option given with it stays what it was without it.
+    A preset that is given sets several options itself, so these are not taken from the run.
     """
     if begun is None:
         return options

@@ -71,7 +71,7 @@ class Resume:
     reopened: set[str] = field(default_factory=set)
     """Debates that were complete until a judge's answer was read again; `see_reopened` brings back their attempts."""
     again: Counter[str] = field(default_factory=Counter)
-    """How often the judges of a debate's empty seats are asked anew."""
+    """How many more times the judges of a debate's empty seats are asked."""
     cut_short: int = 0
     """How many attempts were in flight when a process died."""
     ledger: Ledger = field(default_factory=Ledger)

@@ -290,7 +290,7 @@ class _Session:
         self._progress.debate_ended(debate)
 
     def _may_ask_again(self, debate_id: str, number: int) -> bool:
-        """Whether judges without a vote are asked anew for the `number`-th time.
+        """Whether judges without a vote are asked again for the `number`-th time.
 
         An earlier session did, or this one shall, once, because the debate ended incomplete before it.
         """

@@ -7,7 +7,7 @@
     {"detail": [{"loc": […], "msg": …}]}                                                 FastAPI
     {"error": {"metadata": {"raw": "{\\"error\\": …}"}}}                                   OpenRouter, with JSON as text
 
-What a validation error quotes of the request is no part of the message.
+What a validation error quotes of the request is not part of the message.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -88,31 +89,29 @@ def update_warehouse(
     )
     try:
         return work.publish(wanted)
-    except SqlDataError:
-        underivable = _underivable(work.failure, wanted)
-        if not underivable:
+    except SqlDataError as error:
+        if work.failure([]) is not None:
             raise
-        update = work.publish([run_tag for run_tag in wanted if run_tag not in underivable])
+        tags = work.landed_by(wanted)
+        underivable = _underivable(work.failure, tags, str(error))
+        update = work.publish([run_tag for run_tag in tags if run_tag not in underivable], is_exact=True)
         return replace(update, set_aside=underivable | update.set_aside)
 
 
-def _underivable(failure: Callable[[Sequence[str]], str | None], run_tags: Sequence[str]) -> dict[str, str]:
-    """The tags from whose rows the SQL models cannot be built, and why; none if they cannot be built without any tag.
+def _underivable(
+    failure: Callable[[Sequence[str]], str | None], run_tags: Sequence[str], reason: str
+) -> dict[str, str]:
+    """The tags from whose rows the SQL models cannot be built, and why.
 
-    `failure` says why a publication of some tags would fail.
+    `reason` is why a publication of all of them failed, and `failure` says why one of some of them would.
     """
-    if failure([]) is not None:
-        return {}
-    found = {}
-    suspected = [list(run_tags)]
-    while suspected:
-        tags = suspected.pop()
-        if (reason := failure(tags)) is not None:
-            if len(tags) == 1:
-                found[tags[0]] = reason
-            else:
-                half = len(tags) // 2
-                suspected += [tags[half:], tags[:half]]
+    if len(run_tags) == 1:
+        return {run_tags[0]: reason}
+    found: dict[str, str] = {}
+    half = len(run_tags) // 2
+    for tags in (run_tags[:half], run_tags[half:]):
+        if (why := failure(tags)) is not None:
+            found |= _underivable(failure, tags, why)
     return found
 
 
@@ -136,23 +135,35 @@ class _Work:
     full_refresh: bool
 
     def failure(self, run_tags: Sequence[str]) -> str | None:
-        """Why the SQL models could not be built from these tags and those that landed before; None if they can."""
+        """Why the SQL models could not be built if these tags landed; None if they can."""
         try:
-            self.publish(run_tags, is_trial=True)
+            self.publish(run_tags, is_exact=True, is_trial=True)
         except SqlDataError as error:
             return str(error)
         except _DiscardedError:
             pass
         return None
 
-    def publish(self, run_tags: Sequence[str], *, is_trial: bool = False) -> Update:
-        """Land the tags, build and publish; a trial raises `_DiscardedError` instead of publishing."""
+    def landed_by(self, wanted: Sequence[str]) -> list[str]:
+        """The tags that an update lands: all that have a source, if another version created the tables."""
+        from debatebench.query.safe_query import open_for_query
+
+        if self.from_scratch or not self.workspace.database.exists():
+            return list(wanted)
+        with closing(open_for_query(self.workspace.database)) as con:
+            return list(self.known) if outdated_tables(con) else list(wanted)
+
+    def publish(self, run_tags: Sequence[str], *, is_exact: bool = False, is_trial: bool = False) -> Update:
+        """Land the tags, build and publish; a trial raises `_DiscardedError` instead of publishing.
+
+        If another version created the tables, all tags with a source land, unless `is_exact`.
+        """
         database = self.workspace.database
         with ThreadPoolExecutor(1) as pool:
             # Read the project while the warehouse is copied and records land.
             project = pool.submit(_read_project, self.workspace) if self.build else None
             with publishing(database, from_scratch=self.from_scratch) as con:
-                landed, set_aside = self._land_all(con, run_tags)
+                landed, set_aside = self._land_all(con, run_tags, is_exact)
                 result = None if project is None else self._build(con, project.result())
                 if is_trial:
                     raise _DiscardedError
@@ -162,16 +173,16 @@ class _Work:
         return Update(landed, result, set_aside)
 
     def _land_all(
-        self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str]
+        self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], is_exact: bool
     ) -> tuple[tuple[Landed, ...], dict[str, str]]:
         """Land the tags; return what that did, and why tags were set aside."""
         before = self._landed_before(con)
         missing = {tag: self._missing(tag) for tag in before if tag not in self.known and tag not in self.without}
         starts_over = self.from_scratch
         if outdated_tables(con):
-            # Another version created the tables: everything lands again.
+            # Another version created the tables.
             con.execute("drop schema raw cascade; drop table if exists meta.landings")
-            starts_over, run_tags = True, list(self.known)
+            starts_over, run_tags = True, run_tags if is_exact else list(self.known)
         if starts_over and missing:
             raise DamagedDataError(next(iter(missing.values())))
         create_raw_tables(con)

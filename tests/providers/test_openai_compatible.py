@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from debatebench.config.load import MemberConfig
 from debatebench.providers import KNOWN, is_simulated, make_provider, provider_key, transport
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
-from debatebench.providers.endpoints import completions_url, proxy_for
+from debatebench.providers.endpoints import completions_url, key_for, proxy_for
 from debatebench.providers.openai_compatible import OpenAICompatible, request_body
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.profiles import PROFILES
@@ -987,7 +987,8 @@ def test_a_variable_whose_name_is_not_that_of_a_key_is_sent_only_if_that_is_allo
 
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_KEY_2", "HF_TOKEN", "MY_KEY", "groq_apikey"])
 def test_the_usual_names_of_keys_need_no_permission(variable: str) -> None:
-    make_provider(member("http", endpoint="http://localhost:1", api_key_env=variable), {variable: "canary"})
+    wanted = member("http", endpoint="http://localhost:1", api_key_env=variable)
+    assert key_for(wanted, {variable: "canary"}) == "canary"
 
 
 @pytest.mark.parametrize("key", ["a\nb", "schlüssel", "a b", "\x00"])

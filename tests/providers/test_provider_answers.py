@@ -293,7 +293,7 @@ RETRY_INFO = [
     ),
     Row("Gemini message", 429, [error("Quota exceeded.\nPlease retry in 36.2s.", code=429)], wait=36.2),
     Row(
-        "Gemini's quota is no exhausted account",
+        "Gemini's quota is not an exhausted account",
         429,
         [error("You exceeded your current quota, please check your plan and billing details.", code=429)],
     ),

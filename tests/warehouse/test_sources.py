@@ -237,6 +237,16 @@ def test_a_run_from_which_nothing_can_be_derived_is_set_aside(mine: Path, comman
     assert ("demo", "not_landed") in {(found.run_tag, found.finding) for found in examine(Workspace(mine))}
 
 
+def test_a_run_that_cannot_be_derived_keeps_no_warehouse_of_another_version_from_landing_again(mine: Path) -> None:
+    before = debates(mine)
+    rewrite(journal_of(mine), extreme_elo)
+    with duckdb.connect(str(database_of(mine))) as con:
+        con.execute("delete from meta.landings where run_tag = 'demo'")
+        con.execute("alter table raw.topics drop info_slide")
+    one_line(debatebench_here(mine, "land", "--run-tag", "second"), 3, "Run 'demo' was set aside")
+    assert debates(mine) == {tag: count for tag, count in before.items() if tag != "demo"}
+
+
 def test_a_sql_model_that_fails_without_any_run_is_not_blamed_on_a_run(mine: Path) -> None:
     folder = mine / "sql" / "marts"
     folder.mkdir(parents=True)

@@ -51,7 +51,7 @@ class JudgeMethod(Protocol):
     async def judge(self, transcript: Transcript, ask: Ask, *, again: int = 0) -> Verdict:
         """Return the verdict of this seat; it is invalid when the answer contains no vote or there is no answer.
 
-        `again` says how often the judge is asked anew after that, with new requests: earlier sessions had the others.
+        `again` is how many more times the judge is asked after that, each time with new requests.
         Exceptions from `ask` other than `CallFailedError` are not caught.
         """
         ...

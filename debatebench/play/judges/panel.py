@@ -30,8 +30,8 @@ async def judge_debate(
     The panel is complete when it has one valid verdict per seat; the pool may be exhausted before that. Empty seats
     are filled in rounds: once all judges have answered, the next judges of the pool take the empty seats in panel
     order. The seating therefore depends on the answers and never on their speed, and a resumed run seats the same
-    judges. If seats are empty then, `may_ask_again` says, with a number from 1, whether their first judges are asked
-    anew; a later verdict of a judge takes the place of its earlier one.
+    judges. If seats are empty then, `may_ask_again` is called with 1, 2 and so on, and says whether their first
+    judges are asked again; a later verdict of a judge takes the place of its earlier one.
     """
     transcript = _transcript(debate, turns, plan)
     pool = _pool(debate, plan)
