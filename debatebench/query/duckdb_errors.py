@@ -15,9 +15,9 @@ _LONGEST_MESSAGE = 500
 _MOST_CANDIDATES = 3
 _SIGNS_OF_DAMAGE = (
     "not a valid DuckDB",
-    "version number",
+    "database file with version number",
     "Corrupt database",
-    "checksum",
+    "stored checksum",
     "Could not read enough bytes",
     "Failed to load metadata",
 )

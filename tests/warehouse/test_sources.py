@@ -129,6 +129,12 @@ def test_a_damaged_warehouse_is_created_again_from_what_there_is(mine: Path, kee
     assert debates(mine) == before
 
 
+def test_a_column_that_is_called_checksum_is_not_damage(landed: Path) -> None:
+    done = debatebench_here(landed, "query", "select checksum from raw.turns")
+    assert done.code == 1
+    assert "damaged" not in done.err
+
+
 # --- shorter ----------------------------------------------------------------------------------------------------------
 
 
