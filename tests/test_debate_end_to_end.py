@@ -18,12 +18,13 @@ from debatebench.config.types import MemberConfig
 from debatebench.journal.writing import Journal
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.schedule import make_plan
-from debatebench.play.calls import DurableCalls, RetryPolicy
+from debatebench.play.calls import DurableCalls
 from debatebench.play.debate import play_debate
 from debatebench.play.judges.panel import judge_debate
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
+from debatebench.play.retries import RetryPolicy
 from debatebench.providers import make_provider
 from debatebench.shared.records import Turn, Verdict
 from debatebench.shared.workspace import Workspace

@@ -5,6 +5,7 @@ common.py            workspace, clock, output format, notes
 compare.py           compare, gate
 doctor.py            doctor
 export.py            export
+grouped_help.py      `--help` of a command with many options, in groups
 init.py              init
 progress_display.py  the live table of a run, or plain lines
 query.py             query, sql
@@ -13,6 +14,7 @@ run.py               run, retry
 run_checks.py        run: probes and estimates before a run
 run_inputs.py        run: options and files → a plan
 run_options.py       run: which options cannot be combined
+run_parameters.py    run: the options and their help
 run_report.py        run: the report at the end
 run_wizard.py        run: questions at a terminal
 show.py              show-leaderboard, summarize, inspect-debate

@@ -18,6 +18,7 @@ from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
 from debatebench.cli.common import note, note_error, say
+from debatebench.cli.grouped_help import GroupedHelp
 from debatebench.cli.signals import handled_signals
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 from debatebench.shared.version import __version__
@@ -48,6 +49,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": export.export,
 }
 ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
+
+
+_EXAMPLES = {"run": play.EXAMPLES}
 
 
 def _print_version(wanted: bool) -> None:
@@ -86,10 +90,13 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(_global_options)
     for name, command in COMMANDS.items():
-        app.command(name)(command if name in arguments else _by_name_only(command))
+        if name in arguments:
+            app.command(name, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(command)
+        else:
+            app.command(name)(_by_name_only(command))
     for alias, name in ALIASES.items():
         if alias in arguments:
-            app.command(alias, hidden=True)(COMMANDS[name])
+            app.command(alias, hidden=True, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(COMMANDS[name])
     return app
 
 

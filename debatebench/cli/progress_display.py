@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note, now
+from debatebench.plan.time_estimate import spoken
 from debatebench.play.progress import Pace, write_progress
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 
@@ -29,6 +30,7 @@ _FILE_EVERY_S = 1.0
 def watching(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
     """Show `progress` on stderr, and keep it in the file at `path`, while the block runs."""
     progress.on_stop = _say_how_to_leave
+    progress.on_unreachable = _say_that_it_waits
     with _kept(run_tag, progress, path):
         if sys.stderr.isatty():
             with _live(run_tag, progress):
@@ -40,6 +42,10 @@ def watching(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
 
 def _say_how_to_leave(progress: Progress) -> None:
     note(f"Stopping: waiting for {progress.calls_in_flight:,} requests in flight. Interrupt again to exit at once.")
+
+
+def _say_that_it_waits(reason: str, longest_s: float) -> None:
+    note(f"{reason} Waiting for it, up to {spoken(longest_s)} (--wait-for-provider).")
 
 
 def describe(progress: Progress) -> str:

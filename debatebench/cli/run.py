@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli import run_checks as checking
+from debatebench.cli import run_parameters as parameters
 from debatebench.cli.common import Format, FormatOption, note, now, print_rows, say, workspace_of
 from debatebench.cli.run_options import asked_for, refuse_contradictions
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from debatebench.play.runner import RunSettings
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["retry", "run"]
+__all__ = ["EXAMPLES", "retry", "run"]
 
 # The number of live new objects after which the garbage collector runs.
 _COLLECTED_AFTER = 20_000
@@ -32,134 +33,57 @@ _FIELDS = {
     "quick_test": "preset",
     "prod_run": "preset",
 }
+EXAMPLES = """\b
+Examples:
+  debatebench run --run-tag first --sample-topics 5 --dry-run   what it would do and cost
+  debatebench run --run-tag first --sample-topics 5             play it
+  debatebench run --run-tag first                               go on where it stopped
+  debatebench retry first                                       ask again what failed
+"""
 
 
 def run(
     context: typer.Context,
-    run_tag: Annotated[
-        str | None,
-        typer.Option(
-            "--run-tag",
-            help="The name of the run. An unfinished run is resumed, and needs no other option. Default: the current "
-            "time.",
-        ),
-    ] = None,
-    config_path: Annotated[Path | None, typer.Option(help="Default: configs/config.yaml.")] = None,
-    topics_path: Annotated[Path | None, typer.Option(help="Default: configs/topics.json.")] = None,
-    models_path: Annotated[Path | None, typer.Option(help="The debaters. Default: configs/models.yaml.")] = None,
-    judges_path: Annotated[Path | None, typer.Option(help="Default: configs/judges.yaml.")] = None,
-    topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Play only the topic with this id. Repeatable.")
-    ] = None,
-    debater: Annotated[
-        list[str] | None, typer.Option("--debater", help="Play only with this debater, by id. Repeatable.")
-    ] = None,
-    judge: Annotated[
-        list[str] | None, typer.Option("--judge", help="Use only the judge with this id. Repeatable.")
-    ] = None,
-    debater_prompt: Annotated[
-        str | None,
-        typer.Option(
-            help="Style of the debaters' prompts: debater_pro_STYLE.md and debater_con_STYLE.md in configs/prompts/."
-        ),
-    ] = None,
-    judge_prompt: Annotated[
-        str | None, typer.Option(help="Style of the prompt of all judges: configs/prompts/judge_STYLE.md.")
-    ] = None,
-    list_prompts: Annotated[
-        bool, typer.Option("--list-prompts", help="List the prompts in configs/prompts/ and exit.")
-    ] = False,
-    quick_test: Annotated[
-        bool,
-        typer.Option(
-            "--quick-test",
-            help="Play one topic with two debaters, drawn with the seed, and at most 3 judges, which may be debaters. "
-            "If configs/quick-test-models.yaml exists, it names them.",
-        ),
-    ] = False,
-    prod_run: Annotated[
-        bool,
-        typer.Option(
-            "--prod-run",
-            help="Play all debaters on all topics in both orders. Simulated debaters and judges are refused.",
-        ),
-    ] = False,
-    new_model: Annotated[
-        list[str] | None,
-        typer.Option("--new-model", help="Add this debater of models.yaml to a run that has begun. Repeatable."),
-    ] = None,
-    sample_topics: Annotated[
-        int | None, typer.Option("--sample-topics", min=1, help="Play this many topics, drawn with the seed.")
-    ] = None,
-    debates_per_pair: Annotated[int, typer.Option(min=1, help="Debates per pair of debaters and topic.")] = 1,
-    balanced_sides: Annotated[
-        bool, typer.Option("--balanced-sides/--no-balanced-sides", help="Each pair debates each topic in both orders.")
-    ] = True,
-    swap_sides: Annotated[
-        bool, typer.Option("--swap-sides", help="Draw the sides of each debate with the seed.")
-    ] = False,
-    balanced_judges: Annotated[
-        bool,
-        typer.Option(
-            "--balanced-judges/--random-judges", help="Balance how often judges sit on a panel, and with whom."
-        ),
-    ] = True,
-    judges_from_selection: Annotated[
-        bool, typer.Option("--judges-from-selection", help="The debaters judge each other's debates.")
-    ] = False,
-    allow_judge_overlap: Annotated[
-        bool, typer.Option("--allow-judge-overlap", help="Allow a debater to be a judge too, and mark the run.")
-    ] = False,
-    swap_order: Annotated[
-        bool,
-        typer.Option("--swap-order", help="Show each judge con first in half of its debates, drawn with the seed."),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of all random choices in the plan.")] = 12345,
-    concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Maximum number of requests in flight.")] = 32,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume an unfinished run, and never begin one.")] = False,
-    retry_failed: Annotated[
-        bool,
-        typer.Option(
-            "--retry-failed", help="Retry calls that failed permanently, and judges of seats without a valid verdict."
-        ),
-    ] = False,
-    skip_on_empty: Annotated[
-        bool, typer.Option("--skip-on-empty", help="Ban a debater that keeps giving empty answers.")
-    ] = False,
-    empty_debates: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="With --skip-on-empty, ban a debater after this many debates in a row without its speech. Default: 3.",
-        ),
-    ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", min=0, help="Stop before a request that could raise the cost above this many USD."),
-    ] = None,
-    max_ambiguous_retries: Annotated[
-        int, typer.Option(min=0, help="Retry a call at most this often when an attempt may have been billed.")
-    ] = 3,
-    log_failed_judges: Annotated[
-        bool, typer.Option("--log-failed-judges", help="Write unusable answers of judges to warehouse/failed_judges/.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its cost; send no requests.")] = False,
-    estimate_time: Annotated[
-        bool, typer.Option("--estimate-time", help="Like --dry-run, and estimate the duration from stored timings.")
-    ] = False,
-    judges_test: Annotated[
-        bool, typer.Option("--judges-test", help="Only have each judge judge a tiny debate. Nothing is landed.")
-    ] = False,
-    openrouter_probe: Annotated[
-        bool,
-        typer.Option("--openrouter-probe", help="Only send one tiny request to each hosted model. Nothing is landed."),
-    ] = False,
-    no_input: Annotated[
-        bool, typer.Option("--no-input", help="Do not ask what to play. By default, a new run at a terminal asks.")
-    ] = False,
-    no_build: Annotated[
-        bool, typer.Option("--no-build", help="Land the run, but do not build the SQL models.")
-    ] = False,
+    run_tag: parameters.RunTag = None,
+    topic: parameters.Topic = None,
+    sample_topics: parameters.SampleTopics = None,
+    debater: parameters.Debater = None,
+    judge: parameters.Judge = None,
+    quick_test: parameters.QuickTest = False,
+    prod_run: parameters.ProdRun = False,
+    no_input: parameters.NoInput = False,
+    debates_per_pair: parameters.DebatesPerPair = 1,
+    balanced_sides: parameters.BalancedSides = True,
+    swap_sides: parameters.SwapSides = False,
+    balanced_judges: parameters.BalancedJudges = True,
+    judges_from_selection: parameters.JudgesFromSelection = False,
+    allow_judge_overlap: parameters.AllowJudgeOverlap = False,
+    swap_order: parameters.SwapOrder = False,
+    seed: parameters.Seed = 12345,
+    config_path: parameters.ConfigPath = None,
+    topics_path: parameters.TopicsPath = None,
+    models_path: parameters.ModelsPath = None,
+    judges_path: parameters.JudgesPath = None,
+    debater_prompt: parameters.DebaterPrompt = None,
+    judge_prompt: parameters.JudgePrompt = None,
+    list_prompts: parameters.ListPrompts = False,
+    resume: parameters.Resume = False,
+    retry_failed: parameters.RetryFailed = False,
+    new_model: parameters.NewModel = None,
+    concurrency: parameters.Concurrency = 32,
+    max_cost: parameters.MaxCost = None,
+    max_ambiguous_retries: parameters.MaxAmbiguousRetries = 3,
+    wait_for_limit: parameters.WaitForLimit = "10m",  # type: ignore[assignment]
+    wait_for_provider: parameters.WaitForProvider = "10m",  # type: ignore[assignment]
+    max_failures_in_a_row: parameters.MaxFailuresInARow = 5,
+    skip_on_empty: parameters.SkipOnEmpty = False,
+    empty_debates: parameters.EmptyDebates = None,
+    dry_run: parameters.DryRun = False,
+    estimate_time: parameters.EstimateTime = False,
+    judges_test: parameters.JudgesTest = False,
+    probe: parameters.Probe = False,
+    no_build: parameters.NoBuild = False,
+    log_failed_judges: parameters.LogFailedJudges = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
@@ -181,7 +105,7 @@ def run(
             "--swap-sides": swap_sides,
             "--judges-from-selection": judges_from_selection,
             "--judges-test": judges_test,
-            "--openrouter-probe": openrouter_probe,
+            "--probe": probe,
             "--list-prompts": list_prompts,
             "--new-model": bool(new_model),
             "--retry-failed": retry_failed,
@@ -224,7 +148,7 @@ def run(
     )
     options = with_begun_options(begun, options, _given(context))
     inputs = load_inputs(workspace, options)
-    if openrouter_probe:
+    if probe:
         checking.probe_models(inputs, output)
         return
     if judges_test:
@@ -241,14 +165,19 @@ def run(
             checking.print_time(workspace, plan if part is None else _only(plan, part), concurrency)
         return
     from debatebench.play.bans import EMPTY_DEBATES
-    from debatebench.play.calls import RetryPolicy
+    from debatebench.play.retries import RetryPolicy
     from debatebench.play.runner import RunSettings
 
     settings = RunSettings(
         concurrency=concurrency,
         retry_failed=retry_failed,
         empty_debates=(empty_debates or EMPTY_DEBATES) if skip_on_empty else None,
-        policy=RetryPolicy(ambiguous=max_ambiguous_retries),
+        policy=RetryPolicy(
+            ambiguous=max_ambiguous_retries,
+            busy_s=wait_for_limit,
+            unreachable_s=wait_for_provider,
+            failures_in_a_row=max_failures_in_a_row,
+        ),
         max_cost=None if max_cost is None else Decimal(str(max_cost)),
     )
     _play(workspace, plan, part, settings, no_build, output, log_failed_judges)
@@ -257,14 +186,9 @@ def run(
 def retry(
     context: typer.Context,
     run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.")],
-    concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Maximum number of requests in flight.")] = 32,
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", min=0, help="Stop before a request that could raise the cost above this many USD."),
-    ] = None,
-    no_build: Annotated[
-        bool, typer.Option("--no-build", help="Land the run, but do not build the SQL models.")
-    ] = False,
+    concurrency: parameters.Concurrency = 32,
+    max_cost: parameters.MaxCost = None,
+    no_build: parameters.NoBuild = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Retry what failed in a run: calls without an answer, and judges of seats without a valid verdict.

@@ -31,7 +31,7 @@ _CONTRADICTIONS = {
     ): "--quick-test has two debaters, and a debater never judges its own debates",
     ("--judge", "--judges-from-selection"): "with --judges-from-selection the debaters are the judges",
 }
-_ALONE = ("--judges-test", "--openrouter-probe", "--list-prompts")
+_ALONE = ("--judges-test", "--probe", "--list-prompts")
 _PLAYING = ("--new-model", "--retry-failed", "--dry-run", "--estimate-time", "--quick-test", "--prod-run")
 
 

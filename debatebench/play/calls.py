@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import count
@@ -18,9 +17,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from debatebench.plan.time_estimate import spoken
 from debatebench.play.attempts import Attempt, Step, call_id_of, reply_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
 from debatebench.play.pacing import TOO_BUSY, estimated_tokens
+from debatebench.play.retries import RetryPolicy, Tries, is_for_now, way_out
 from debatebench.providers.base import (
     Completion,
     FailureKind,
@@ -45,12 +46,12 @@ __all__ = [
     "Ask",
     "CallFailedError",
     "DurableCalls",
-    "RetryPolicy",
     "RunStoppedError",
     "cost_of",
 ]
 
 _FIRST_ERROR_STATUS = 400
+_ERRORS = frozenset({FailureKind.RETRY, FailureKind.AMBIGUOUS, FailureKind.FAILED, FailureKind.OVERSIZE})
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -83,37 +84,6 @@ class Ask(Protocol):
     """
 
     async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer: ...
-
-
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How often a call is retried, by the kind of the last failure, and how long to wait.
-
-    Waits are exponential with full jitter: uniform in [0, min(cap, first * 2**n)], and never shorter than the provider
-    asks for.
-    """
-
-    declined: int = 5
-    unsent: int = 5
-    ambiguous: int = 3
-    empty: int = 2
-    first_wait_s: float = 1.0
-    longest_wait_s: float = 60.0
-
-    def allowed(self, kind: FailureKind) -> int:
-        """The number of retries that a failure of this kind may have in one call."""
-        limits = {
-            FailureKind.RETRY: self.declined,
-            FailureKind.UNSENT: self.unsent,
-            FailureKind.AMBIGUOUS: self.ambiguous,
-            FailureKind.EMPTY: self.empty,
-        }
-        return limits.get(kind, 0)
-
-    def wait_s(self, failures: int, retry_after_s: float | None, jitter: random.Random) -> float:
-        """Seconds to wait after the `failures`-th failure of a call."""
-        ceiling = min(self.longest_wait_s, self.first_wait_s * 2 ** (failures - 1))
-        return max(retry_after_s or 0.0, jitter.uniform(0.0, ceiling))
 
 
 def cost_of(completion: Completion, member: MemberConfig) -> tuple[Decimal | None, CostSource | None]:
@@ -160,17 +130,21 @@ class DurableCalls:
         self._refusal = refusal
         self._sleep = sleep or self._sleep_unless_stopped
         self._ledger = resume.ledger
+        self._failures: Counter[str] = Counter()
         self._stopping = asyncio.Event()
         self.stop_reason: str | None = None
         self.stop_error: type[DebatebenchError] = DebatebenchError
 
-    def stop(self, reason: str, error: type[DebatebenchError] = DebatebenchError) -> None:
+    def stop(
+        self, reason: str, error: type[DebatebenchError] = DebatebenchError, way_on: str = "run the same command again"
+    ) -> None:
         """Send nothing more. Requests in flight are still awaited and journalled; the first reason counts.
 
-        `error` is the exception that ends the run.
+        `error` is the exception that ends the run, and `way_on` says how the user continues it.
         """
         if self.stop_reason is None:
-            self.stop_reason, self.stop_error = reason, error
+            self.stop_reason = f"{reason} No answer is lost; to continue, {way_on}."
+            self.stop_error = error
         self._stopping.set()
         self._ledger.wake()
         self._pacing.stop()
@@ -179,45 +153,55 @@ class DurableCalls:
         """See `Ask`."""
         call_id = call_id_of(self._run_tag, step, request)
         past = self._resume.attempts(call_id)
-        failures: list[FailureKind] = []
-        jitter: random.Random | None = None
+        tries = Tries(self._policy, call_id)
         for attempt in count(1):
             call = Attempt(call_id, attempt, step, member, request)
             try:
-                replays = attempt in past
-                answer = await (self._replay(call, past[attempt]) if replays else self._send(call))
+                answer = await (self._replay(call, past[attempt]) if attempt in past else self._send(call))
                 self._progress.answer_used(step.debate_id)
                 return answer
             except RefusedFieldError as refusal:
                 # Not one of the failures that the policy counts. The next attempt is adjusted for the field.
                 self._resume.adjust(member.provider, member.model, [refusal.field])
             except ProviderFailure as failure:
-                if replays and past[attempt].was_cut_short:
+                if attempt not in past:
+                    await self._wait_after(failure, tries, call)
+                elif past[attempt].was_cut_short or is_for_now(failure) or tries.may_go_on(failure):
                     continue
-                if not replays:
-                    self._progress.call_declined(failure.http_status)
-                failures.append(failure.kind)
-                if self._may_retry(failures):
-                    if not replays:
-                        jitter = jitter or random.Random(call_id)  # noqa: S311
-                        await self._wait(self._policy.wait_s(len(failures), failure.retry_after_s, jitter))
-                    continue
-                if replays and self._goes_on_after(attempt, past, failure.kind):
-                    failures.clear()
-                    continue
-                if failure.kind is FailureKind.STOP:
-                    self.stop(str(failure))
-                    raise RunStoppedError(str(failure)) from failure
-                raise CallFailedError(failure.kind, str(failure), call_id) from failure
+                elif attempt < max(past) or self._retry_failed:
+                    # It was final in an earlier session, and is not any more.
+                    tries = Tries(self._policy, call_id)
+                else:
+                    raise CallFailedError(failure.kind, str(failure), call_id) from failure
         raise AssertionError("count() never ends")
 
-    def _may_retry(self, failures: list[FailureKind]) -> bool:
-        """Whether the policy allows another retry after the last failure."""
-        return failures.count(failures[-1]) <= self._policy.allowed(failures[-1])
+    async def _wait_after(self, failure: ProviderFailure, tries: Tries, call: Attempt) -> None:
+        """Wait until the next attempt after this failure. Raises an error when there will be none."""
+        self._progress.call_declined(failure.http_status)
+        if failure.kind is FailureKind.STOP:
+            self.stop(str(failure))
+            raise RunStoppedError(str(failure)) from failure
+        if failure.kind is FailureKind.UNSENT:
+            # The pacing lets it wait until the provider can be reached.
+            return
+        if tries.may_go_on(failure):
+            await self._wait(tries.wait_s(failure))
+            return
+        self._count_failure(call.member, failure)
+        raise CallFailedError(failure.kind, str(failure), call.call_id) from failure
 
-    def _goes_on_after(self, attempt: int, past: dict[int, PastAttempt], kind: FailureKind) -> bool:
-        """Whether a call that ended with a failure in an earlier session is still open in this one."""
-        return attempt < max(past) or self._retry_failed or kind is FailureKind.STOP
+    def _count_failure(self, member: MemberConfig, failure: ProviderFailure) -> None:
+        """Stop the run when a member gives nothing but errors: its opponents' speeches would be bought for nothing."""
+        if failure.kind not in _ERRORS:
+            return
+        self._failures[member.id] += 1
+        if self._failures[member.id] == self._policy.failures_in_a_row:
+            said = f"{self._policy.failures_in_a_row} calls of '{member.id}' in a row ended with errors, the last with"
+            self._stop_for(f"{said}: {failure} {way_out(member, failure) or ''}".rstrip())
+
+    def _stop_for(self, reason: str) -> None:
+        """Stop because of calls that have failed, which only a retry asks again."""
+        self.stop(reason, RunIncompleteError, f"use `debatebench retry {self._run_tag}`")
 
     async def _send(self, call: Attempt) -> Answer:
         """One attempt over the network. The slot is released when the reply arrives; the reply is read once durable."""
@@ -239,13 +223,30 @@ class DurableCalls:
                 seq = self._journal.append(call.response(reply))
             except ProviderFailure as failure:
                 self._keep(call, sent_at, failure=failure)
+                self._see_reachable(call, admission, failure)
                 raise
             finally:
                 self._progress.call_returned()
-            if reply.status >= _FIRST_ERROR_STATUS:
+            self._see_reachable(call, admission)
+            if reply.status >= _FIRST_ERROR_STATUS or admission.is_first:
                 # It may stop the run, so this slot sends nothing before the reply is understood.
                 return await self._settle(call, reply, sent_at, seq, admission)
         return await self._settle(call, reply, sent_at, seq, admission)
+
+    def _see_reachable(self, call: Attempt, admission: Admission, failure: ProviderFailure | None = None) -> None:
+        """Note whether the provider could be reached; stop the run when it could not be for too long."""
+        name = call.member.provider
+        if failure is None or failure.kind is not FailureKind.UNSENT:
+            admission.reached()
+            self._progress.provider_reached(name)
+            return
+        lasted_s = admission.unreachable()
+        self._progress.provider_unreachable(name, str(failure), self._policy.unreachable_s)
+        if lasted_s >= self._policy.unreachable_s:
+            self.stop(
+                f"{failure} The run has waited for it for {spoken(lasted_s)} (--wait-for-provider).",
+                RunIncompleteError,
+            )
 
     async def _settle(self, call: Attempt, reply: Reply, sent_at: datetime, seq: int, admission: Admission) -> Answer:
         """Read a reply once it is durable, and report the result to the pacing."""
@@ -255,7 +256,16 @@ class DurableCalls:
         except ProviderFailure as failure:
             if failure.kind is FailureKind.RETRY and failure.http_status in TOO_BUSY:
                 admission.declined(failure.retry_after_s)
+            if failure.kind is not FailureKind.FAILED and not isinstance(failure, RefusedFieldError):
+                admission.tried()
+            elif admission.is_first and (mend := way_out(call.member, failure)) and self._policy.failures_in_a_row:
+                said = (
+                    f"The first request to '{call.member.id}' was rejected, and the run stopped before it sent others"
+                )
+                self._stop_for(f"{said}: {failure} {mend}")
             raise
+        self._failures.pop(call.member.id, None)
+        admission.tried()
         admission.answered(answer.completion.total_tokens)
         return answer
 
@@ -269,9 +279,9 @@ class DurableCalls:
             could = "an unknown amount" if call.possible_cost is None else f"up to {call.possible_cost:.6f} USD"
             self.stop(
                 f"The next request could cost {could} and exceed the limit of {self._ledger.limit} USD: "
-                f"{spent.known:.6f} USD are spent, and up to {spent.possible:.6f} USD more may be. To continue, raise "
-                "--max-cost.",
+                f"{spent.known:.6f} USD are spent, and up to {spent.possible:.6f} USD more may be.",
                 RunIncompleteError,
+                "raise --max-cost",
             )
 
     async def _replay(self, call: Attempt, past: PastAttempt) -> Answer:

@@ -4,6 +4,9 @@ There is one limit for the whole run, and one for each provider and key, which f
 and rises again when it answers (additive increase, multiplicative decrease, as in TCP: Chiu and Jain, 1989). Limits in
 the configuration apply as well, for a provider or for one of its models. The request with the most calls still to
 follow it goes first: the longest chain determines when a run ends.
+
+Two kinds of requests go alone. The first one to a model shows whether it accepts such requests at all, before others
+are paid for. And while a provider cannot be reached, one request at a time tries, after growing waits.
 """
 
 from __future__ import annotations
@@ -11,25 +14,26 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
-from debatebench.config.types import RateLimits
+from debatebench.play.rate_limits import PerMinute, Quota, Use
 from debatebench.providers import provider_key
 
 if TYPE_CHECKING:
-    from debatebench.config.types import MemberConfig
+    from debatebench.config.types import MemberConfig, RateLimits
     from debatebench.providers.base import Request
 
-__all__ = ["TOO_BUSY", "Admission", "Pacing", "estimated_tokens"]
+__all__ = ["LONGEST_PROBE_WAIT_S", "TOO_BUSY", "Admission", "Pacing", "estimated_tokens"]
 
-TOO_BUSY = frozenset({429, 503, 529})
+TOO_BUSY = frozenset({429, 498, 503, 529})
 """Statuses by which a provider reports overload."""
 
-_MINUTE_S = 60.0
+LONGEST_PROBE_WAIT_S = 30.0
+"""The longest wait between two attempts to reach a provider that cannot be reached."""
+
 # The factor of a limit after the provider reports overload, and the share of the maximum gained per round trip.
 _DECREASE, _INCREASE = 0.7, 1 / 16
 _CHARACTERS_PER_TOKEN = 4
@@ -50,12 +54,18 @@ class Pacing:
     """Admits the requests of one run. At most `concurrency` are in flight; `members` hold the configured limits, and
     the lowest applies where several are given for the same provider or model.
 
-    `clock` gives monotonic seconds. Admitting one of n waiting requests costs O(log n), plus one check of each model
+    `is_new` says which of the `members` have never taken a request: the first one goes alone. `clock` gives monotonic
+    seconds. Admitting one of n waiting requests costs O(log n), plus one check of each model
     that requests are waiting for.
     """
 
     def __init__(
-        self, concurrency: int, members: Iterable[MemberConfig] = (), *, clock: Callable[[], float] = time.monotonic
+        self,
+        concurrency: int,
+        members: Iterable[MemberConfig] = (),
+        *,
+        is_new: Callable[[MemberConfig], bool] = lambda _: False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._concurrency = concurrency
         self._clock = clock
@@ -67,6 +77,8 @@ class Pacing:
         self._stopped = False
         for member in members:
             model = self._model_of(member)
+            if is_new(member):
+                model.is_tried = False
             model.quota.allow(member.limits)
             model.lane.allow(member.provider_limits)
 
@@ -143,7 +155,7 @@ class Pacing:
                 return model, None
             if (best is not None and best.waiting[0] < first) or not model.has_room or not model.lane.has_room:
                 continue
-            opens = max(model.opens_at(now, tokens), model.lane.quota.opens_at(now, tokens))
+            opens = max(model.opens_at(now, tokens), model.lane.opens_at(now, tokens))
             if opens > now:
                 opens_at = opens if opens_at is None else min(opens, opens_at)
             else:
@@ -156,16 +168,18 @@ class Pacing:
         lane.leaves()
         model.in_flight += 1
         spent = [*model.quota.take(now, tokens), *lane.quota.take(now, tokens)]
-        return Admission(self, model, lane.sent, spent)
+        return Admission(self, model, lane.sent, spent, lane.is_down)
 
     def _wake(self) -> None:
         self._wakes_at = None
         self._dispatch()
 
-    def _released(self, model: _Model) -> None:
+    def _released(self, model: _Model, is_probe: bool) -> None:
         self._in_flight -= 1
         model.in_flight -= 1
         model.lane.in_flight -= 1
+        if is_probe:
+            model.lane.is_probed = False
         self._dispatch()
 
     def _pause(self, model: _Model, seconds: float) -> None:
@@ -179,7 +193,8 @@ class Admission:
     _pacing: Pacing
     _model: _Model
     _number: int
-    _spent: list[tuple[_PerMinute, _Use]]
+    _spent: list[tuple[PerMinute, Use]]
+    _is_probe: bool = False
     _is_released: bool = False
 
     def __enter__(self) -> Self:
@@ -192,7 +207,29 @@ class Admission:
         """The reply has arrived or will not come: the next request may be sent. A second call has no effect."""
         if not self._is_released:
             self._is_released = True
-            self._pacing._released(self._model)
+            self._pacing._released(self._model, self._is_probe)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing is known yet of how the model takes requests."""
+        return not self._model.is_tried
+
+    def tried(self) -> None:
+        """The model takes such requests, whatever came of this one: the others need not wait any longer."""
+        if not self._model.is_tried:
+            self._model.is_tried = True
+            self._pacing._dispatch()
+
+    def reached(self) -> None:
+        """The provider can be reached."""
+        self._model.lane.reached()
+
+    def unreachable(self) -> float:
+        """The provider could not be reached: from now on, one request at a time tries, until it can be.
+
+        Returns for how many seconds this has lasted.
+        """
+        return self._model.lane.unreachable(self._pacing._clock(), self._is_probe)
 
     def answered(self, tokens: int | None) -> None:
         """The provider answered, using so many tokens; with None (not reported) the estimate stays."""
@@ -218,16 +255,41 @@ class _Lane:
         self.in_flight = 0
         self.sent = 0
         self.models: dict[str, _Model] = {}
-        self.quota = _Quota()
+        self.quota = Quota()
         self._most = most
         self._peak = 0
         # Numbers of requests in sending order: the last before the limit was lowered, and the last that reached it.
         self._gave_way_after = 0
         self._full_at = 0
+        # Since when the provider could not be reached, the attempts since then, and the time of the next.
+        self._down_since: float | None = None
+        self._probes = 0
+        self._probe_at = 0.0
+        self.is_probed = False
 
     @property
     def has_room(self) -> bool:
-        return self.in_flight < int(self.limit)
+        return not self.is_probed if self.is_down else self.in_flight < int(self.limit)
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the provider cannot be reached."""
+        return self._down_since is not None
+
+    def opens_at(self, now: float, tokens: int) -> float:
+        return max(self.quota.opens_at(now, tokens), self._probe_at if self.is_down else now)
+
+    def unreachable(self, now: float, is_probe: bool) -> float:
+        """See `Admission.unreachable`. The first new attempt is made at once, because connections do get lost."""
+        if self._down_since is None:
+            self._down_since, self._probes, self._probe_at = now, 0, now
+        elif is_probe:
+            self._probes += 1
+            self._probe_at = now + min(LONGEST_PROBE_WAIT_S, 2.0 ** (self._probes - 1))
+        return now - self._down_since
+
+    def reached(self) -> None:
+        self._down_since = None
 
     def allow(self, limits: RateLimits) -> None:
         """Apply the configured limits of the provider."""
@@ -238,6 +300,7 @@ class _Lane:
     def leaves(self) -> None:
         self.in_flight += 1
         self.sent += 1
+        self.is_probed = self.is_down
         self._peak = max(self._peak, self.in_flight)
         if not self.has_room:
             self._full_at = self.sent
@@ -270,99 +333,14 @@ class _Model:
         self.waiting: list[_Waiter] = []
         self.in_flight = 0
         self.closed_until = 0.0
-        self.quota = _Quota()
+        self.quota = Quota()
+        self.is_tried = True
 
     @property
     def has_room(self) -> bool:
+        if not self.is_tried:
+            return self.in_flight == 0
         return self.quota.most is None or self.in_flight < self.quota.most
 
     def opens_at(self, now: float, tokens: int) -> float:
         return max(self.closed_until, self.quota.opens_at(now, tokens))
-
-
-class _Quota:
-    """The configured limits: requests in flight, and requests and tokens per minute."""
-
-    def __init__(self) -> None:
-        self.most: int | None = None
-        self._requests: _PerMinute | None = None
-        self._tokens: _PerMinute | None = None
-
-    def allow(self, limits: RateLimits) -> None:
-        """Apply further limits; the lowest one counts."""
-        self.most = _least(self.most, limits.max_concurrency)
-        self._requests = _PerMinute.stricter(self._requests, limits.requests_per_minute, counts_tokens=False)
-        self._tokens = _PerMinute.stricter(self._tokens, limits.tokens_per_minute, counts_tokens=True)
-
-    def opens_at(self, now: float, tokens: int) -> float:
-        """When a request of so many tokens may be sent: `now`, or later."""
-        opens = now
-        if self._requests is not None:
-            opens = max(opens, self._requests.opens_at(now, 1))
-        if self._tokens is not None:
-            opens = max(opens, self._tokens.opens_at(now, tokens))
-        return opens
-
-    def take(self, now: float, tokens: int) -> list[tuple[_PerMinute, _Use]]:
-        """Count a request that is sent."""
-        spent = []
-        if self._requests is not None:
-            spent.append((self._requests, self._requests.take(now, 1)))
-        if self._tokens is not None:
-            spent.append((self._tokens, self._tokens.take(now, tokens)))
-        return spent
-
-
-@dataclass(slots=True, eq=False)
-class _Use:
-    at: float
-    amount: int
-    is_counted: bool = True
-
-
-@dataclass(slots=True)
-class _PerMinute:
-    """At most `limit` within any 60 seconds; an amount above the limit is let through when nothing else is counted."""
-
-    limit: int
-    counts_tokens: bool
-    _uses: deque[_Use] = field(default_factory=deque)
-    _total: int = 0
-
-    @classmethod
-    def stricter(cls, old: _PerMinute | None, limit: int | None, *, counts_tokens: bool) -> _PerMinute | None:
-        """The stricter limit: `old`, or a new one."""
-        if limit is None or (old is not None and old.limit <= limit):
-            return old
-        return cls(limit, counts_tokens)
-
-    def opens_at(self, now: float, amount: int) -> float:
-        """The time at which enough has expired for `amount` more."""
-        while self._uses and self._uses[0].at + _MINUTE_S <= now:
-            use = self._uses.popleft()
-            use.is_counted = False
-            self._total -= use.amount
-        too_much = self._total + amount - self.limit
-        opens = now
-        for use in self._uses:
-            if too_much <= 0:
-                break
-            too_much -= use.amount
-            opens = use.at + _MINUTE_S
-        return opens
-
-    def take(self, now: float, amount: int) -> _Use:
-        use = _Use(now, amount)
-        self._uses.append(use)
-        self._total += amount
-        return use
-
-    def correct(self, use: _Use, amount: int) -> None:
-        """Replace the estimate with the real amount."""
-        if use.is_counted:
-            self._total += amount - use.amount
-            use.amount = amount
-
-
-def _least(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else min(one, other)

@@ -50,7 +50,11 @@ class Progress:
     """(debate_id, reason) of every planned debate that is neither complete nor void; set at the end."""
     void: tuple[tuple[str, str], ...] = ()
     """(debate_id, reason) of every debate that a refusal ended, which is final; set at the end."""
+    unreachable: dict[str, str] = field(default_factory=dict)
+    """Provider → why it cannot be reached; the run waits for it."""
     on_debate: Callable[[Progress], None] | None = None
+    on_unreachable: Callable[[str, float], None] | None = None
+    """Called with the reason and how many seconds the run will wait."""
     on_stop: Callable[[Progress], None] | None = None
     _answers_of_open: Counter[str] = field(default_factory=Counter)
 
@@ -95,6 +99,16 @@ class Progress:
             self.cost += cost
         elif status == "answered":
             self.unpriced_calls += 1
+
+    def provider_unreachable(self, name: str, reason: str, longest_s: float) -> None:
+        """Record that a provider cannot be reached, and that the run waits for it up to `longest_s` seconds."""
+        if self.on_unreachable is not None and name not in self.unreachable:
+            self.on_unreachable(reason, longest_s)
+        self.unreachable[name] = reason
+
+    def provider_reached(self, name: str) -> None:
+        """Record that a provider can be reached."""
+        self.unreachable.pop(name, None)
 
     def answer_used(self, debate_id: str) -> None:
         """Count an answer that a debate has received, new or from the journal."""

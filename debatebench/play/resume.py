@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import Event
 from debatebench.play.bans import Bans
 from debatebench.play.budget import Ledger, money, settle_rows
+from debatebench.providers import is_simulated
 from debatebench.providers.base import FailureKind
+
+if TYPE_CHECKING:
+    from debatebench.config.types import MemberConfig
 
 __all__ = ["PastAttempt", "Resume"]
 
@@ -78,6 +82,8 @@ class Resume:
     """The costs of the run so far."""
     adjusted: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     """(provider, model) → optional fields that it refuses, as far as the run has found out."""
+    answered: set[tuple[str, str]] = field(default_factory=set)
+    """(provider, model) of every model that has answered."""
     _attempts: dict[str, dict[int, PastAttempt]] = field(default_factory=dict)
     _calls_of: dict[str, list[str]] = field(default_factory=dict)
     _kept: dict[str, int] = field(default_factory=dict)
@@ -121,6 +127,8 @@ class Resume:
             past = self._attempts[row["call_id"]][row["attempt"]]
             self.cut_short -= past.was_cut_short
             past.status, past.error = row["status"], row.get("error", "")
+            if past.status == "answered":
+                self.answered.add((row["provider"], row["model_name"]))
         for row in data["records"].get("debates", ()):
             debate_id = row["debate_id"]
             is_complete = row.get("status", "complete") == "complete"
@@ -161,6 +169,10 @@ class Resume:
     def adjusted_for(self, provider: str, model: str) -> frozenset[str]:
         """The optional fields that a model is known to refuse."""
         return self.adjusted.get((provider, model), frozenset())
+
+    def is_new(self, member: MemberConfig) -> bool:
+        """Whether the model of a hosted debater or judge has not answered in this run yet."""
+        return not is_simulated(member.provider) and (member.provider, member.model) not in self.answered
 
     def attempts(self, call_id: str) -> dict[int, PastAttempt]:
         """The earlier attempts at a call, by number from 1."""

@@ -26,7 +26,7 @@ from debatebench.plan.cost_estimate import CostEstimate, estimate
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
 from debatebench.play.budget import check_affordable
-from debatebench.play.calls import CallFailedError, DurableCalls, RetryPolicy, RunStoppedError
+from debatebench.play.calls import CallFailedError, DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
 from debatebench.play.debate_records import debate_record, event_rows, participants
 from debatebench.play.judges.panel import judge_debate, panel_reason
@@ -34,6 +34,7 @@ from debatebench.play.opening import allow_connections, begin, check_free_space,
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
+from debatebench.play.retries import RetryPolicy
 from debatebench.providers import provider_key
 from debatebench.providers.base import FailureKind
 from debatebench.shared.errors import InterruptedRunError
@@ -113,7 +114,6 @@ def play_run(
     allow_connections(settings.concurrency, providers)
     # From today's configuration: the plan of a run that began earlier does not hold the provider limits.
     members = (*plan.debaters, *(part.debaters if part else ()), *plan.judges)
-    pacing = Pacing(settings.concurrency, members)
     resume = Resume()
     with Journal.open(journal_path, resume.see) as journal:
         for event in read_journal(journal_path) if resume.reopened else ():
@@ -130,6 +130,7 @@ def play_run(
         resume.header = None
         _check_limit(plan, settings)
         resume.ledger.limit = settings.max_cost
+        pacing = Pacing(settings.concurrency, members, is_new=resume.is_new)
         return uvloop.run(_Session(plan, journal, resume, providers, settings, pacing, now, progress).play())
 
 
@@ -207,9 +208,7 @@ class _Session:
                 f"{len(self._plan.debates)} debates complete; run the same command again to resume."
             )
         if self._calls.stop_reason is not None:
-            raise self._calls.stop_error(
-                f"{self._calls.stop_reason} No answer is lost; run the same command again to resume."
-            )
+            raise self._calls.stop_error(self._calls.stop_reason)
         return RunReport(
             self._plan.run_tag,
             len(self._plan.debates),

@@ -44,9 +44,9 @@ from debatebench.plan.schedule import make_plan, plan_part
 from debatebench.plan.selection import parse_numbers
 from debatebench.plan.time_estimate import Latencies, estimate_time
 from debatebench.play.bans import Bans
-from debatebench.play.calls import RetryPolicy
 from debatebench.play.judges.panel import judge_debate
 from debatebench.play.probe import check_judges, probe_members
+from debatebench.play.retries import RetryPolicy
 from debatebench.play.runner import RunSettings, play_run
 from debatebench.providers.base import FailureKind
 from debatebench.shared.errors import InterruptedRunError, UsageError
@@ -559,7 +559,7 @@ OPTIONS = [
     "--swap-sides",
     "--judges-from-selection",
     "--judges-test",
-    "--openrouter-probe",
+    "--probe",
     "--list-prompts",
     "--new-model",
     "--retry-failed",
@@ -575,9 +575,9 @@ OPTIONS = [
         ("--prod-run", "--sample-topics"),
         ("--quick-test", "--judges-from-selection"),
         ("--judge", "--judges-from-selection"),
-        ("--judges-test", "--openrouter-probe"),
+        ("--judges-test", "--probe"),
         ("--judges-test", "--dry-run"),
-        ("--openrouter-probe", "--new-model"),
+        ("--probe", "--new-model"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused_by_name(one: str, other: str):
@@ -675,7 +675,7 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        done = play(root, "--openrouter-probe", "--format", "json")
+        done = play(root, "--probe", "--format", "json")
         assert len(server.requests) == 7
     assert done.code == 1
     assert "1 of 7 models did not answer: judge-1." in done.error_line

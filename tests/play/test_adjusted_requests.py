@@ -17,12 +17,13 @@ from debatebench.config.types import MemberConfig
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.play.attempts import Step
-from debatebench.play.calls import Answer, CallFailedError, DurableCalls, RetryPolicy
+from debatebench.play.calls import Answer, CallFailedError, DurableCalls
 from debatebench.play.probe import probe_members
+from debatebench.play.retries import RetryPolicy
 
 FULL = msgspec.structs.replace(REQUEST, temperature=0.7, max_tokens=90, seed=7)
 OTHER = Step("d2", "turn:0", "turn")
-NO_RETRIES = RetryPolicy(declined=0, unsent=0, ambiguous=0, empty=0)
+NO_RETRIES = RetryPolicy(declined=0, ambiguous=0, empty=0, busy_s=0.0)
 
 
 def refused(field: str, message: str = "Unsupported parameter.") -> Behaviour:

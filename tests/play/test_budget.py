@@ -216,13 +216,13 @@ def test_fewer_ambiguous_retries_end_a_call_sooner_and_more_go_on_with_it(tmp_pa
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        done = play(root, "--no-build", "--max-ambiguous-retries", "0")
+        done = play(root, "--no-build", "--max-ambiguous-retries", "0", "--max-failures-in-a-row", "0")
         assert done.code == 5
         ambiguous = [row for row in calls(root) if row["status"] == "ambiguous"]
         assert len(ambiguous) == len({row["call_id"] for row in ambiguous}) == 8
         broken.clear()
         asked = len(server.requests)
-        assert play(root, "--no-build", "--max-ambiguous-retries", "0").code == 5
+        assert play(root, "--no-build", "--max-ambiguous-retries", "0", "--max-failures-in-a-row", "0").code == 5
         assert len(server.requests) == asked, "exhausted calls are listed, and not asked again"
         assert play(root, "--no-build", "--retry-failed").code == 0
 
@@ -308,7 +308,7 @@ def test_the_progress_of_a_run_is_a_file_for_scripts_that_keeps_the_last_state(t
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        assert play(root, "--no-build").code == 5
+        assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 5
         path = root / "warehouse" / "progress" / "tiny.json"
         told = json.loads(path.read_text())
         assert (told["state"], told["debates"]) == ("incomplete", {"planned": 12, "complete": 4, "incomplete": 8})

@@ -33,10 +33,11 @@ from debatebench.config.load import MemberConfig, Pricing
 from debatebench.config.types import DimensionConfig
 from debatebench.journal.reading import read_journal
 from debatebench.play.attempts import Step, call_id_of
-from debatebench.play.calls import Answer, CallFailedError, DurableCalls, RetryPolicy, RunStoppedError, cost_of
+from debatebench.play.calls import Answer, CallFailedError, DurableCalls, RunStoppedError, cost_of
 from debatebench.play.judges.direct import verdict_schema
 from debatebench.play.requests import seed_of, short_hash
 from debatebench.play.resume import Resume
+from debatebench.play.retries import RetryPolicy
 from debatebench.providers.base import Completion, FailureKind, Message, Request
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Call
@@ -352,7 +353,7 @@ def test_what_came_of_a_cut_reply_is_kept(tmp_path: Path):
     ],
 )
 def test_the_row_of_a_call_lands_as_it_was_journalled(tmp_path: Path, behaviour: Behaviour):
-    session, _, _ = asked(tmp_path, [behaviour], policy=RetryPolicy(0, 0, 0, 0))
+    session, _, _ = asked(tmp_path, [behaviour], policy=RetryPolicy(declined=0, ambiguous=0, empty=0, busy_s=0.0))
     (outcome,) = [event.data for event in read_journal(session.path) if event.data.get("of") == "call"]
     (row,) = outcome["records"]["calls"]
     landed = Call.model_validate(row)

@@ -396,3 +396,81 @@ def test_a_run_ends_when_its_calls_and_its_longest_chain_allow(debates: int, slo
         return now()
 
     assert in_virtual_time(main) <= rounds * 1.05
+
+
+# --- requests that go alone
+
+
+@in_time
+async def test_while_a_provider_cannot_be_reached_one_request_at_a_time_tries_after_growing_waits() -> None:
+    pacing = paced(4, M)
+    tried_at: list[float] = []
+
+    async def ask() -> None:
+        while True:
+            with await pacing.admit(M) as admission:
+                tried_at.append(now())
+                if now() > 100:
+                    admission.reached()
+                    return
+                admission.unreachable()
+
+    for lost in await admitted_now(*(pacing.admit(M) for _ in range(4))):
+        assert lost is not None
+        lost.unreachable()
+        lost.release()
+    await asyncio.gather(*(ask() for _ in range(8)))
+    assert [at for at in tried_at if at <= 100] == [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 61.0, 91.0]
+
+
+@in_time
+async def test_a_provider_that_cannot_be_reached_holds_up_no_other() -> None:
+    other = member("other", provider="openai")
+    pacing = paced(4, M, other)
+    with await pacing.admit(M) as admission:
+        assert admission.unreachable() == 0.0
+    (probe,) = await admitted_now(pacing.admit(M))
+    assert probe is not None
+    assert await admitted_now(pacing.admit(M)) == [None]
+    assert None not in await admitted_now(*(pacing.admit(other) for _ in range(3)))
+
+
+@in_time
+async def test_when_a_provider_can_be_reached_again_everything_that_waited_goes() -> None:
+    pacing = paced(4, M)
+    with await pacing.admit(M) as admission:
+        admission.unreachable()
+    probe = await pacing.admit(M)
+    waiting = [asyncio.ensure_future(pacing.admit(M)) for _ in range(3)]
+    await others_run()
+    probe.reached()
+    probe.release()
+    await others_run()
+    assert all(task.done() for task in waiting)
+
+
+@in_time
+async def test_the_first_request_to_a_new_model_goes_alone_and_holds_up_no_other_model() -> None:
+    other = member("other")
+    pacing = Pacing(8, [M, other], is_new=lambda m: m.id == "m", clock=now)
+    first, second, elsewhere = await admitted_now(pacing.admit(M), pacing.admit(M), pacing.admit(other))
+    assert first is not None
+    assert second is None
+    assert elsewhere is not None
+    assert first.is_first
+    first.release()
+    (next_,) = await admitted_now(pacing.admit(M))
+    assert next_ is None, "the second one is admitted now, and it is still alone"
+
+
+@in_time
+async def test_a_model_that_takes_a_request_takes_the_others_at_once() -> None:
+    pacing = Pacing(8, [M], is_new=lambda _: True, clock=now)
+    first = await pacing.admit(M)
+    waiting = [asyncio.ensure_future(pacing.admit(M)) for _ in range(5)]
+    await others_run()
+    assert not any(task.done() for task in waiting)
+    first.tried()
+    await others_run()
+    assert all(task.done() for task in waiting)
+    assert not first.is_first

@@ -15,10 +15,11 @@ from debatebench.config.load import MemberConfig, Pricing
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.play.attempts import Step
-from debatebench.play.calls import Answer, DurableCalls, RetryPolicy
+from debatebench.play.calls import Answer, DurableCalls
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
+from debatebench.play.retries import RetryPolicy
 from debatebench.providers import make_provider
 from debatebench.providers.base import Message, Request
 
