@@ -1,8 +1,11 @@
 """Providers by name. One with OpenAI's chat completions is an entry in `profiles.py`; another, a file and a line here.
 
 base.py               what a provider is: request, reply, completion
+connecting.py         opening a connection to a host with several addresses
+direct_transport.py   a transport of httpx for one address, without a proxy
 endpoints.py          allowed addresses, keys and proxies
 error_body.py         the error in a body, in any of the usual forms
+http_connection.py    one HTTP/1.1 connection
 meanings.py           what codes, words, statuses and finish reasons mean: tables
 openai_compatible.py  any provider with OpenAI's chat completions
 openai_reply.py       a reply → a completion, or the reason why there is none
@@ -13,7 +16,7 @@ reply_json.py         the JSON value of a body, also of server-sent events
 retry_after.py        how long a provider asks the client to wait
 sent_schema.py        a JSON schema in the keywords that every provider accepts
 served_models.py      the models and prices that a provider lists
-transport.py          one POST request: its reply, and whether the request was sent
+transport.py          one request: its reply, and whether the request was sent
 simulated/            the offline provider
 """
 

@@ -32,6 +32,8 @@ from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.json_bytes import to_json
 
 if TYPE_CHECKING:
+    import httpx
+
     from debatebench.config.load import MemberConfig
     from debatebench.providers.profiles import Profile
     from debatebench.providers.transport import BrokenExchange, PartialReply, Transport
@@ -78,6 +80,7 @@ class OpenAICompatible:
         connect_timeout_s: float = 30.0,
         largest_body: int = LARGEST_BODY,
         proxy: str | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.name = name
         self._url = url
@@ -89,6 +92,7 @@ class OpenAICompatible:
         self._connect_timeout_s = min(connect_timeout_s, deadline_s / 3)
         self._largest_body = largest_body
         self._proxy = proxy
+        self._carrier = transport
         # A proxy's address may hold a password.
         self._secrets = (*self._keys, *proxy_secrets(proxy))
         self._transport: Transport | None = None
@@ -154,21 +158,14 @@ class OpenAICompatible:
     def _open(self) -> Transport:
         """The transport, created with the first request, so that planning a run does not load it."""
         from debatebench.providers.transport import Transport
-        from debatebench.shared.version import __version__
 
-        headers = {
-            "accept": "application/json",
-            "accept-encoding": "gzip",
-            "content-type": "application/json",
-            "user-agent": f"debatebench/{__version__}",
-            **key_headers(self._profile, self._key),
-        }
         self._transport = Transport(
             self._url,
-            headers,
+            {"content-type": "application/json", **key_headers(self._profile, self._key)},
             deadline_s=self._deadline_s,
             connect_timeout_s=self._connect_timeout_s,
             proxy=self._proxy,
+            carrier=self._carrier,
         )
         return self._transport
 

@@ -23,6 +23,7 @@ from debatebench.shared.records import clean_text
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
+    from debatebench.providers.transport import BrokenExchange, PartialReply
 
 __all__ = ["ListedModel", "has_catalogue", "models_url", "parse_catalogue", "read_catalogue"]
 
@@ -80,35 +81,24 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
     url = models_url(member)
     proxy = proxy_for(member, url, environ)
     keys = (*((key,) if key else ()), *proxy_secrets(proxy))
-    status, body, error = asyncio.run(_fetch(url, key_headers(PROFILES[member.provider], key), proxy))
-    if error is not None:
-        said = excerpt(f"{type(error).__name__}: {error}", keys)
+    reply, broken = asyncio.run(_fetch(url, key_headers(PROFILES[member.provider], key), proxy))
+    if broken is not None:
+        said = excerpt(f"{type(broken.error).__name__}: {broken.error}", keys)
         raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({said}).")
-    if status != 200 or len(body) > _LARGEST_BODY:
-        reason = "it is too large" if len(body) > _LARGEST_BODY else f"status {status}"
+    if reply.status != 200 or reply.is_oversize:
+        reason = f"status {reply.status}" if reply.status != 200 else "it is too large"
         raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({reason}).")
-    return parse_catalogue(body, keys)
+    return parse_catalogue(bytes(reply.body), keys)
 
 
-async def _fetch(url: str, key: Mapping[str, str], proxy: str | None) -> tuple[int, bytes, Exception | None]:
-    """Status and body, or the error; an exception that could hold the request and its key is never raised."""
-    import httpx
+async def _fetch(url: str, key: Mapping[str, str], proxy: str | None) -> tuple[PartialReply, BrokenExchange | None]:
+    from debatebench.providers.transport import Transport
 
-    headers = {"accept": "application/json", **key}
-    body = bytearray()
+    transport = Transport(url, key, deadline_s=_DEADLINE_S, connect_timeout_s=_DEADLINE_S, proxy=proxy)
     try:
-        async with (
-            asyncio.timeout(_DEADLINE_S),
-            httpx.AsyncClient(follow_redirects=False, trust_env=False, proxy=proxy, timeout=_DEADLINE_S) as client,
-            client.stream("GET", url, headers=headers) as response,
-        ):
-            async for chunk in response.aiter_bytes():
-                body += chunk
-                if len(body) > _LARGEST_BODY:
-                    break
-            return response.status_code, bytes(body), None
-    except (httpx.HTTPError, OSError) as error:
-        return 0, b"", error
+        return await transport.get(_LARGEST_BODY)
+    finally:
+        await transport.aclose()
 
 
 def parse_catalogue(body: bytes, keys: tuple[str, ...] = ()) -> dict[str, ListedModel]:

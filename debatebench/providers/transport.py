@@ -1,7 +1,7 @@
-"""One POST over HTTP: the reply, and if it is not complete, whether the request had been sent.
+"""One request over HTTP: the reply, and if it is not complete, whether the request had been sent.
 
-aiohttp makes the connections and reads from them. The rest of its client is unused: there are no redirects, cookies,
-retries, decoding or settings from the environment, and an exchange takes less than half of the CPU time.
+Requests and replies are those of httpx, and anything that httpx calls a transport can carry them. Its client is not
+used: there are no redirects, cookies, retries, decoding or settings from the environment.
 """
 
 from __future__ import annotations
@@ -9,24 +9,29 @@ from __future__ import annotations
 import asyncio
 import ssl
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any, cast
 
-import aiohttp
 import certifi
-from aiohttp.http import HttpProcessingError
-from yarl import URL
+import httpx
 
-if TYPE_CHECKING:
-    from aiohttp.connector import Connection
+from debatebench.providers.direct_transport import KEEPALIVE_S, DirectTransport
+from debatebench.shared.version import __version__
 
-__all__ = ["BrokenExchange", "PartialReply", "Transport"]
+__all__ = ["BrokenExchange", "PartialReply", "Transport", "trusted_authorities"]
 
 _LARGEST_ERROR_BODY = 64 * 1024
-# Common servers close an idle connection after five seconds; a request on a closing one would count as ambiguous.
-_KEEPALIVE_S = 4.0
+# By their meaning in httpx, nothing was sent.
+_NEVER_SENT = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.InvalidURL,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +69,10 @@ class PartialReply:
         """Whether the body is longer than the part that is read."""
         return len(self.body) > self._limit
 
-    def begin(self, status: int, headers: Mapping[str, str]) -> None:
+    def begin(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Accept the head of the reply. The body of an error gets a lower size limit."""
         self.status = status
-        self.headers = {name.lower(): value for name, value in headers.items()}
+        self.headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
         if status >= 300:
             self._limit = min(self._limit, _LARGEST_ERROR_BODY)
         if self.headers.get("content-encoding", "").strip().lower() in ("gzip", "x-gzip"):
@@ -87,105 +92,146 @@ class PartialReply:
 class Transport:
     """Connections to one address, kept and reused. The caller limits the number of requests in flight.
 
-    `deadline_s` limits an exchange from its start to the last byte, `connect_timeout_s` the connecting. `proxy` is the
-    address of a proxy, which is used for every request. Certificates are checked against those of the system and of
-    certifi.
+    `deadline_s` limits an exchange from its start to the last byte, `connect_timeout_s` the connecting, including TLS
+    handshakes and a proxy's tunnel. `proxy` is the address of a proxy, which is used for every request. Certificates
+    are checked against those of the system and of certifi. `carrier`, if given, carries the requests instead.
     """
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], *, deadline_s: float, connect_timeout_s: float, proxy: str | None
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        *,
+        deadline_s: float,
+        connect_timeout_s: float,
+        proxy: str | None = None,
+        carrier: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._url = URL(url, encoded=True)
-        self._headers = dict(headers)
+        self._address = url
+        self._headers = {
+            "accept": "application/json",
+            # What PartialReply can decode.
+            "accept-encoding": "gzip",
+            "user-agent": f"debatebench/{__version__}",
+            **headers,
+        }
         self._deadline_s = deadline_s
-        self._connect_timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout_s)
-        self._proxy = None if proxy is None else URL(proxy)
-        self._connector: aiohttp.TCPConnector | None = None
+        self._connect_timeout_s = connect_timeout_s
+        self._proxy = proxy
+        self._given = carrier
+        self._carrier: httpx.AsyncBaseTransport | None = None
 
     async def post(self, content: bytes, largest_body: int) -> tuple[PartialReply, BrokenExchange | None]:
         """Send `content` once; return the received reply, and what broke the exchange, if anything did.
 
         A body that is longer than `largest_body` is not read to its end, which does not count as broken.
         """
-        arrived = PartialReply(largest_body)
-        transport: asyncio.Transport | None = None
-        try:
-            async with asyncio.timeout(self._deadline_s):
-                connection = await self._connect()
-                transport = connection.transport
-                try:
-                    await self._exchange(connection, content, arrived)
-                finally:
-                    # This has no effect on a connection that was already released.
-                    connection.close()
-        except (aiohttp.ClientError, HttpProcessingError, OSError, zlib.error) as error:
-            return arrived, BrokenExchange(error, has_left=arrived.status > 0 or _has_left(transport, error))
-        return arrived, None
+        return await self._exchange("POST", content, largest_body)
+
+    async def get(self, largest_body: int) -> tuple[PartialReply, BrokenExchange | None]:
+        """The same without content."""
+        return await self._exchange("GET", None, largest_body)
 
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
-        if self._connector is not None:
-            await self._connector.close()
-            self._connector = None
+        if self._carrier is not None:
+            await self._carrier.aclose()
+            self._carrier = None
 
-    async def _connect(self) -> Connection:
-        """An unused connection, new or kept, after any TLS handshake and after a proxy's tunnel is open."""
-        if self._connector is None:
-            is_secure = "https" in (self._url.scheme, self._proxy.scheme if self._proxy else "")
-            self._connector = aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=_KEEPALIVE_S, ssl=_trusted_authorities() if is_secure else True
-            )
-            # What the connector needs to know of requests is the same for all of them.
-            self._request = aiohttp.ClientRequest("POST", self._url, headers=self._headers, proxy=self._proxy)
-            self._request.headers.pop("content-length", None)
-            self._head = b""
-        connection = await self._connector.connect(self._request, [], self._connect_timeout)
-        # Connecting may have added headers that a proxy needs.
-        self._head = self._head or self._head_without_length(self._request)
-        return connection
+    async def _exchange(
+        self, method: str, content: bytes | None, largest_body: int
+    ) -> tuple[PartialReply, BrokenExchange | None]:
+        arrived = PartialReply(largest_body)
+        sending = _Sending(self._deadline_s, self._connect_timeout_s)
+        try:
+            async with sending.limit:
+                carrier = self._carrier or self._open()
+                extensions = {"trace": sending}
+                request = httpx.Request(
+                    method, self._url, headers=self._prepared, content=content, extensions=extensions
+                )
+                await _receive(await carrier.handle_async_request(request), arrived)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, zlib.error) as error:
+            return arrived, BrokenExchange(error, has_left=arrived.status > 0 or sending.may_be_whole(error))
+        return arrived, None
 
-    async def _exchange(self, connection: Connection, content: bytes, arrived: PartialReply) -> None:
-        """Send and receive, and release the connection for reuse if possible."""
-        transport, protocol = connection.transport, connection.protocol
-        if transport is None or protocol is None or transport.is_closing():
-            raise aiohttp.ClientConnectionResetError("The connection closed before the request was sent")
-        protocol.set_response_params(read_until_eof=True, auto_decompress=False)
-        transport.write(b"%bContent-Length: %d\r\n\r\n%b" % (self._head, len(content), content))
-        message, body = await protocol.read()
-        while message.code < 200 and message.code != 101:
-            message, body = await protocol.read()
-        arrived.begin(message.code, message.headers)
-        while chunk := await body.readany():
-            arrived.add(chunk)
+    def _open(self) -> httpx.AsyncBaseTransport:
+        """What carries the requests, made in the event loop that will use it."""
+        self._url = httpx.URL(self._address)
+        # What is the same for all requests is worked out once.
+        self._prepared = httpx.Headers({"host": self._url.netloc.decode("ascii"), **self._headers})
+        self._carrier = self._given or _carrier(self._url, self._proxy)
+        return self._carrier
+
+
+async def _receive(response: httpx.Response, arrived: PartialReply) -> None:
+    """Read a reply to its end or to the limit. The connection is closed or kept for another request."""
+    stream = cast("httpx.AsyncByteStream", response.stream)
+    try:
+        arrived.begin(response.status_code, response.headers.raw)
+        async for part in stream:
+            arrived.add(part)
             if arrived.is_oversize:
                 return
         arrived.end()
-        if transport.get_write_buffer_size() == 0:
-            connection.release()
-
-    def _head_without_length(self, request: aiohttp.ClientRequest) -> bytes:
-        """The head of every request up to its length. Only a proxy without a tunnel gets the whole address."""
-        target = str(self._url) if self._proxy and not request.is_ssl() else self._url.raw_path_qs
-        lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in request.headers.items())]
-        return "\r\n".join([*lines, ""]).encode("ascii")
+    finally:
+        await stream.aclose()
 
 
-def _has_left(transport: asyncio.Transport | None, error: Exception) -> bool:
-    """Whether the server may have the whole request; data that is still buffered here will not be sent any more.
+class _Sending:
+    """How far a request has come; told by its transport, by httpcore's names of events (the `trace` of a request).
 
-    It cannot have it before there was a connection, including the TLS handshake, or while part of it was still buffered
-    here at the deadline. In any other case it may, regardless of the error.
+    `limit` is the time limit of the exchange, and a shorter one while a connection is being made.
     """
-    if transport is None:
-        return False
-    is_whole = transport.get_write_buffer_size() == 0
-    # After a mere close, the connection would go on sending its buffered data.
-    transport.abort()
-    return is_whole or not isinstance(error, TimeoutError)
+
+    def __init__(self, deadline_s: float, connect_timeout_s: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._deadline = now + deadline_s
+        self._connected_by = min(now + connect_timeout_s, self._deadline)
+        self.limit = asyncio.timeout_at(self._deadline)
+        self._is_connecting = self._has_begun = self._is_whole = False
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        _, _, step = event.partition(".")
+        if step == "send_request_headers.started":
+            # Whoever asks a proxy for a tunnel has not asked the server yet.
+            self._has_begun = info["request"].method not in (b"CONNECT", "CONNECT")
+            if self._has_begun and self._is_connecting:
+                self._is_connecting = False
+                self.limit.reschedule(self._deadline)
+        elif step == "send_request_body.complete":
+            self._is_whole = self._has_begun
+        elif not self._is_connecting and not self._has_begun:
+            self._is_connecting = True
+            self.limit.reschedule(self._connected_by)
+
+    def may_be_whole(self, error: Exception) -> bool:
+        """Whether the server may have the whole request, if the exchange ended with `error`.
+
+        It cannot have it before there was a connection, including the TLS handshake, or while part of it was still
+        buffered here at the deadline. In any other case it may, regardless of the error.
+        """
+        if self._has_begun:
+            return self._is_whole or not isinstance(error, TimeoutError)
+        return not self._is_connecting and not isinstance(error, _NEVER_SENT)
+
+
+def _carrier(url: httpx.URL, proxy: str | None) -> httpx.AsyncBaseTransport:
+    """A transport for requests to `url`: our own, or httpx's through a proxy."""
+    if proxy is None:
+        return DirectTransport(url, trusted_authorities() if url.scheme == "https" else None)
+    is_encrypted = httpx.URL(proxy).scheme == "https"
+    return through_httpx(httpx.Proxy(proxy, ssl_context=trusted_authorities() if is_encrypted else None))
+
+
+def through_httpx(proxy: httpx.Proxy | None = None) -> httpx.AsyncHTTPTransport:
+    """A transport of httpx with as many connections as there are requests."""
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEPALIVE_S)
+    return httpx.AsyncHTTPTransport(verify=trusted_authorities(), limits=limits, proxy=proxy, trust_env=False)
 
 
 @cache
-def _trusted_authorities() -> ssl.SSLContext:
+def trusted_authorities() -> ssl.SSLContext:
     """The trusted certificates. Reading them takes longer than a local answer, so it is done once."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())

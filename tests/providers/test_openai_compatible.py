@@ -493,7 +493,7 @@ def test_a_certificate_must_be_trusted(certificate: Path, is_trusted: bool, monk
     context.load_cert_chain(certificate)
     if is_trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    transport._trusted_authorities.cache_clear()
+    transport.trusted_authorities.cache_clear()
     with FakeProvider(tls=context) as server:
         provider = client(server)
         if is_trusted:
@@ -503,7 +503,7 @@ def test_a_certificate_must_be_trusted(certificate: Path, is_trusted: bool, monk
                 during(provider, lambda provider: provider.send(REQUEST))
             assert caught.value.kind is FailureKind.UNSENT
         assert len(server.requests) == is_trusted
-    transport._trusted_authorities.cache_clear()
+    transport.trusted_authorities.cache_clear()
 
 
 def test_a_host_that_accepts_no_connection_was_not_reached() -> None:
@@ -669,7 +669,7 @@ def test_a_body_beyond_the_cap_is_not_read(behaviour: fake.Behaviour) -> None:
 
 def test_no_more_of_a_gzip_bomb_than_the_cap_is_ever_decoded() -> None:
     arrived = PartialReply(1000)
-    arrived.begin(200, {"content-encoding": "gzip"})
+    arrived.begin(200, [(b"Content-Encoding", b"gzip")])
     arrived.add(gzip.compress(b" " * 10_000_000))
     assert len(arrived.body) == 1001
     assert arrived.is_oversize
