@@ -38,6 +38,15 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.fixture(params=["on our connections", "on those of httpx"])
+def wire(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Carry the requests of this process directly, and then as they are carried through a proxy."""
+    if request.param == "on those of httpx":
+        from debatebench.providers import transport
+
+        monkeypatch.setattr(transport, "open_carrier", lambda url, proxy: transport.through_httpx())
+
+
 @pytest.fixture
 def mine(played: Path, tmp_path: Path) -> Path:
     """A copy of that workspace, to be changed."""

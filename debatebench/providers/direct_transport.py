@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
+from typing import cast
 
 import httpx
 
@@ -20,9 +21,9 @@ KEEPALIVE_S = 4.0
 class DirectTransport(httpx.AsyncBaseTransport):
     """Connections to the host of `url`, kept and reused; as many as there are requests. There are no retries.
 
-    The body of a request must be bytes. It sets no time limits. Of httpcore's events, `trace` is told those that say
-    whether the request was sent. The body of a request is complete when no part of it is buffered in this process, and
-    that is told only if the exchange then fails.
+    The body of a request must be an `httpx.ByteStream`; there are no time limits. Of httpcore's events, the `trace` of a
+    request is told those that say whether it was sent: connecting and sending have started, and, if the exchange then
+    fails, the body is complete, which means that no part of it is still buffered in this process.
     """
 
     def __init__(self, url: httpx.URL, tls: ssl.SSLContext | None) -> None:
@@ -37,7 +38,7 @@ class DirectTransport(httpx.AsyncBaseTransport):
         if connection is None:
             await trace("connection.connect_tcp.started", {"request": request})
             connection = await self._connect()
-        message = _head(request) + request.content
+        message = _head(request) + b"".join(cast("httpx.ByteStream", request.stream))
         await trace("http11.send_request_headers.started", {"request": request})
         try:
             connection.send(message)
@@ -68,7 +69,7 @@ class DirectTransport(httpx.AsyncBaseTransport):
             connection, idle_since = self._idle.pop()
             if asyncio.get_running_loop().time() - idle_since > KEEPALIVE_S:
                 connection.abort()
-            elif connection.is_reusable:
+            elif connection.is_open:
                 return connection
         return None
 
@@ -77,7 +78,7 @@ class DirectTransport(httpx.AsyncBaseTransport):
             connection = await self._host.connect()
         except OSError as error:
             raise httpx.ConnectError(str(error)) from error
-        if not connection.is_reusable:
+        if not connection.is_open:
             raise httpx.ConnectError("the connection was closed before the request was sent")
         return connection
 
@@ -91,13 +92,7 @@ class _Body(httpx.AsyncByteStream):
         self._is_closed = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        part = await self._connection.read()
-        if not part:
-            raise StopAsyncIteration
-        return part
+        return aiter(self._connection)
 
     async def aclose(self) -> None:
         if not self._is_closed:

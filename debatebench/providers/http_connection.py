@@ -7,6 +7,7 @@ where a body without a length ends, and whether the connection can be used again
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import cast
 
 import httptools
@@ -17,10 +18,12 @@ __all__ = ["Connection"]
 _LARGEST_OVERHEAD = 64 * 1024
 _LARGEST_BACKLOG = 256 * 1024
 _BODILESS = (101, 204, 304)
+_FRAMING = (b"content-length", b"transfer-encoding")
+_CHUNKED = [(b"transfer-encoding", b"chunked")]
 
 
 class Connection(asyncio.Protocol):
-    """A connection, made by asyncio or uvloop; one request at a time.
+    """A connection, made by asyncio or uvloop; one request at a time. `async for` takes the body of its reply.
 
     Reading stops while more than 256 KiB of a body wait to be taken. A reply with more than 64 KiB that are not its
     body (head, earlier 1xx replies, trailers, chunk extensions) is broken.
@@ -69,11 +72,14 @@ class Connection(asyncio.Protocol):
         while not self.status:
             await self._wait()
 
-    async def read(self) -> bytes:
-        """The next bytes of the body as sent; empty at its end. Raises `httpx.TransportError` if it is cut."""
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next bytes of the body as they were sent. Raises `httpx.TransportError` if it is cut."""
         while not self._parts:
             if self._is_over:
-                return b""
+                raise StopAsyncIteration
             await self._wait()
         part = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts = []
@@ -170,15 +176,14 @@ class Connection(asyncio.Protocol):
             return
         if status < 100:
             raise ValueError(f"status {status}")
-        lengths = [value for name, value in self.headers if name == b"content-length"]
-        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
-        if codings not in ([], [b"chunked"]):
+        framing = [(name, value.strip().lower()) for name, value in self.headers if name in _FRAMING]
+        if any(name == b"transfer-encoding" for name, _ in framing) and framing != _CHUNKED:
             raise ValueError("unknown transfer encoding")
         self.status = status
         if status in _BODILESS:
             # Their head may tell the length of a body that is not sent.
             self._is_over, self._is_lasting = True, False
-        self._ends_with_connection = not lengths and not codings
+        self._ends_with_connection = not framing
 
     def on_body(self, body: bytes) -> None:
         if not self._is_over:

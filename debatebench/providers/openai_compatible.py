@@ -117,7 +117,7 @@ class OpenAICompatible:
         """See `Provider.send`. A reply with an error status is returned even when its body was cut or too long."""
         started = time.monotonic()
         content = to_json(adjusted_body(request_body(request, self._profile), adjusted))
-        arrived, broken = await (self._transport or self._open()).post(content, self._largest_body)
+        arrived, broken = await (self._transport or self._open()).exchange("POST", content, self._largest_body)
         headers = self._safe_headers(arrived.headers)
         if broken is not None and arrived.status < 300:
             raise self._cut_short(broken, arrived, headers)

@@ -96,7 +96,7 @@ async def _fetch(url: str, key: Mapping[str, str], proxy: str | None) -> tuple[P
 
     transport = Transport(url, key, deadline_s=_DEADLINE_S, connect_timeout_s=_DEADLINE_S, proxy=proxy)
     try:
-        return await transport.get(_LARGEST_BODY)
+        return await transport.exchange("GET", b"", _LARGEST_BODY)
     finally:
         await transport.aclose()
 

@@ -46,7 +46,7 @@ COMMANDS = [
     "export",
 ]
 # typer itself loads pydantic to read the options of a command; the overview has none.
-HEAVY = {"aiohttp", "duckdb", "sqlglot", "httpx", "plotly", "jinja2", "numpy", "yaml", "rich"}
+HEAVY = {"duckdb", "sqlglot", "httptools", "httpx", "plotly", "jinja2", "numpy", "yaml", "rich"}
 
 
 def first_debate(root: Path) -> str:

@@ -300,6 +300,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("fault", FAULTS, ids=[f"{fault.row}-{n}" for n, fault in enumerate(FAULTS)])
 def test_a_fault(tmp_path: Path, fault: Fault):
     with FakeProvider(list(fault.does)) as server:
@@ -338,6 +339,7 @@ def _kind(ended: Answer | DebatebenchError) -> FailureKind | None:
     return FailureKind.STOP if isinstance(ended, RunStoppedError) else None
 
 
+@pytest.mark.usefixtures("wire")
 def test_every_ambiguous_attempt_says_what_it_may_have_cost(tmp_path: Path):
     from debatebench.providers.base import Message, Request
 
@@ -351,6 +353,7 @@ def test_every_ambiguous_attempt_says_what_it_may_have_cost(tmp_path: Path):
     assert calls[3].get("possible_cost") is None
 
 
+@pytest.mark.usefixtures("wire")
 def test_what_never_left_is_tried_again_and_costs_nothing(tmp_path: Path):
     with FakeProvider() as server:
         session = Session(tmp_path, server)
@@ -362,6 +365,7 @@ def test_what_never_left_is_tried_again_and_costs_nothing(tmp_path: Path):
     assert_nowhere(CANARY, tmp_path, "".join(traceback.format_exception(ended.value)))
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize(("does", "generation"), [(silence(sends_head=True), "gen-slow"), (drip(0.02), None)])
 def test_no_answer_in_time_is_ambiguous_and_its_generation_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: Behaviour, generation: str | None
@@ -382,6 +386,7 @@ def test_no_answer_in_time_is_ambiguous_and_its_generation_kept(
     assert (first["status"], first.get("generation_id")) == ("ambiguous", generation)
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_cut_body_is_kept_as_it_came_and_never_read(tmp_path: Path):
     with FakeProvider([cut(keep=30), AFTER_ALL]) as server:
         session = Session(tmp_path, server)
@@ -390,6 +395,7 @@ def test_a_cut_body_is_kept_as_it_came_and_never_read(tmp_path: Path):
     assert base64.b64decode(part) == json.dumps(completion_body("Hello.")).encode()[:30]
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_redirect_takes_the_key_nowhere(tmp_path: Path):
     with FakeProvider() as elsewhere, FakeProvider([redirect(f"{elsewhere.url}/chat/completions")]) as server:
         session = Session(tmp_path, server)
@@ -433,6 +439,7 @@ def records(root: Path, kind: type[Any]) -> list[Any]:
     return [record for record in journal_records(path) if isinstance(record, kind)]
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_provider_that_never_recovers_leaves_debates_unscored(tmp_path: Path):
     def script(received: Received) -> Behaviour:
         return status(503) if received.json["model"] == "debater-0" else good_answers(received)
@@ -473,6 +480,7 @@ def storm(paid: list[Decimal], whole: Counter[bytes]):
     return script
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_storm_of_faults_costs_attempts_and_no_debate(tmp_path: Path):
     paid: list[Decimal] = []
     whole: Counter[bytes] = Counter()

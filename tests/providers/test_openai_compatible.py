@@ -451,6 +451,7 @@ def test_a_redirect_is_not_followed_and_the_key_goes_nowhere() -> None:
 # --- faults: broken exchanges
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_refused_connection_was_not_sent() -> None:
     with FakeProvider() as server:
         provider = client(server)
@@ -459,6 +460,7 @@ def test_a_refused_connection_was_not_sent() -> None:
     assert caught.value.kind is FailureKind.UNSENT
 
 
+@pytest.mark.usefixtures("wire")
 def test_an_unknown_host_was_not_reached() -> None:
     provider = OpenAICompatible("http", "https://nobody.invalid/v1/chat/completions", PROFILES["http"], deadline_s=5)
     with pytest.raises(ProviderFailure) as caught:
@@ -466,6 +468,7 @@ def test_an_unknown_host_was_not_reached() -> None:
     assert caught.value.kind is FailureKind.UNSENT
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_failed_tls_handshake_was_not_sent() -> None:
     with FakeProvider() as server:
         url = f"https://127.0.0.1:{server.port}/v1/chat/completions"
@@ -487,6 +490,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("is_trusted", [False, True])
 def test_a_certificate_must_be_trusted(certificate: Path, is_trusted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -506,6 +510,7 @@ def test_a_certificate_must_be_trusted(certificate: Path, is_trusted: bool, monk
     transport.trusted_authorities.cache_clear()
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_host_that_accepts_no_connection_was_not_reached() -> None:
     with _full_backlog() as port:
         url = f"http://127.0.0.1:{port}/v1/chat/completions"
@@ -532,6 +537,7 @@ def _full_backlog() -> Iterator[int]:
             each.close()
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_request_that_never_left_as_a_whole_was_not_sent() -> None:
     request = Request("fake/model", (Message("user", "x" * 40_000_000),))
     with socket.create_server(("127.0.0.1", 0)) as nobody_reads:
@@ -578,6 +584,7 @@ TROUBLE: dict[str, fake.Behaviour] = {
 }
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("behaviour", TROUBLE.values(), ids=TROUBLE)
 @pytest.mark.parametrize("is_reused", [False, True], ids=["new connection", "reused connection"])
 def test_to_send_once_is_one_request_at_the_server_whatever_comes(behaviour: fake.Behaviour, is_reused: bool) -> None:
@@ -593,6 +600,7 @@ def test_to_send_once_is_one_request_at_the_server_whatever_comes(behaviour: fak
         assert server.connections == 1
 
 
+@pytest.mark.usefixtures("wire")
 def test_whoever_answers_before_the_request_is_whole_is_heard() -> None:
     """A server that refuses a request for its size need not read it to the end."""
     request = Request("fake/model", (Message("user", "x" * 5_000_000),))
@@ -602,11 +610,13 @@ def test_whoever_answers_before_the_request_is_whole_is_heard() -> None:
     assert reply.status == 413
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_connection_closed_before_the_answer_is_ambiguous() -> None:
     failure = failure_of(fake.hang_up())
     assert (failure.kind, failure.http_status, failure.partial_body) == (FailureKind.AMBIGUOUS, None, None)
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_reused_connection_that_was_closed_is_ambiguous() -> None:
     async def work(provider: OpenAICompatible) -> None:
         await provider.send(REQUEST)
@@ -620,6 +630,7 @@ def test_a_reused_connection_that_was_closed_is_ambiguous() -> None:
     assert caught.value.kind is FailureKind.AMBIGUOUS
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("framing", ["content-length", "chunked"])
 def test_a_cut_body_is_ambiguous_and_its_part_kept(framing: str) -> None:
     failure = failure_of(fake.cut("Hello.", framing=framing, keep=60))
@@ -627,6 +638,7 @@ def test_a_cut_body_is_ambiguous_and_its_part_kept(framing: str) -> None:
     assert failure.partial_body == json.dumps(fake.completion_body("Hello.")).encode()[:60]
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_cut_body_without_a_length_is_ambiguous() -> None:
     failure = failure_of(fake.cut("Hello.", framing="close", keep=60))
     assert failure.kind is FailureKind.AMBIGUOUS
@@ -634,21 +646,25 @@ def test_a_cut_body_without_a_length_is_ambiguous() -> None:
     assert len(failure.partial_body) == 60
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("keep", [60, -4])
 def test_a_cut_compressed_body_is_ambiguous_even_when_only_its_checksum_is_missing(keep: int) -> None:
     assert failure_of(fake.gzipped("Hello." * 500, keep=keep)).kind is FailureKind.AMBIGUOUS
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_body_that_is_not_compressed_as_promised_is_ambiguous() -> None:
     failure = failure_of(fake.body(b"{}", headers={"content-encoding": "gzip"}))
     assert failure.kind is FailureKind.AMBIGUOUS
 
 
+@pytest.mark.usefixtures("wire")
 def test_the_status_of_an_error_counts_even_when_its_body_is_cut() -> None:
     failure = failure_of(fake.cut("Hello.", code=503, keep=20))
     assert (failure.kind, failure.http_status) == (FailureKind.RETRY, 503)
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("behaviour", [fake.silence(), fake.silence(sends_head=True), fake.drip(0.02)])
 def test_no_whole_answer_by_the_deadline_is_ambiguous(behaviour: fake.Behaviour) -> None:
     failure = failure_of(behaviour, deadline_s=0.8)
@@ -656,10 +672,12 @@ def test_no_whole_answer_by_the_deadline_is_ambiguous(behaviour: fake.Behaviour)
     assert str(failure) == "openrouter gave no whole answer within 0.8 s."
 
 
+@pytest.mark.usefixtures("wire")
 def test_the_generation_id_of_an_answer_that_never_came_is_kept() -> None:
     assert failure_of(fake.silence(sends_head=True), deadline_s=0.8).generation_id == "gen-slow"
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("behaviour", [fake.huge(50 * 2**20), fake.gzip_bomb(200 * 2**20)])
 def test_a_body_beyond_the_cap_is_not_read(behaviour: fake.Behaviour) -> None:
     failure = failure_of(behaviour)
@@ -675,6 +693,7 @@ def test_no_more_of_a_gzip_bomb_than_the_cap_is_ever_decoded() -> None:
     assert arrived.is_oversize
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize(("spare", "is_read"), [(0, True), (1, False)])
 def test_the_cap_is_exact(spare: int, is_read: bool) -> None:
     data = json.dumps(fake.completion_body()).encode().ljust(1000)
@@ -686,6 +705,7 @@ def test_the_cap_is_exact(spare: int, is_read: bool) -> None:
                 ask(server, largest_body=1000)
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_huge_error_page_is_cut_and_its_status_counts() -> None:
     with FakeProvider([fake.huge(9 * 2**20, code=502)]) as server:
         reply = during(client(server), lambda provider: provider.send(REQUEST))
@@ -693,6 +713,7 @@ def test_a_huge_error_page_is_cut_and_its_status_counts() -> None:
     assert len(reply.body) < 100_000
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.slow
 def test_a_request_after_a_failed_one_is_answered() -> None:
     async def work(provider: OpenAICompatible) -> list[str]:
@@ -708,6 +729,7 @@ def test_a_request_after_a_failed_one_is_answered() -> None:
         assert during(client(server, deadline_s=2.0), work) == ["ambiguous", "One.", "ambiguous", "Two."]
 
 
+@pytest.mark.usefixtures("wire")
 def test_a_cancelled_request_is_not_mistaken_for_a_deadline() -> None:
     arrivals: list[Callable[[], Any]] = []
 
