@@ -6,10 +6,8 @@ import asyncio
 import gc
 import gzip
 import json
-import shutil
 import socket
 import ssl
-import subprocess
 import threading
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
@@ -476,18 +474,6 @@ def test_a_failed_tls_handshake_was_not_sent() -> None:
             during(OpenAICompatible("http", url, PROFILES["http"], deadline_s=5), lambda p: p.send(REQUEST))
         assert server.requests == []
     assert caught.value.kind is FailureKind.UNSENT
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A key and a certificate for 127.0.0.1 that nobody has signed but itself, in one file."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not there to make a certificate")
-    path = tmp_path_factory.mktemp("certificate") / "both.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "-", "-out", "-"]
-    path.write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
-    return path
 
 
 @pytest.mark.usefixtures("wire")
