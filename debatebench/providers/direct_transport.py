@@ -21,14 +21,14 @@ KEEPALIVE_S = 4.0
 class DirectTransport(httpx.AsyncBaseTransport):
     """Connections to the host of `url`, kept and reused; as many as there are requests. There are no retries.
 
-    The body of a request must be an `httpx.ByteStream`; there are no time limits. Of httpcore's events, the `trace` of a
-    request is told those that say whether it was sent: connecting and sending have started, and, if the exchange then
+    The body of a request must be an `httpx.ByteStream`; there are no time limits. Of httpcore's events, the `trace` of
+    a request is told those that say whether it was sent: connecting and sending have started, and, if the exchange then
     fails, the body is complete, which means that no part of it is still buffered in this process.
     """
 
     def __init__(self, url: httpx.URL, tls: ssl.SSLContext | None) -> None:
         self._host = Host(url.host, url.port or (443 if tls else 80), tls)
-        # The connection used last is reused first, so the oldest are at the start.
+        # With the time since when. The connection used last is reused first.
         self._idle: list[tuple[Connection, float]] = []
         self._is_closed = False
 

@@ -17,7 +17,7 @@ __all__ = ["Connection"]
 
 _LARGEST_OVERHEAD = 64 * 1024
 _LARGEST_BACKLOG = 256 * 1024
-_BODILESS = (101, 204, 304)
+_BODILESS = (204, 304)
 _FRAMING = (b"content-length", b"transfer-encoding")
 _CHUNKED = [(b"transfer-encoding", b"chunked")]
 
@@ -128,13 +128,11 @@ class Connection(asyncio.Protocol):
         held, had_head = self._held, self.status
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            self._is_lasting = False
         except httptools.HttpParserError as error:
             # What follows a whole reply does not spoil it.
             self._is_lasting = False
             if not self._is_over:
-                self._fail(httpx.RemoteProtocolError(f"malformed reply: {error}"))
+                self._fail(httpx.RemoteProtocolError(f"malformed reply: {error.__context__ or error}"))
         if held == self._held and had_head == self.status:
             self._overhead += len(data)
             if self._overhead > _LARGEST_OVERHEAD and not self._is_over:
@@ -174,7 +172,8 @@ class Connection(asyncio.Protocol):
         status = self._parser.get_status_code()
         if self._is_over or (100 <= status < 200 and status != 101):
             return
-        if status < 100:
+        if status < 200:
+            # To switch protocols (101) was not asked for.
             raise ValueError(f"status {status}")
         framing = [(name, value.strip().lower()) for name, value in self.headers if name in _FRAMING]
         if any(name == b"transfer-encoding" for name, _ in framing) and framing != _CHUNKED:

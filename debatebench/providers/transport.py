@@ -145,7 +145,7 @@ class Transport:
                 if content:
                     request.headers["Content-Length"] = str(len(content))
                 await _receive(await carrier.handle_async_request(request), arrived)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, zlib.error) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError, zlib.error) as error:
             return arrived, BrokenExchange(error, has_left=arrived.status > 0 or sending.may_be_whole(error))
         return arrived, None
 

@@ -119,6 +119,8 @@ MALFORMED: dict[str, bytes] = {
     "no status line": b"hello\r\n\r\n",
     "a status of 0": b"HTTP/1.1 000 No\r\nContent-Length: 0\r\n\r\n",
     "a status of two digits": b"HTTP/1.1 20 No\r\nContent-Length: 0\r\n\r\n",
+    "a switch of protocols": b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhi",
+    "a switch to nothing": b"HTTP/1.1 101 Switching\r\nContent-Length: 2\r\n\r\nhi",
     "a header without a colon": OK + b"nonsense\r\n\r\n",
     "a null in a header": OK + b"X: a\x00b\r\nContent-Length: 0\r\n\r\n",
     "a blank before the colon": OK + b"Content-Length : 2\r\n\r\nhi",
@@ -287,6 +289,21 @@ def test_no_more_is_read_while_much_of_a_body_waits() -> None:
 
 
 # --- addresses
+
+
+@pytest.mark.usefixtures("wire")
+@pytest.mark.parametrize("host", ["a" * 64 + ".invalid", "a..invalid", "999.1.1.1"])
+def test_a_host_that_cannot_exist_was_not_reached(loop: Callable[[Any], Any], host: str) -> None:
+    async def work() -> Exchanged:
+        wire = Transport(f"http://{host}/", {}, deadline_s=5.0, connect_timeout_s=5.0)
+        try:
+            return await wire.exchange("POST", b"{}", 100)
+        finally:
+            await wire.aclose()
+
+    _, broken = loop(work())
+    assert broken is not None
+    assert not broken.has_left
 
 
 def test_an_address_that_does_not_answer_does_not_keep_a_host_from_being_reached(
