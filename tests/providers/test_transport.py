@@ -110,6 +110,21 @@ def test_a_reply_that_has_no_body_by_its_status_is_not_waited_for(loop: Callable
     assert (arrived.status, bytes(arrived.body), broken) == (status, b"", None)
 
 
+@pytest.mark.usefixtures("wire")
+@pytest.mark.parametrize("is_encrypted", [False, True], ids=["plain", "encrypted"])
+def test_a_long_request_and_a_long_reply_are_whole(
+    loop: Callable[[Any], Any], tls: ssl.SSLContext, is_encrypted: bool
+) -> None:
+    async def work(wire: Transport) -> list[Exchanged]:
+        return [await wire.exchange("POST", b"x" * 3_000_000, 8_000_000) for _ in range(2)]
+
+    with FakeProvider([fake.huge(5_000_000)], tls=tls if is_encrypted else None) as server:
+        outcomes = loop(with_transport(server, work))
+        assert [len(sent.body) for sent in server.requests] == [3_000_000] * 2
+        assert server.connections == 1
+    assert [(len(arrived.body), broken) for arrived, broken in outcomes] == [(5_000_000, None)] * 2
+
+
 # --- what breaks an exchange
 
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
