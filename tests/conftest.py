@@ -43,8 +43,10 @@ def wire(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """Carry the requests of this process directly, and then as they are carried through a proxy."""
     if request.param == "on those of httpx":
         from debatebench.providers import transport
+        from debatebench.providers.proxied_transport import ProxiedTransport
 
-        monkeypatch.setattr(transport, "open_carrier", lambda url, proxy: transport.through_httpx())
+        tls = transport.trusted_authorities
+        monkeypatch.setattr(transport, "open_carrier", lambda url, proxy: ProxiedTransport(proxy, tls()))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ meanings.py           what codes, words, statuses and finish reasons mean: table
 openai_compatible.py  any provider with OpenAI's chat completions
 openai_reply.py       a reply → a completion, or the reason why there is none
 profiles.py           what is known of each provider: address, key, names of fields
+proxied_transport.py  httpx's own transports, for proxies
 redaction.py          remove keys from everything that is stored or shown
 refused_fields.py     optional fields that a server refuses, and a request without them
 reply_json.py         the JSON value of a body, also of server-sent events

@@ -17,10 +17,11 @@ from typing import Any, cast
 import certifi
 import httpx
 
-from debatebench.providers.direct_transport import KEEPALIVE_S, DirectTransport
+from debatebench.providers.direct_transport import DirectTransport
+from debatebench.providers.proxied_transport import ProxiedTransport
 from debatebench.shared.version import __version__
 
-__all__ = ["BrokenExchange", "PartialReply", "Transport", "open_carrier", "through_httpx", "trusted_authorities"]
+__all__ = ["BrokenExchange", "PartialReply", "Transport", "open_carrier", "trusted_authorities"]
 
 _LARGEST_ERROR_BODY = 64 * 1024
 # By their meaning in httpx, nothing was sent.
@@ -212,16 +213,9 @@ class _Sending:
 
 def open_carrier(url: httpx.URL, proxy: str | None) -> httpx.AsyncBaseTransport:
     """A transport for requests to `url`: our own, or httpx's through a proxy."""
-    if proxy is None:
-        return DirectTransport(url, trusted_authorities() if url.scheme == "https" else None)
-    is_encrypted = httpx.URL(proxy).scheme == "https"
-    return through_httpx(httpx.Proxy(proxy, ssl_context=trusted_authorities() if is_encrypted else None))
-
-
-def through_httpx(proxy: httpx.Proxy | None = None) -> httpx.AsyncHTTPTransport:
-    """A transport of httpx with as many connections as there are requests."""
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEPALIVE_S)
-    return httpx.AsyncHTTPTransport(verify=trusted_authorities(), limits=limits, proxy=proxy, trust_env=False)
+    if proxy is not None:
+        return ProxiedTransport(proxy, trusted_authorities())
+    return DirectTransport(url, trusted_authorities() if url.scheme == "https" else None)
 
 
 @cache

@@ -258,6 +258,7 @@ def test_a_provider_without_a_key_sends_none() -> None:
         assert server.requests[0].authorization is None
 
 
+@pytest.mark.usefixtures("wire")
 def test_connections_are_reused_and_as_many_as_there_are_requests_in_flight() -> None:
     async def work(provider: OpenAICompatible) -> None:
         for _ in range(3):
