@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, print_rows, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, print_rows, say, workspace_of
 from debatebench.shared.errors import DamagedDataError
+
+if TYPE_CHECKING:
+    from debatebench.shared.workspace import Workspace
+    from debatebench.warehouse.doctor import Finding
 
 __all__ = ["doctor"]
 
@@ -22,26 +29,62 @@ def doctor(
         bool,
         typer.Option("--salvage", help="Copy the undamaged part of each damaged journal to a new file next to it."),
     ] = False,
+    list_all: Annotated[
+        bool, typer.Option("--all", help="List every place of a problem. Default: the first one, and their number.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Report damaged, missing, ambiguous and unlanded data.
 
     The exit code is 3 if data is damaged.
     """
-    from debatebench.warehouse.doctor import Finding, examine
+    from debatebench.warehouse.doctor import Finding, examine, grouped
 
     workspace = workspace_of(context)
     found = examine(workspace, run_tag)
-    if found or output is not Format.TABLE:
-        print_rows(Finding.columns(), [finding.row() for finding in found], output)
-    counts = Counter(finding.finding for finding in found)
-    note(", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "No problems were found.")
+    if output is Format.TABLE:
+        for group in grouped(found):
+            _print_group(group, list_all=list_all)
+    else:
+        shown = found if list_all else [replace(group[0], count=len(group)) for group in grouped(found)]
+        print_rows(Finding.columns(), [finding.row() for finding in shown], output)
+    _note_counts(workspace, found)
     damaged = [finding for finding in found if finding.is_damage]
     if salvage:
         broken = {finding.run_tag for finding in damaged if finding.finding == "damaged_line"}
         _salvage([workspace.journal / f"{tag}.jsonl" for tag in sorted(broken)])
     if damaged:
         raise DamagedDataError(f"Data is damaged in {len(damaged):,} places; the first is {damaged[0].place}.")
+
+
+def _print_group(group: list[Finding], *, list_all: bool) -> None:
+    """Print one problem: what it is, and where. A table would have to cut both on most terminals."""
+    first = group[0]
+    width = shutil.get_terminal_size().columns
+    damage = ", damage" if first.is_damage else ""
+    say(f"{first.run_tag or 'workspace'}: {len(group):,} {first.finding}{damage}")
+    # Paths and commands are not broken, so that they can be copied.
+    for line in textwrap.wrap(first.detail, width - 2, break_long_words=False, break_on_hyphens=False):
+        say(f"  {line}")
+    for finding in group if list_all else group[:1]:
+        say(f"  at {finding.place}")
+    if len(group) > 1 and not list_all:
+        say(f"  and {len(group) - 1:,} more; --all lists them")
+
+
+def _note_counts(workspace: Workspace, found: list[Finding]) -> None:
+    """Print how much was found, or that there is nothing to be examined yet."""
+    from debatebench.warehouse.doctor import has_runs
+
+    counts = Counter(finding.finding for finding in found)
+    if found:
+        note(", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())))
+    if counts.keys() <= {"leftover"} and not has_runs(workspace):
+        note(
+            "There is no run in this workspace yet: `debatebench run` plays one, and `debatebench import` imports one."
+        )
+    elif not found:
+        note("No problems were found.")
 
 
 def _salvage(journals: list[Path]) -> None:

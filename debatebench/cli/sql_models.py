@@ -96,7 +96,7 @@ def run_tests(
         results = run_unit_tests(project, select)
     elif not database.is_file():
         raise UsageError(
-            f"There is no warehouse at {database}: `debatebench run` or `debatebench import` creates it; `debatebench "
+            f"There is no warehouse at {database}: `debatebench run` or `debatebench land` creates it; `debatebench "
             "test --unit-only` does not need it."
         )
     else:

@@ -86,15 +86,19 @@ def land(
     workspace = workspace_of(context)
     if reparse:
         _reparse(workspace, run_tag, output)
-    report_update(
-        update_warehouse(
-            workspace,
-            None if run_tag is None else [run_tag],
-            now=now,
-            build=not no_build,
-            replace_landed=replace,
-        )
+    update = update_warehouse(
+        workspace,
+        None if run_tag is None else [run_tag],
+        now=now,
+        build=not no_build,
+        replace_landed=replace,
     )
+    report_update(update)
+    if not update.landed:
+        note(
+            f"There is nothing to land in {workspace.warehouse}: no run has begun, and nothing was imported; "
+            "`debatebench run` plays a run."
+        )
 
 
 def _reparse(workspace: Workspace, run_tag: str | None, output: Format) -> None:

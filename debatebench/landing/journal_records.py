@@ -15,7 +15,7 @@ from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.json_bytes import from_json, to_json
 from debatebench.shared.records import TABLES, Record, Row
 
-__all__ = ["journal_header", "journal_records", "journal_rows"]
+__all__ = ["CUT_SHORT", "journal_header", "journal_records", "journal_rows"]
 
 _T = TypeVar("_T", Record, Row)
 _Make = Callable[[type[Record], bytes | msgspec.Raw], _T]
@@ -31,7 +31,8 @@ class _Planned(msgspec.Struct, frozen=True):
 _read_attempt = msgspec.json.Decoder(Attempt).decode
 _read_planned = msgspec.json.Decoder(_Planned).decode
 
-_CUT_SHORT = "the process ended before an answer was kept"
+CUT_SHORT = "the process ended before an answer was kept"
+"""The error of an attempt whose end is not in the journal."""
 _UNREAD = "answered, but not read yet: start the run again"
 
 
@@ -148,7 +149,7 @@ def _unsettled_call(run_tag: str, intent: Intent, *, is_answered: bool) -> dict[
         "provider": intent.provider,
         "model_name": intent.model,
         "status": "answered" if is_answered else "ambiguous",
-        "error": _UNREAD if is_answered else _CUT_SHORT,
+        "error": _UNREAD if is_answered else CUT_SHORT,
         "possible_cost": intent.possible_cost,
         "sent_at": intent.sent_at,
         "request_sha256": intent.request_sha256,

@@ -7,6 +7,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from debatebench.query.run_tags import NO_RUNS, landed_tags
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
         rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
         rows = [row for row in rows if row["debate_id"] == debate_id] or rows
         if not rows:
+            if not landed_tags(con):
+                raise UsageError(NO_RUNS)
             where = f" in run '{run_tag}'" if run_tag else ""
             raise UsageError(f"No debate '{debate_id}'{where}; `debatebench query \"from marts.debates\"` lists them.")
         if len(rows) > 1:

@@ -9,7 +9,12 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["landed_tags", "pick_run_tag"]
+__all__ = ["NO_RUNS", "landed_tags", "pick_run_tag"]
+
+NO_RUNS = (
+    "The warehouse contains no runs yet: `debatebench run` plays one, and `debatebench land` adds the journals and "
+    "imports that there are."
+)
 
 
 def landed_tags(con: duckdb.DuckDBPyConnection) -> list[str]:
@@ -23,7 +28,7 @@ def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
     """`run_tag` if it has landed; for None, the tag that landed last. Raises `UsageError` if there is none."""
     known = landed_tags(con)
     if not known:
-        raise UsageError("The warehouse contains no runs yet; `debatebench run` plays one.")
+        raise UsageError(NO_RUNS)
     if run_tag is None:
         last = con.execute("select run_tag from meta.landings order by landed_at desc, run_tag limit 1").fetchall()
         return str(last[0][0]) if last else known[-1]

@@ -74,7 +74,10 @@ def open_for_query(
     import duckdb
 
     if not database.is_file():
-        raise UsageError(f"There is no warehouse at {database}; `debatebench run` or `debatebench build` creates it.")
+        raise UsageError(
+            f"There is no warehouse at {database}: `debatebench run` creates it with a run, `debatebench land` with "
+            "the journals and imports that there are."
+        )
     config: dict[str, Any] = {
         "temp_directory": "",
         "memory_limit": memory_limit,

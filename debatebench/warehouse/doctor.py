@@ -3,41 +3,54 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.reading import all_lines, has_begun, is_played_now, saved_beside
 from debatebench.landing.importers.manifest import MANIFEST, check_part, kept_manifest
-from debatebench.landing.journal_records import journal_records
+from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
-from debatebench.shared.records import Call, Debate, ScheduledDebate
+from debatebench.shared.records import Call, Debate, Record, ScheduledDebate, Turn
 from debatebench.warehouse.publish import private_copy
-from debatebench.warehouse.sources import Content, LandingSource, import_folders, landed_contents
+from debatebench.warehouse.sources import (
+    Content,
+    LandingSource,
+    import_folders,
+    landed_contents,
+    published_contents,
+)
 
 if TYPE_CHECKING:
     import duckdb
 
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Finding", "examine", "grouped", "has_runs"]
 
-_NEVER_ENDED = "the debate was not finished"
-_ENDED_BADLY = frozenset({"ambiguous", "empty", "refused", "oversize", "failed"})
+_FINAL = frozenset({"failed", "refused", "oversize"})
+"""Statuses of attempts that are not followed by another one, unless a user asks for it."""
+
+# A name in quotes; a word with four digits, such as the id of a request or a number of tokens; a time such as 7m12.5s.
+_QUOTED_OR_CHANGING = re.compile(r"('[^']*')|\w*(?:\d\w*){4,}|\b(?:\d+(?:\.\d+)?(?:ms|[hms]))+\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One problem that the user should know about. `is_damage` says whether data changed after it was written.
 
-    `finding` is `damaged_line`, `damaged_journal`, `torn_line`, `set_aside`, `ambiguous_call`, `failed_call`,
-    `missing_debate`, `saved_events`, `changed_import`, `not_landed`, `lost_records`, `lost_source`,
-    `unreadable_warehouse` or `leftover`.
+    `finding` is `damaged_line`, `damaged_journal`, `unreadable_journal`, `torn_line`, `set_aside`, `ambiguous_call`,
+    `failed_call`, `cut_speech`, `missing_debate`, `saved_events`, `changed_import`, `not_landed`, `lost_records`,
+    `lost_source`, `unreadable_warehouse` or `leftover`. `count` is the number of places that share the detail; `place`
+    is the first of them.
     """
 
     run_tag: str
@@ -45,6 +58,7 @@ class Finding:
     is_damage: bool
     place: str
     detail: str
+    count: int = 1
 
     @classmethod
     def columns(cls) -> list[str]:
@@ -56,15 +70,43 @@ class Finding:
         return astuple(self)
 
 
-def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
-    """Everything that is wrong or unfinished, tag by tag; only for `run_tag` if it is given.
+def grouped(found: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings of a run that have the same kind and detail together, in the order of the first of each group.
 
-    Reads every byte of the warehouse, the journals and the imports. Raises `UsageError` when nothing in the workspace
-    has that tag.
+    Details that differ only in ids, numbers of four digits or more, and times are the same.
     """
-    journals = {path.stem: path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file()}
+    groups: dict[tuple[str, str, bool, str], list[Finding]] = {}
+    for each in found:
+        groups.setdefault((each.run_tag, each.finding, each.is_damage, _without_ids(each.detail)), []).append(each)
+    return list(groups.values())
+
+
+def _without_ids(text: str) -> str:
+    """The text without what differs from request to request; names in quotes stay."""
+    return _QUOTED_OR_CHANGING.sub(lambda match: match[1] or "#", text)
+
+
+def has_runs(workspace: Workspace) -> bool:
+    """Whether there is any run: a journal, an import or rows in the warehouse. Raises what reading the latter does."""
+    return bool({**_journals(workspace), **_imports(workspace), **published_contents(workspace.database)})
+
+
+def _journals(workspace: Workspace) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file()}
+
+
+def _imports(workspace: Workspace) -> dict[str, Path]:
+    return {folder.name: folder for folder in import_folders(workspace)}
+
+
+def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
+    """Everything that is wrong or unfinished, tag by tag and place by place; only for `run_tag` if it is given.
+
+    Reads every byte of the warehouse, the journals and the imports. What cannot be read is a finding, and the rest is
+    still examined. Raises `UsageError` when nothing in the workspace has that tag.
+    """
+    journals, imports = _journals(workspace), _imports(workspace)
     saved = {path.name.partition(".jsonl.saved")[0] for path in workspace.journal.glob("*.jsonl.saved*")}
-    imports = {folder.name: folder for folder in import_folders(workspace)}
     landed, problem = _landed(workspace)
     known = sorted({*journals, *saved, *imports, *landed})
     if run_tag is not None and run_tag not in known:
@@ -72,16 +114,19 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
     found = [problem] if problem is not None else []
     for tag in known if run_tag is None else [run_tag]:
         journal = workspace.journal / f"{tag}.jsonl"
-        if tag in journals:
-            found += _journal_findings(tag, journal)
-        elif tag in saved:
-            found += _saved_events(tag, journal)
-        if tag in imports:
-            found += _import_findings(tag, imports[tag])
-        is_damaged = any(finding.is_damage and finding.run_tag == tag for finding in found)
-        found += _landing_findings(
-            tag, journals.get(tag), imports.get(tag), landed, is_known=problem is None, is_damaged=is_damaged
-        )
+        of_tag: list[Finding] = []
+        try:
+            if tag in journals or tag in saved:
+                of_tag += _journal_findings(tag, journal) if tag in journals else _saved_events(tag, journal)
+            if tag in imports:
+                of_tag += _import_findings(tag, imports[tag])
+            is_damaged = any(finding.is_damage for finding in of_tag)
+            of_tag += _landing_findings(
+                tag, journals.get(tag), imports.get(tag), landed, is_known=problem is None, is_damaged=is_damaged
+            )
+        except (DebatebenchError, OSError) as error:
+            of_tag.append(Finding(tag, "unreadable_journal", True, str(journal), str(error)))
+        found += of_tag
     if run_tag is None:
         found += _leftovers(workspace)
     return found
@@ -128,49 +173,132 @@ def _saved_events(tag: str, journal: Path) -> Iterator[Finding]:
         yield Finding(tag, "saved_events", True, str(path), detail)
 
 
-def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
-    """Calls that may have been billed without an answer, calls that ended without one, and missing debates.
+@dataclass(slots=True)
+class _Played:
+    """What a journal holds of a run's debates, speeches and calls. Pass every record to `see`."""
 
-    An attempt that a later answer followed is listed only if it may have been billed.
-    """
-    planned: dict[str, ScheduledDebate] = {}
-    ended: dict[str, Debate] = {}
-    unanswered: dict[str, Call] = {}
-    ambiguous: list[Call] = []
-    for record in journal_records(path):
+    planned: dict[str, ScheduledDebate] = field(default_factory=dict)
+    ended: dict[str, Debate] = field(default_factory=dict)
+    answered: set[str] = field(default_factory=set)
+    last_attempts: dict[str, Call] = field(default_factory=dict)
+    """Call → its last attempt, of the calls without an answer."""
+    ambiguous: list[Call] = field(default_factory=list)
+    speeches: Counter[str] = field(default_factory=Counter)
+    cut: dict[str, list[str]] = field(default_factory=dict)
+    """Debater → the places of its speeches that were cut off."""
+
+    def see(self, record: Record) -> None:
+        """Process one record. Attempts of one call need not be in order: an open one of a killed session is last."""
         if isinstance(record, ScheduledDebate):
-            planned[record.debate_id] = record
+            self.planned[record.debate_id] = record
         elif isinstance(record, Debate):
-            ended[record.debate_id] = record
+            self.ended[record.debate_id] = record
+        elif isinstance(record, Turn):
+            self.speeches[record.model_id] += 1
+            if record.is_truncated:
+                self.cut.setdefault(record.model_id, []).append(f"{record.debate_id} turn:{record.turn_index}")
         elif isinstance(record, Call):
-            if record.status == "ambiguous":
-                ambiguous.append(record)
-            if record.status == "answered":
-                unanswered.pop(record.call_id, None)
-            else:
-                unanswered[record.call_id] = record
-    for call in ambiguous:
-        yield Finding(tag, "ambiguous_call", False, _place(call), f"{call.error}; {_bound(call)}")
-    for call in unanswered.values():
-        if call.status in _ENDED_BADLY:
-            detail = f"{call.status}: {call.error}; `debatebench retry {tag}` retries it."
-            yield Finding(tag, "failed_call", False, _place(call), detail)
-    for debate_id, scheduled in planned.items():
-        debate = ended.get(debate_id)
-        if debate is None or debate.status != "complete":
-            reason = debate.status_reason or debate.status if debate is not None else _NEVER_ENDED
-            place = f"{debate_id} ({scheduled.topic_id}: {scheduled.pro_model_id} against {scheduled.con_model_id})"
-            yield Finding(tag, "missing_debate", False, place, reason)
+            self._see_call(record)
+
+    def _see_call(self, call: Call) -> None:
+        if call.status == "ambiguous":
+            self.ambiguous.append(call)
+        if call.status == "answered":
+            self.answered.add(call.call_id)
+            self.last_attempts.pop(call.call_id, None)
+        elif call.call_id not in self.answered:
+            last = self.last_attempts.get(call.call_id)
+            if last is None or last.attempt < call.attempt:
+                self.last_attempts[call.call_id] = call
+
+    def leave_out_unsettled(self) -> None:
+        """Forget what a session that still plays has in flight."""
+        self.ambiguous = [call for call in self.ambiguous if call.error != CUT_SHORT]
+        self.planned = {debate_id: self.planned[debate_id] for debate_id in self.planned if debate_id in self.ended}
+
+
+def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
+    """Attempts that may have been billed in vain, failed calls, cut speeches and missing debates.
+
+    What a session that plays now has not finished is not listed.
+    """
+    is_played = is_played_now(path)
+    played = _Played()
+    for record in journal_records(path):
+        played.see(record)
+    if is_played:
+        played.leave_out_unsettled()
+    yield from _ambiguous(tag, played)
+    yield from _failed(tag, played)
+    for model_id, places in sorted(played.cut.items()):
+        detail = (
+            f"{len(places):,} of {played.speeches[model_id]:,} speeches of debater '{model_id}' were cut off at the "
+            "token limit; raise its `token_limit` and the rounds' `max_tokens`, or add `thinking_tokens`."
+        )
+        yield from (Finding(tag, "cut_speech", False, place, detail) for place in places)
+    yield from _missing(tag, played)
+
+
+def _ambiguous(tag: str, played: _Played) -> Iterator[Finding]:
+    """Attempts that may have been billed, and what all of them with the same reason may have cost at most."""
+    groups: dict[tuple[bool, str], list[Call]] = {}
+    for call in played.ambiguous:
+        groups.setdefault((call.call_id in played.answered, _without_ids(call.error or "")), []).append(call)
+    for (is_answered, _), calls in groups.items():
+        bounds = [call.possible_cost for call in calls if call.possible_cost is not None]
+        what = "It may have been billed twice" if is_answered else "It may have been billed without an answer"
+        also = ", and another attempt was answered" if is_answered else ""
+        for call in calls:
+            detail = f"{what}: {_clause(call.error)}{also}; {_bound(bounds, len(calls))}."
+            yield Finding(tag, "ambiguous_call", False, _place(call), detail)
+
+
+def _bound(bounds: list[Decimal], attempts: int) -> str:
+    """What `attempts` may have cost, where the known `bounds` are of some of them."""
+    if not bounds:
+        return "what it may have cost is unknown"
+    unbounded = f", without {attempts - len(bounds):,} of unknown cost" if len(bounds) < attempts else ""
+    return f"at most {sum(bounds):.4f} USD for all{unbounded}"
+
+
+def _failed(tag: str, played: _Played) -> Iterator[Finding]:
+    """Calls that ended without an answer. The next run goes on with a call whose debate has not ended."""
+    for call in played.last_attempts.values():
+        debate = played.ended.get(call.debate_id)
+        status = debate.status if debate is not None else None
+        if call.error == CUT_SHORT or status == "void" or (status is None and call.status not in _FINAL):
+            continue
+        who = f"Debater '{call.model_id}'" if call.model_id is not None else f"Judge '{call.judge_id}'"
+        then = f"`debatebench retry {tag}` asks again"
+        if status == "complete":
+            then = "another call took its place, and the debate is complete"
+        detail = f"{who} gave no answer ({call.status}): {_clause(call.error)}; {then}."
+        yield Finding(tag, "failed_call", False, _place(call), detail)
+
+
+def _missing(tag: str, played: _Played) -> Iterator[Finding]:
+    """Planned debates that are not complete, and why."""
+    for debate_id, scheduled in played.planned.items():
+        debate = played.ended.get(debate_id)
+        if debate is None:
+            detail = f"It was not finished; `debatebench run --run-tag {tag}` goes on with it."
+        elif debate.status == "complete":
+            continue
+        elif debate.status == "void":
+            detail = f"It is void, which is final: {_clause(debate.status_reason)}."
+        else:
+            detail = f"{_clause(debate.status_reason or debate.status)}; `debatebench retry {tag}` asks again."
+        place = f"{debate_id} ({scheduled.topic_id}: {scheduled.pro_model_id} against {scheduled.con_model_id})"
+        yield Finding(tag, "missing_debate", False, place, detail)
+
+
+def _clause(text: str | None) -> str:
+    """A reason without its full stop, so that a sentence can go on after it."""
+    return (text or "the reason is unknown").rstrip().removesuffix(".")
 
 
 def _place(call: Call) -> str:
     return f"{call.debate_id} {call.step} attempt {call.attempt} of {call.model_id or call.judge_id}"
-
-
-def _bound(call: Call) -> str:
-    if call.possible_cost is None:
-        return "what it may have cost is unknown"
-    return f"it may have cost up to {call.possible_cost} USD"
 
 
 def _import_findings(tag: str, folder: Path) -> Iterator[Finding]:
@@ -256,7 +384,7 @@ def _landing_findings(
 ) -> Iterator[Finding]:
     """Sources that have not landed or have lost what was landed, and landings whose source is gone.
 
-    What a damaged source has lost is listed already.
+    What a damaged source has lost is listed already, and it cannot land.
     """
     if journal is not None and not has_begun(journal):
         journal = None
@@ -269,13 +397,11 @@ def _landing_findings(
             )
             yield Finding(tag, "lost_source", True, f"warehouse run '{tag}'", detail)
         return
-    source = LandingSource(tag, path, path == journal)
-    try:
-        content = source.content()
-    except DamagedDataError:
-        # The manifest of the import, which has its own finding.
+    if is_damaged:
         return
-    if tag in landed and not is_damaged:
+    source = LandingSource(tag, path, path == journal)
+    content = source.content()
+    if tag in landed:
         try:
             source.check_continues(landed[tag])
         except DamagedDataError as error:

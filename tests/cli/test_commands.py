@@ -554,3 +554,30 @@ def test_a_signal_while_landing_leaves_with_130_and_no_traceback(mine: Path, com
     assert "Traceback" not in err
     assert ("30" in out) == (command[0] == "run"), "what was played is reported all the same"
     assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
+
+
+# --- a workspace without runs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command", ["show-leaderboard", "summarize", "report", "query select", "inspect-debate x", "rate"]
+)
+def test_without_a_warehouse_a_command_says_how_to_get_one(tmp_path: Path, command: str):
+    done = debatebench_here(tmp_path, *command.split())
+    assert done.code == 2
+    assert "There is no warehouse at" in done.error_line
+    assert (
+        "`debatebench run` creates it with a run, `debatebench land` with the journals and imports" in done.error_line
+    )
+
+
+def test_a_warehouse_without_runs_is_called_empty(tmp_path: Path):
+    done = debatebench_here(tmp_path, "land")
+    assert done.code == 0
+    assert "There is nothing to land" in done.err
+    for command in ("show-leaderboard", "summarize", "inspect-debate x", "rate", "export --format jsonl --out x"):
+        done = debatebench_here(tmp_path, *command.split())
+        assert done.code == 2
+        assert "The warehouse contains no runs yet: `debatebench run` plays one" in done.error_line
+    assert debatebench_here(tmp_path, "report", "--out-dir", str(tmp_path / "site")).code == 0
+    assert "No runs yet" in (tmp_path / "site" / "index.html").read_text()

@@ -20,7 +20,7 @@ from debatebench.journal.reading import all_lines, read_journal
 from debatebench.landing.importers.store import add_import
 from debatebench.play.reparsing import reparse_run
 from debatebench.shared.workspace import Workspace
-from debatebench.warehouse.doctor import examine
+from debatebench.warehouse.doctor import Finding, examine, grouped
 from debatebench.warehouse.salvage import salvage
 
 pytestmark = pytest.mark.slow
@@ -82,8 +82,14 @@ def test_a_sound_workspace_has_nothing_to_tell(whole: Path):
     assert (done.code, done.out, done.err.strip()) == (0, "", "No problems were found.")
 
 
-def test_a_workspace_without_anything_is_sound(tmp_path: Path):
-    assert examine(Workspace(tmp_path)) == []
+def test_a_workspace_without_any_run_is_called_empty_and_not_sound(tmp_path: Path):
+    done = debatebench(tmp_path, "doctor", "--format", "json")
+    assert (done.code, done.out) == (0, "[]\n")
+    assert done.err.startswith("There is no run in this workspace yet: `debatebench run` plays one")
+    assert debatebench(tmp_path, "build").code == 0
+    done = debatebench(tmp_path, "doctor")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.startswith("There is no run in this workspace yet")
 
 
 def test_a_damaged_line_is_named_and_the_exit_code_says_so(mine: Path):
@@ -115,6 +121,109 @@ def test_a_process_that_died_leaves_ambiguous_calls_and_missing_debates(tmp_path
     assert found["ambiguous_call"] == 3
     assert found["missing_debate"] == 12
     assert found["not_landed"] == 1
+
+
+def killed_in(folder: Path, *requests: int) -> Path:
+    """A run that was killed whenever the server had received so many requests, and then played to its end."""
+    with FakeProvider(lambda received: delayed(0.1, good_answers(received))) as server:
+        root = write_workspace(folder, server)
+        for count in requests:
+            process = start(root, "--concurrency", "3", "--no-build")
+            assert wait_until_asked(server, process, count)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+        assert play(root, "--no-build").code == 0
+    return root
+
+
+def test_calls_that_were_answered_after_kills_are_billed_twice_at_most_and_never_failed(tmp_path: Path):
+    (group,) = grouped(examine(Workspace(killed_in(tmp_path, 3, 9, 20))))
+    assert group[0].finding == "ambiguous_call"
+    assert group[0].detail == (
+        "It may have been billed twice: the process ended before an answer was kept, and another attempt was answered; "
+        "what it may have cost is unknown."
+    )
+    assert 3 <= len(group) <= 9
+
+
+def test_what_a_session_that_plays_now_has_in_flight_is_no_finding(tmp_path: Path):
+    with FakeProvider(lambda received: delayed(0.3, good_answers(received))) as server:
+        root = write_workspace(tmp_path, server)
+        process = start(root, "--concurrency", "3", "--no-build")
+        assert wait_until_asked(server, process, 3)
+        assert findings(root) == {"not_landed": 1}
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+def test_calls_of_complete_debates_are_not_to_be_retried(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        return status(404, "No such judge.") if received.json["model"] == "judge-0" else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--no-build").code == 0
+    (group,) = grouped(examine(Workspace(root)))
+    assert group[0].detail == (
+        "Judge 'judge-0' gave no answer (failed): http answered 404 (No such judge.); another call took its place, and "
+        "the debate is complete."
+    )
+
+
+def test_speeches_cut_at_the_token_limit_are_counted_by_debater_and_are_no_damage(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        cuts = received.json["model"] == "debater-1"
+        return answer("We argue that", choice={"finish_reason": "length"}) if cuts else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--no-build").code == 0
+    (group,) = grouped(examine(Workspace(root)))
+    assert (group[0].finding, len(group), group[0].is_damage) == ("cut_speech", 8, False)
+    assert group[0].detail == (
+        "8 of 8 speeches of debater 'debater-1' were cut off at the token limit; raise its `token_limit` and the "
+        "rounds' `max_tokens`, or add `thinking_tokens`."
+    )
+
+
+def test_findings_with_one_reason_are_one_row_and_all_lists_each_place(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        if received.json["model"] == "debater-0":
+            return status(404, f"No such model (request req_{received.number:08}).")
+        return good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--no-build").code == 5
+    rows = json.loads(debatebench(root, "doctor", "--format", "json").out)
+    assert [(row["finding"], row["count"]) for row in rows] == [("failed_call", 8), ("missing_debate", 8)]
+    each = json.loads(debatebench(root, "doctor", "--all", "--format", "json").out)
+    assert [row["count"] for row in each] == [1] * 16
+    assert len({row["place"] for row in each}) == 16
+    narrow = debatebench(root, "doctor", environ={"COLUMNS": "80"})
+    assert max(map(len, narrow.out.splitlines())) <= 80
+    assert narrow.out.count("  at ") == 2
+    assert "  and 7 more; --all lists them" in narrow.out
+    assert narrow.err.strip() == "8 failed_call, 8 missing_debate"
+    assert debatebench(root, "doctor", "--all").out.count("  at ") == 16
+
+
+def test_reasons_that_differ_in_more_than_ids_numbers_and_times_stay_apart():
+    def groups(*details: str) -> int:
+        return len(grouped(Finding("t", "missing_debate", False, "", detail) for detail in details))
+
+    assert groups("Limit 30000, used 29500; try again in 7.2s.", "Limit 30000, used 12345; try again in 1m12s.") == 1
+    assert groups("It answered 404.", "It answered 500.") == 2
+    assert groups("Debater 'gpt-20240229' is banned.", "Debater 'gpt-20250514' is banned.") == 2
+    assert groups("No speech in turn 1.", "No speech in turn 2.") == 2
+
+
+def test_a_damaged_journal_keeps_no_other_run_from_being_examined(mine: Path):
+    damage(journal_of(mine), 40)
+    journal_of(mine).with_name("other.jsonl").write_bytes(b"\x00\xff\n")
+    journal_of(mine).with_name("copy.jsonl").write_bytes(journal_of(mine).read_bytes().splitlines(keepends=True)[0])
+    found = {(finding.run_tag, finding.finding) for finding in examine(Workspace(mine))}
+    assert found == {("copy", "damaged_journal"), ("other", "damaged_line"), ("tiny", "damaged_line")}
 
 
 def test_failed_and_ambiguous_calls_are_listed_with_their_reasons(tmp_path: Path):

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.query.run_tags import landed_tags
+from debatebench.query.run_tags import NO_RUNS, landed_tags
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
 
@@ -72,7 +72,7 @@ def open_snapshot(
 def _chosen(known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
     """The runs to export, each once, in order."""
     if not known:
-        raise UsageError("The warehouse contains no runs yet; `debatebench run` plays one.")
+        raise UsageError(NO_RUNS)
     unknown = sorted(set(wanted or ()) - set(known))
     if unknown:
         raise UsageError(f"No run '{unknown[0]}' in the warehouse. Known: {', '.join(known)}.")
