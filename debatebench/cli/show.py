@@ -60,6 +60,14 @@ where run_tag = $run_tag
 having count(*) > 0
 """
 
+_TRUNCATED = """
+select model_id, count_truncated_turns, count_turns
+from marts.leaderboard
+where run_tag = $run_tag
+order by count_truncated_turns desc, model_id
+"""
+_MOST_NAMED = 5
+
 _DECIMALS = {
     "elo_rating": 1,
     "rating": 1,
@@ -90,6 +98,7 @@ def show_leaderboard(
         check_marts(con)
         found = run_query(con, _LEADERBOARD, {"run_tag": run_tag}, limit=None)
         settled = run_query(con, _SETTLED, {"run_tag": run_tag}).rows
+        truncated = run_query(con, _TRUNCATED, {"run_tag": run_tag}, limit=None).rows
         hidden, least = run_query(con, _HIDDEN, {"run_tag": run_tag}).rows[0]
         (simulated,) = run_query(
             con, "select is_simulated from marts.runs where run_tag = $run_tag", {"run_tag": run_tag}
@@ -104,6 +113,8 @@ def show_leaderboard(
         "is true."
     )
     for text in (text for row in settled for text in _what_is_settled(*row)):
+        note(text)
+    for text in _what_is_cut(truncated):
         note(text)
     if simulated:
         note("Debaters or judges of this run are simulated, so it says nothing about real models.")
@@ -125,6 +136,17 @@ def _what_is_settled(
     if is_separated:
         texts.append("Wins and ties do not link all debaters both ways, so the ratings rest partly on a prior.")
     return texts
+
+
+def _what_is_cut(debaters: Sequence[tuple[str, int, int]]) -> list[str]:
+    """How many speeches were cut off, and of whom, in a sentence; `debaters` are (id, cut, all), most cut first."""
+    cut = [row for row in debaters if row[1]]
+    if not cut:
+        return []
+    named = ", ".join(f"{count:,} of {turns:,} of {model_id}" for model_id, count, turns in cut[:_MOST_NAMED])
+    more = f", and those of {len(cut) - _MOST_NAMED:,} more debaters" if len(cut) > _MOST_NAMED else ""
+    total, every = sum(row[1] for row in debaters), sum(row[2] for row in debaters)
+    return [f"{total:,} of {every:,} speeches were cut off at the token limit and judged as they are: {named}{more}."]
 
 
 def _with_ranges(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:

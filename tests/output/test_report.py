@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from built_warehouse import stored
+from command_line import debatebench_here
 from hypothesis import given
 from hypothesis import strategies as st
 from imported import kept_records
@@ -146,6 +147,31 @@ def test_leaderboard_shows_what_the_mart_says(site: Path, database: Path) -> Non
 def test_debaters_with_few_debates_are_hidden_and_counted(site: Path) -> None:
     for page in (site / "index.html", site / "runs" / "tiny" / "index.html"):
         assert "1 debater with fewer than 5 rated debates is not shown." in words(page)
+
+
+def test_speeches_cut_at_the_token_limit_are_told_with_the_leaderboard(site: Path, database: Path) -> None:
+    told = "1 of 52 speeches were cut off at the token limit and judged as they are: 1 of 16 of beta."
+    assert told in words(site / "runs" / "tiny" / "index.html")
+    assert "cut off" not in words(site / "runs" / "bare" / "index.html")
+    (root := site.parent / "root" / "warehouse").mkdir(parents=True)
+    (root / "debatebench.duckdb").write_bytes(database.read_bytes())
+    assert told in debatebench_here(root.parent, "show-leaderboard", "--run-tag", "tiny").err
+    assert "cut off" not in debatebench_here(root.parent, "show-leaderboard", "--run-tag", "bare").err
+
+
+def test_of_many_debaters_with_cut_speeches_five_are_named(tmp_path: Path) -> None:
+    (root := tmp_path / "warehouse").mkdir()
+    debaters = tuple(f"debater-{n}" for n in range(7))
+    made = make_warehouse(
+        root / "debatebench.duckdb", ("many", tournament("many", debaters, repetitions=1, are_cut=True))
+    )
+    told = (
+        "44 of 172 speeches were cut off at the token limit and judged as they are: 7 of 26 of debater-0, 7 of 24 of "
+        "debater-1, 6 of 24 of debater-2, 6 of 24 of debater-3, 6 of 24 of debater-4, and those of 2 more debaters."
+    )
+    assert told in debatebench_here(tmp_path, "show-leaderboard", "--run-tag", "many").err
+    site = build_site(made, report_files(), tmp_path / "site", now=NOW).parent
+    assert told in words(site / "runs" / "many" / "index.html")
 
 
 def test_every_page_says_that_it_measures_preference_not_truth(site: Path) -> None:

@@ -51,8 +51,12 @@ def tournament(
     is_simulated: bool = False,
     allows_judge_overlap: bool = False,
     created_at: datetime = NOON,
+    are_cut: bool = False,
 ) -> Iterator[Record]:
-    """Every ordered pair debates `repetitions` times; earlier debaters win more; an extra debater plays only once."""
+    """Every ordered pair debates `repetitions` times; earlier debaters win more; an extra debater plays only once.
+
+    One speech is cut off at the token limit, or with `are_cut` every last one of pro.
+    """
     yield Run(
         run_tag=tag,
         source="run",
@@ -81,7 +85,7 @@ def tournament(
     strength = {name: len(debaters) - n for n, name in enumerate(debaters)} | {newcomer: 0}
     for position, (pro, con, n) in enumerate(fixtures):
         lead = strength[pro] - strength[con] + (1 if position % 5 == 0 else 0)
-        yield from _debate(tag, position, f"t{n}", pro, con, lead, judges, speech, created_at)
+        yield from _debate(tag, position, f"t{n}", pro, con, lead, judges, speech, created_at, are_cut)
 
 
 def _debate(
@@ -94,6 +98,7 @@ def _debate(
     judges: tuple[str, ...],
     speech: str,
     at: datetime,
+    is_cut: bool,
 ) -> Iterator[Record]:
     debate_id = f"{position:016x}"
     at += timedelta(minutes=position)
@@ -127,7 +132,7 @@ def _debate(
                 "prompt_tokens": 100,
                 "completion_tokens": 50 + position % 7,
                 "cost": Decimal("0.0012"),
-                "is_truncated": index == 3 and position == 0,
+                "is_truncated": is_cut if index == 2 else index == 3 and position == 0,
             }
         )
     for n, judge in enumerate(judges):

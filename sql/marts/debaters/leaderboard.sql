@@ -87,6 +87,18 @@ turn_times as (
 
 ),
 
+truncated_turns as (
+
+    select
+        run_tag, model_id,
+        count(*) as count_truncated_turns
+
+    from staging.stg_turns
+    where is_truncated
+    group by run_tag, model_id
+
+),
+
 final as (
 
     select
@@ -109,6 +121,8 @@ final as (
         side_win_rates.con_win_rate,
         mean_scores.mean_score,
         turn_times.mean_turn_duration_ms,
+        debater_costs.count_turns,
+        coalesce(truncated_turns.count_truncated_turns, 0) as count_truncated_turns,
         debater_costs.total_tokens,
         debater_costs.cost_usd,
         debater_costs.count_unpriced,
@@ -122,6 +136,7 @@ final as (
     left join side_win_rates using (run_tag, model_id)
     left join mean_scores using (run_tag, model_id)
     left join turn_times using (run_tag, model_id)
+    left join truncated_turns using (run_tag, model_id)
     left join marts.debater_costs using (run_tag, model_id)
 
 )
