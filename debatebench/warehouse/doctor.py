@@ -39,15 +39,19 @@ __all__ = ["Finding", "examine", "grouped", "has_runs"]
 _FINAL = frozenset({"failed", "refused", "oversize"})
 """Statuses of attempts that are not followed by another one, unless a user asks for it."""
 
-# A name in quotes; a word with four digits, such as the id of a request or a number of tokens; a time such as 7m12.5s.
-_QUOTED_OR_CHANGING = re.compile(r"('[^']*')|\w*(?:\d\w*){4,}|\b(?:\d+(?:\.\d+)?(?:ms|[hms]))+\b")
+_LONG_NUMBER = 2
+_DIGITS_OF_ID = 4
+# A name in quotes or a status, which stay; the id of a request; a time to wait, such as 7m12.5s; any other word.
+_WORDS = re.compile(
+    r"('[^'\s]*'|answered \d+)|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?:\d+(?:\.\d+)?(?:ms|[hms]))+\b|(\w+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One problem that the user should know about. `is_damage` says whether data changed after it was written.
 
-    `finding` is `damaged_line`, `damaged_journal`, `unreadable_journal`, `torn_line`, `set_aside`, `ambiguous_call`,
+    `finding` is `damaged_line`, `damaged_journal`, `unreadable_source`, `torn_line`, `set_aside`, `ambiguous_call`,
     `failed_call`, `cut_speech`, `missing_debate`, `saved_events`, `changed_import`, `not_landed`, `lost_records`,
     `lost_source`, `unreadable_warehouse` or `leftover`. `count` is the number of places that share the detail; `place`
     is the first of them.
@@ -73,7 +77,7 @@ class Finding:
 def grouped(found: Iterable[Finding]) -> list[list[Finding]]:
     """The findings of a run that have the same kind and detail together, in the order of the first of each group.
 
-    Details that differ only in ids, numbers of four digits or more, and times are the same.
+    Details that differ only in ids, times and numbers of two digits or more are the same, unless a number is a status.
     """
     groups: dict[tuple[str, str, bool, str], list[Finding]] = {}
     for each in found:
@@ -82,8 +86,14 @@ def grouped(found: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def _without_ids(text: str) -> str:
-    """The text without what differs from request to request; names in quotes stay."""
-    return _QUOTED_OR_CHANGING.sub(lambda match: match[1] or "#", text)
+    """The text without what differs from request to request; names in quotes and statuses stay."""
+    return _WORDS.sub(lambda match: match[1] or _without_id(match[2] or ""), text)
+
+
+def _without_id(word: str) -> str:
+    """A sign in place of the id of a request or a count, such as one of bytes; any other word stays."""
+    digits = sum(map(str.isdigit, word))
+    return "#" if not word or digits >= _DIGITS_OF_ID or _LONG_NUMBER <= len(word) == digits else word
 
 
 def has_runs(workspace: Workspace) -> bool:
@@ -125,7 +135,8 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
                 tag, journals.get(tag), imports.get(tag), landed, is_known=problem is None, is_damaged=is_damaged
             )
         except (DebatebenchError, OSError) as error:
-            of_tag.append(Finding(tag, "unreadable_journal", True, str(journal), str(error)))
+            place = journal if tag in journals else imports.get(tag, journal)
+            of_tag.append(Finding(tag, "unreadable_source", True, str(place), str(error)))
         found += of_tag
     if run_tag is None:
         found += _leftovers(workspace)
@@ -285,7 +296,7 @@ def _missing(tag: str, played: _Played) -> Iterator[Finding]:
         elif debate.status == "complete":
             continue
         elif debate.status == "void":
-            detail = f"It is void, which is final: {_clause(debate.status_reason)}."
+            detail = f"It is void: {_clause(debate.status_reason)}."
         else:
             detail = f"{_clause(debate.status_reason or debate.status)}; `debatebench retry {tag}` asks again."
         place = f"{debate_id} ({scheduled.topic_id}: {scheduled.pro_model_id} against {scheduled.con_model_id})"

@@ -213,6 +213,8 @@ def test_reasons_that_differ_in_more_than_ids_numbers_and_times_stay_apart():
         return len(grouped(Finding("t", "missing_debate", False, "", detail) for detail in details))
 
     assert groups("Limit 30000, used 29500; try again in 7.2s.", "Limit 30000, used 12345; try again in 1m12s.") == 1
+    assert groups("Broken (received 60 of 338 bytes).", "Broken (received 71 of 412 bytes).") == 1
+    assert groups("Id 550e8400-e29b-41d4-a716-446655440000.", "Id 123e4567-e89b-42d3-a456-426614174000.") == 1
     assert groups("It answered 404.", "It answered 500.") == 2
     assert groups("Debater 'gpt-20240229' is banned.", "Debater 'gpt-20250514' is banned.") == 2
     assert groups("No speech in turn 1.", "No speech in turn 2.") == 2
@@ -224,6 +226,28 @@ def test_a_damaged_journal_keeps_no_other_run_from_being_examined(mine: Path):
     journal_of(mine).with_name("copy.jsonl").write_bytes(journal_of(mine).read_bytes().splitlines(keepends=True)[0])
     found = {(finding.run_tag, finding.finding) for finding in examine(Workspace(mine))}
     assert found == {("copy", "damaged_journal"), ("other", "damaged_line"), ("tiny", "damaged_line")}
+
+
+def test_a_journal_that_cannot_be_read_is_a_finding_and_stops_nothing(mine: Path, monkeypatch: pytest.MonkeyPatch):
+    from debatebench.warehouse import doctor
+
+    broken = journal_of(mine).with_name("broken.jsonl")
+    broken.write_bytes(b"x\n")
+    lines = doctor.all_lines
+
+    def failing(path: Path):
+        if path == broken:
+            raise OSError(5, "Input/output error", str(path))
+        return lines(path)
+
+    monkeypatch.setattr(doctor, "all_lines", failing)
+    (found,) = examine(Workspace(mine))
+    assert (found.run_tag, found.finding, found.place, found.is_damage) == (
+        "broken",
+        "unreadable_source",
+        str(broken),
+        True,
+    )
 
 
 def test_failed_and_ambiguous_calls_are_listed_with_their_reasons(tmp_path: Path):
