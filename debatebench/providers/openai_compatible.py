@@ -87,7 +87,7 @@ class OpenAICompatible:
         self._profile = profile
         self._key = key or None
         self._keys = (key,) if key else ()
-        self._source = ReplySource(name, key_variable, profile.reports_usd, self._keys)
+        self._source = ReplySource(name, key_variable, profile.reports_usd, self._keys, profile.cost_header)
         self._deadline_s = deadline_s
         self._connect_timeout_s = min(connect_timeout_s, deadline_s / 3)
         self._largest_body = largest_body
@@ -190,10 +190,11 @@ class OpenAICompatible:
 
     def _safe_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The few headers that are kept, without cookies and anything else that may identify an account."""
+        kept = _KEPT_HEADERS | {self._profile.cost_header}
         return {
             name: without_keys(value, self._keys)[:_LONGEST_HEADER]
             for name, value in headers.items()
-            if name in _KEPT_HEADERS or name.startswith(_KEPT_PREFIX)
+            if name in kept or name.startswith(_KEPT_PREFIX)
         }
 
 

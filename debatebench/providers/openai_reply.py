@@ -8,7 +8,7 @@ object of OpenAI's API reference, with OpenRouter's additions (`usage.cost`, `pr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
@@ -33,6 +33,8 @@ class ReplySource:
     reports_usd: bool = False
     """Whether `usage.cost` is documented to be USD."""
     keys: tuple[str, ...] = field(default=(), repr=False)
+    cost_header: str | None = None
+    """The header that tells the cost in USD."""
 
     def clean(self, text: str) -> str:
         """A string from a body, safe to keep: a key may occur in JSON escapes, which hide it in the raw body."""
@@ -157,6 +159,8 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
     usage = mapping(data.get("usage"))
     prompt, completion, total = _tokens(usage)
     cost = _cost(usage, source)
+    if cost is None and source.cost_header:
+        cost = _told_cost(reply.headers.get(source.cost_header, ""))
     return Completion(
         # The older completions format has no message.
         text=_text(choice.get("text") if content is None else content, source),
@@ -234,6 +238,14 @@ def _cost(usage: dict[str, Any], source: ReplySource) -> Decimal | None:
     # OpenRouter with the user's own key at another provider: `cost` is only the fee.
     upstream = _amount(mapping(usage.get("cost_details")).get("upstream_inference_cost"))
     return None if upstream is None else _amount(amount + upstream)
+
+
+def _told_cost(header: str) -> Decimal | None:
+    """The cost in a header. LiteLLM also says 0 of a model whose price it does not know, so 0 counts as unknown."""
+    try:
+        return _amount(Decimal(header)) or None
+    except InvalidOperation:
+        return None
 
 
 def _amount(value: Any) -> Decimal | None:

@@ -28,6 +28,8 @@ class Profile:
     """Its own names of `max_tokens`, `seed` and `temperature` where they differ; None for a field that it refuses."""
     reports_usd: bool = False
     """It returns `usage.cost` in USD on request."""
+    cost_header: str | None = None
+    """The header, in lower case, that tells the cost of an answer in USD."""
     lists_prices: bool = False
     """Its list of models gives the price of each per token."""
 
@@ -66,7 +68,7 @@ PROFILES: dict[str, Profile] = {
     "vllm": Profile("http://127.0.0.1:8000/v1", takes_schema=True),
     "llama.cpp": Profile("http://127.0.0.1:8080/v1", takes_schema=True),
     "ollama": Profile("http://127.0.0.1:11434/v1", takes_schema=True),
-    "litellm": Profile("http://127.0.0.1:4000/v1", "LITELLM_API_KEY"),
+    "litellm": Profile("http://127.0.0.1:4000/v1", "LITELLM_API_KEY", cost_header="x-litellm-response-cost"),
     # Any other server.
     "http": Profile(),
     "openai_compatible": Profile(),

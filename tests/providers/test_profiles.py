@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
 import uvloop
-from fake_provider import FakeProvider, Received, status
+from fake_provider import JSON_TYPE, FakeProvider, Received, body, completion_body, status
 from hypothesis import given
 from hypothesis import strategies as st
 from paths import REPOSITORY
@@ -15,15 +17,17 @@ from paths import REPOSITORY
 from debatebench.config.types import DimensionConfig, MemberConfig
 from debatebench.play.judges.direct import verdict_schema
 from debatebench.providers import KNOWN, make_provider
-from debatebench.providers.base import Message, ProviderFailure, Request
+from debatebench.providers.base import Message, ProviderFailure, Reply, Request
 from debatebench.providers.endpoints import completions_url, key_for, key_variable
 from debatebench.providers.openai_compatible import request_body
+from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.profiles import PROFILES, Profile
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.providers.served_models import parse_catalogue, read_catalogue
 from debatebench.shared.errors import UsageError
 
 CANARY = "canary0123456789abcdef0123456789"
+NOON = datetime(2026, 1, 2, 12, 0, 0)
 REQUEST = Request("m", (Message("user", "Hello?"),), temperature=0.5, max_tokens=90, seed=7, json_schema={})
 
 
@@ -91,6 +95,42 @@ def test_a_key_in_another_header_is_kept_out_of_replies_and_failures() -> None:
         made.read(reply)
     for shown in (str(caught.value), repr(made), reply.body.decode(), str(reply.headers)):
         assert CANARY not in shown
+
+
+@pytest.mark.parametrize(
+    ("provider", "header", "cost"),
+    [
+        ("litellm", "1.35e-05", Decimal("0.0000135")),
+        # What it says of a model whose price it does not know.
+        ("litellm", "0.0", None),
+        ("litellm", "-1", None),
+        ("litellm", "nan", None),
+        ("litellm", "1e400", None),
+        ("litellm", "a lot", None),
+        ("litellm", "", None),
+        ("http", "1.35e-05", None),
+    ],
+)
+def test_litellm_tells_the_cost_in_a_header(provider: str, header: str, cost: Decimal | None) -> None:
+    told = body(completion_body(usage={"cost": None}), headers={**JSON_TYPE, "X-LiteLLM-Response-Cost": header})
+    with FakeProvider([told]) as server:
+        member = MemberConfig(id="m", provider=provider, model="m", endpoint=server.url)
+        made = make_provider(member, {"LITELLM_API_KEY": CANARY})
+
+        async def ask() -> Any:
+            reply = await made.send(REQUEST)
+            await made.aclose()
+            return reply
+
+        reply = uvloop.run(ask())
+    said = made.read(reply)
+    assert (said.cost, said.currency) == (cost, "USD" if cost is not None else None)
+    assert ("x-litellm-response-cost" in reply.headers) == (provider == "litellm")
+
+
+def test_a_cost_in_the_body_counts_before_one_in_a_header() -> None:
+    reply = Reply(200, b'{"usage": {"cost": 0.5}, "choices": [{"message": {"content": "Hi."}}]}', {"c": "0.7"}, NOON, 1)
+    assert read_reply(reply, ReplySource("x", reports_usd=True, cost_header="c")).cost == Decimal("0.5")
 
 
 def test_a_field_that_a_provider_refuses_is_left_out_whatever_its_name() -> None:
