@@ -33,7 +33,8 @@ _NAMES = {
     "seed": re.compile(r"\b(?:random_)?seed\b", re.IGNORECASE),
     "response_format": re.compile(
         r"\b(?:response_?format|response_?schema|output_format|output_config|guided_json|json[_ ]schema"
-        r"|structured[_ ]outputs?)\b",
+        # llama.cpp, whose samplers fail only when a grammar does not suit the model.
+        r"|structured[_ ]outputs?|initialize samplers)\b",
         re.IGNORECASE,
     ),
     "max_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b", re.IGNORECASE),
@@ -44,7 +45,8 @@ _REFUSAL = re.compile(
     r"unsupported|(?:not|n't) support|unknown (?:name|parameter|field|argument)|unrecognized"
     r"|unexpected (?:keyword|field)|cannot find field|extra_forbidden|extra inputs|deprecated"
     r"|\bonly\b.{0,40}\b(?:allowed|supported|permitted)"
-    r"|unavailable|not (?:available|enabled)|incompatible|invalid schema",
+    r"|unavailable|not (?:available|enabled)|incompatible|invalid schema"
+    r"|json schema error|failed to initialize samplers",
     re.IGNORECASE,
 )
 _SYSTEM_REFUSED = re.compile(

@@ -159,6 +159,16 @@ REFUSALS: dict[str, tuple[int, Any, str]] = {
         "system",
     ),
     "Gemma at Gemini": (400, [openai("Developer instruction is not enabled for models/gemma-3-27b-it")], "system"),
+    "llama.cpp, a model": (400, openai("Failed to initialize samplers: std::exception", code=400), "response_format"),
+    "llama.cpp, a schema": (
+        400,
+        openai(
+            "Unable to generate parser for this template. Automatic parser generation failed: JSON schema error at #: "
+            "unrecognized type x",
+            code=400,
+        ),
+        "response_format",
+    ),
     "llama-cpp-python": (
         422,
         {
@@ -193,6 +203,10 @@ def test_a_refused_field_is_recognised_once(provider: str) -> None:
         openai("This model's maximum context length is 8192 tokens.", param="messages", code="context_length_exceeded"),
         openai("Failed to validate JSON.", code="json_validate_failed", failed_generation='{"seed": "not supported"}'),
         openai("Requests with max_tokens > 4096 must have stream=true"),
+        openai(
+            "request (20054 tokens) exceeds the available context size (16384 tokens), try increasing it",
+            type="exceed_context_size_error",
+        ),
         openai("The model `m` does not exist or is not available to you.", code="model_not_found"),
         openai("Unknown parameter: 'top_z'.", param="top_z", code="unknown_parameter"),
         {"detail": [{"type": "less_than_equal", "loc": ["body", "temperature"], "msg": "Input should be less than 2"}]},
