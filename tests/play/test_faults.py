@@ -68,7 +68,7 @@ from debatebench.shared.workspace import Workspace
 
 TESTS = Path(__file__).resolve().parents[1]
 NOW = datetime(2026, 1, 1)
-QUICK = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
+QUICK = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002, busy_s=0.01, failures_in_a_row=0)
 
 MATRIX: dict[str, tuple[str, ...]] = {
     "P1": ("test_faults::test_a_fault", "test_calls::test_a_wait_that_the_provider_asks_for_is_kept"),

@@ -429,7 +429,7 @@ def test_keyboard_interrupt_stays_one(warehouse: Path) -> None:
 
 
 def test_missing_warehouse_says_what_makes_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="`debatebench run` or `debatebench build`"):
+    with pytest.raises(UsageError, match="`debatebench run` creates it with a run, `debatebench land`"):
         open_for_query(tmp_path / "debatebench.duckdb")
     assert list(tmp_path.iterdir()) == []
 

@@ -162,7 +162,7 @@ def test_calls_of_complete_debates_are_not_to_be_retried(tmp_path: Path):
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        assert play(root, "--no-build").code == 0
+        assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 0
     (group,) = grouped(examine(Workspace(root)))
     assert group[0].detail == (
         "Judge 'judge-0' gave no answer (failed): http answered 404 (No such judge.); another call took its place, and "
@@ -194,7 +194,7 @@ def test_findings_with_one_reason_are_one_row_and_all_lists_each_place(tmp_path:
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        assert play(root, "--no-build").code == 5
+        assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 5
     rows = json.loads(debatebench(root, "doctor", "--format", "json").out)
     assert [(row["finding"], row["count"]) for row in rows] == [("failed_call", 8), ("missing_debate", 8)]
     each = json.loads(debatebench(root, "doctor", "--all", "--format", "json").out)
@@ -258,7 +258,7 @@ def test_failed_and_ambiguous_calls_are_listed_with_their_reasons(tmp_path: Path
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        assert play(root, "--no-build", "--concurrency", "1").code == 5
+        assert play(root, "--no-build", "--concurrency", "1", "--max-failures-in-a-row", "0").code == 5
     found = examine(Workspace(root), "tiny")
     failed = [row for row in found if row.finding == "failed_call"]
     assert len(failed) == 8
@@ -390,7 +390,7 @@ def test_reading_again_with_the_same_parser_changes_nothing(mine: Path):
 def test_answers_that_a_better_parser_understands_complete_their_debates(tmp_path: Path, strict_then_lenient):
     with FakeProvider(worded) as server:
         root = write_workspace(tmp_path, server, judges=2)
-        assert play(root, "--no-build").code == 5
+        assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 5
         asked = len(server.requests)
         assert reparse_run(journal_of(root)) == []
         strict_then_lenient()
