@@ -258,13 +258,18 @@ class DurableCalls:
                 admission.declined(failure.retry_after_s)
             if failure.kind is not FailureKind.FAILED and not isinstance(failure, RefusedFieldError):
                 admission.tried()
-            elif admission.is_first and (mend := way_out(call.member, failure)) and self._policy.failures_in_a_row:
+            elif (
+                self._resume.is_new(call.member)
+                and (mend := way_out(call.member, failure))
+                and self._policy.failures_in_a_row
+            ):
                 said = (
                     f"The first request to '{call.member.id}' was rejected, and the run stopped before it sent others"
                 )
                 self._stop_for(f"{said}: {failure} {mend}")
             raise
         self._failures.pop(call.member.id, None)
+        self._resume.answered.add((call.member.provider, call.member.model))
         admission.tried()
         admission.answered(answer.completion.total_tokens)
         return answer

@@ -130,7 +130,11 @@ def play_run(
         resume.header = None
         _check_limit(plan, settings)
         resume.ledger.limit = settings.max_cost
-        pacing = Pacing(settings.concurrency, members, is_new=resume.is_new)
+        # A judge's first request comes when its debate is paid for, and what is rejected costs nothing.
+        speakers = {debater.id for debater in plan.debaters}
+        pacing = Pacing(
+            settings.concurrency, members, is_new=lambda member: member.id in speakers and resume.is_new(member)
+        )
         return uvloop.run(_Session(plan, journal, resume, providers, settings, pacing, now, progress).play())
 
 
