@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Collection
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,6 +71,8 @@ def run(
     resume: parameters.Resume = False,
     retry_failed: parameters.RetryFailed = False,
     new_model: parameters.NewModel = None,
+    new_judge: parameters.NewJudge = None,
+    replace_parameters: parameters.ReplaceParameters = None,
     concurrency: parameters.Concurrency = 32,
     max_cost: parameters.MaxCost = None,
     max_ambiguous_retries: parameters.MaxAmbiguousRetries = 3,
@@ -108,6 +111,7 @@ def run(
             "--probe": probe,
             "--list-prompts": list_prompts,
             "--new-model": bool(new_model),
+            "--new-judge": bool(new_judge),
             "--retry-failed": retry_failed,
             "--dry-run": dry_run,
             "--estimate-time": estimate_time,
@@ -123,7 +127,7 @@ def run(
     if (workspace.imports / run_tag).exists():
         raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --run-tag.")
     begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
-    if begun is None and (resume or retry_failed or new_model):
+    if begun is None and (resume or retry_failed or new_model or new_judge or replace_parameters):
         raise unknown_run(workspace, run_tag)
     options = PlanOptions(
         seed=seed,
@@ -156,7 +160,8 @@ def run(
         return
     if not no_input and not resume:
         inputs, options = asked_for(workspace, run_tag, inputs, options)
-    plan, part = planned(workspace, run_tag, begun, inputs, options, new_model or ())
+    plan, part = planned(workspace, run_tag, begun, inputs, options, new_model or (), new_judge or ())
+    _check_replaceable(plan, replace_parameters or ())
     if plan.has_judge_overlap:
         note("Warning: a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
     if dry_run or estimate_time:
@@ -171,6 +176,7 @@ def run(
     settings = RunSettings(
         concurrency=concurrency,
         retry_failed=retry_failed,
+        replaceable=frozenset(replace_parameters or ()),
         empty_debates=(empty_debates or EMPTY_DEBATES) if skip_on_empty else None,
         policy=RetryPolicy(
             ambiguous=max_ambiguous_retries,
@@ -186,6 +192,8 @@ def run(
 def retry(
     context: typer.Context,
     run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.")],
+    new_judge: parameters.NewJudge = None,
+    replace_parameters: parameters.ReplaceParameters = None,
     concurrency: parameters.Concurrency = 32,
     max_cost: parameters.MaxCost = None,
     no_build: parameters.NoBuild = False,
@@ -199,6 +207,8 @@ def retry(
         context,
         run_tag=run_tag,
         retry_failed=True,
+        new_judge=new_judge,
+        replace_parameters=replace_parameters,
         concurrency=concurrency,
         max_cost=max_cost,
         no_input=True,
@@ -220,6 +230,16 @@ def _text(path: Path | None) -> str | None:
 
 def _ids(given: list[str] | None) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(given)) if given else None
+
+
+def _check_replaceable(plan: Plan, ids: Collection[str]) -> None:
+    known = {member.id for member in (*plan.debaters, *plan.judges)}
+    for id_ in ids:
+        if id_ not in known:
+            raise UsageError(
+                f"--replace-parameters: run '{plan.run_tag}' has no debater or judge '{id_}'. Known: "
+                f"{', '.join(sorted(known))}."
+            )
 
 
 def _only(plan: Plan, part: PlanPart) -> Plan:

@@ -94,6 +94,7 @@ def planned(
     inputs: Inputs,
     options: PlanOptions,
     new_models: Sequence[str],
+    new_judges: Sequence[str] = (),
 ) -> tuple[Plan, PlanPart | None]:
     """The plan of a run, begun or not, and what is to be added to it.
 
@@ -110,14 +111,14 @@ def planned(
         judges = tuple(judge.model_copy(update={"prompt_style": options.judge_prompt}) for judge in judges)
     commit = git_commit()
 
-    def make_base(debaters: Sequence[MemberConfig]) -> Plan:
+    def make_base(debaters: Sequence[MemberConfig], judges: Sequence[MemberConfig]) -> Plan:
         if options.judges_from_selection and options.judge_prompt is not None:
             debaters = [debater.model_copy(update={"prompt_style": options.judge_prompt}) for debater in debaters]
         pool = debaters if options.judges_from_selection else judges
         prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt)
         return make_plan(run_tag, inputs.config, inputs.topics, debaters, judges, prompts, options, commit)
 
-    return plan_of_today(run_tag, begun, inputs.debaters, new_models, make_base, commit)
+    return plan_of_today(run_tag, begun, inputs.debaters, judges, new_models, new_judges, make_base, commit)
 
 
 def _with_picked(begun: Plan, inputs: Inputs) -> Inputs:

@@ -32,7 +32,15 @@ _CONTRADICTIONS = {
     ("--judge", "--judges-from-selection"): "with --judges-from-selection the debaters are the judges",
 }
 _ALONE = ("--judges-test", "--probe", "--list-prompts")
-_PLAYING = ("--new-model", "--retry-failed", "--dry-run", "--estimate-time", "--quick-test", "--prod-run")
+_PLAYING = (
+    "--new-model",
+    "--new-judge",
+    "--retry-failed",
+    "--dry-run",
+    "--estimate-time",
+    "--quick-test",
+    "--prod-run",
+)
 
 
 def refuse_contradictions(given: Mapping[str, bool]) -> None:

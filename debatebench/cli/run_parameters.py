@@ -172,6 +172,23 @@ NewModel = Annotated[
         "--new-model", help="Add this debater of models.yaml, and its debates. Repeatable.", rich_help_panel=_BEGUN
     ),
 ]
+NewJudge = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--new-judge",
+        help="Add this judge of judges.yaml, for seats that no other judge could fill. Repeatable.",
+        rich_help_panel=_BEGUN,
+    ),
+]
+ReplaceParameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--replace-parameters",
+        help="Go on with the changed parameters of this debater or judge, although it has answered with others. "
+        "Its answers stay, and comparisons name the change. Repeatable.",
+        rich_help_panel=_BEGUN,
+    ),
+]
 
 # --- cost, limits and failures ----------------------------------------------------------------------------------------
 

@@ -119,6 +119,8 @@ class MemberConfig(_Frozen):
     prompt_style: str = "default"
     parameters: dict[str, Any] = Field(default_factory=dict)
     pricing: Pricing | None = None
+    earlier_parameters: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
+    """Parameters that were replaced after the model had answered with them, oldest first; a plan's parts have them."""
     limits: RateLimits = Field(default=RateLimits(), exclude=True)
     provider_limits: RateLimits = Field(default=RateLimits(), exclude=True)
 

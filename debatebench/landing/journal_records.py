@@ -33,6 +33,7 @@ _read_planned = msgspec.json.Decoder(_Planned).decode
 
 CUT_SHORT = "the process ended before an answer was kept"
 """The error of an attempt whose end is not in the journal."""
+_MEMBERS = {"debaters": "model_id", "judges": "judge_id"}
 _UNREAD = "answered, but not read yet: start the run again"
 
 
@@ -79,12 +80,18 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
     last_outcomes: dict[str, tuple[int, int]] = {}
     intents: dict[Attempt, Intent] = {}
     answered: set[Attempt] = set()
+    members: dict[tuple[str, str], tuple[msgspec.Raw, Event]] = {}
     for event in read_journal(path):
         found = read_event(path, event)
         if isinstance(found, Header | Part):
             if isinstance(found, Header) and event.seq > 1:
                 raise _foreign(path, event, "a second header")
-            yield from _of_records(found.records, event, path, make)
+            # A later part may hold a new entry of a debater or judge, which takes the place of its first one.
+            for table, key in _MEMBERS.items():
+                for row in found.records.get(table, ()):
+                    members[table, from_json(bytes(row))[key]] = row, event
+            others = {table: rows for table, rows in found.records.items() if table not in _MEMBERS}
+            yield from _of_records(others, event, path, make)
             planned.update(_read_planned(row).debate_id for row in found.records.get("schedule", ()))
         elif isinstance(found, Intent):
             if found.debate_id not in planned:
@@ -102,6 +109,8 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
                 attempt = _read_attempt(row)
                 intents.pop(attempt, None)
                 answered.discard(attempt)
+    for (table, _), (row, event) in members.items():
+        yield from _of_records({table: [row]}, event, path, make)
     for event in events_at(path, sorted(last_outcomes.values())):
         outcome = read_event(path, event)
         if isinstance(outcome, Outcome):

@@ -176,7 +176,8 @@ def _of_played_member(member: Debater | Judge, usual_temperature: Any) -> Iterat
     shown = sorted(f"{name}: {_json(value)}" for name, value in others.items() if value is not None)
     # If every value is null, the provider's defaults apply, and they are unknown.
     is_known = isinstance(member.parameters, dict) and (shown or not others)
-    yield ", ".join(shown) if is_known else None
+    earlier = [_json(_object(replaced)) for replaced in member.earlier_parameters or ()]
+    yield "; before: ".join([", ".join(shown), *reversed(earlier)]) if is_known or earlier else None
     yield _or(parameters["temperature"], "none") if "temperature" in parameters else usual_temperature
     thinking = "" if member.thinking_tokens is None else f" and {member.thinking_tokens} for thinking"
     yield f"{_or(member.token_limit, 'none')}{thinking}"

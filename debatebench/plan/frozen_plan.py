@@ -10,7 +10,7 @@ from debatebench.plan.schedule import plan_part
 from debatebench.shared.errors import DamagedDataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from debatebench.config.types import MemberConfig
@@ -48,37 +48,62 @@ def plan_of_today(
     run_tag: str,
     begun: Plan | None,
     debaters: Sequence[MemberConfig],
+    judges: Sequence[MemberConfig],
     new_models: Sequence[str],
-    make_base: Callable[[Sequence[MemberConfig]], Plan],
+    new_judges: Sequence[str],
+    make_base: Callable[[Sequence[MemberConfig], Sequence[MemberConfig]], Plan],
     git_commit: str | None,
 ) -> tuple[Plan, PlanPart | None]:
     """The plan that today's inputs give for a run, with the parts added so far, and the part that is to be added now.
 
-    `make_base` plans the run as it began, from its original debaters. Of `new_models`, those that were added earlier
-    have no effect. Raises `UsageError` for one that is unknown or was there from the beginning, and for a run that has
-    not begun.
+    `make_base` plans the run as it began, from its original debaters and judges. Ids of `new_models` and `new_judges`
+    that were added earlier have no effect. Raises `UsageError` for one that is unknown or was there from the beginning,
+    and for a run that has not begun.
     """
-    by_id = {debater.id: debater for debater in debaters}
-    for wanted in new_models:
-        if wanted not in by_id:
-            raise UsageError(f"No debater '{wanted}' to add. Known: {', '.join(by_id)}.")
     if begun is None:
-        if new_models:
+        if new_models or new_judges:
+            option, what = ("--new-model", "debater") if new_models else ("--new-judge", "judge")
             raise UsageError(
-                f"--new-model adds a debater to a run that has begun, and '{run_tag}' has not: leave it out; a new "
-                "run includes all debaters of models.yaml."
+                f"{option} adds a {what} to a run that has begun, and '{run_tag}' has not: leave it out; a new run "
+                f"includes every configured {what}."
             )
-        return make_base(debaters), None
-    from_the_beginning = {debater.id for debater in begun.debaters} - set(begun.added_debaters)
-    for wanted in new_models:
-        if wanted in from_the_beginning:
-            raise UsageError(
-                f"'{wanted}' has been a debater of run '{run_tag}' from the beginning; leave --new-model out."
-            )
-    newcomers = [wanted for wanted in dict.fromkeys(new_models) if wanted not in begun.added_debaters]
-    later = {*begun.added_debaters, *newcomers}
-    plan = make_base([debater for debater in debaters if debater.id not in later])
+        return make_base(debaters, judges), None
+    by_id, judges_by_id = _by_id(debaters), _by_id(judges)
+    newcomers = _newcomers(new_models, by_id, begun.debaters, begun.added_debaters, "debater", "--new-model", run_tag)
+    new = _newcomers(new_judges, judges_by_id, begun.judges, begun.added_judges, "judge", "--new-judge", run_tag)
+    later, later_judges = {*begun.added_debaters, *newcomers}, {*begun.added_judges, *new}
+    plan = make_base(
+        [debater for debater in debaters if debater.id not in later],
+        [judge for judge in judges if judge.id not in later_judges],
+    )
     for part in begun.parts:
         known = [by_id[debater_id] for debater_id in part if debater_id in by_id]
         plan = plan.with_part(plan_part(plan, known, git_commit))
-    return plan, plan_part(plan, [by_id[id_] for id_ in newcomers], git_commit) if newcomers else None
+    if added := [judges_by_id[judge_id] for judge_id in begun.added_judges if judge_id in judges_by_id]:
+        plan = plan.with_part(plan_part(plan, [], git_commit, added))
+    if not newcomers and not new:
+        return plan, None
+    return plan, plan_part(plan, [by_id[id_] for id_ in newcomers], git_commit, [judges_by_id[id_] for id_ in new])
+
+
+def _by_id(members: Sequence[MemberConfig]) -> dict[str, MemberConfig]:
+    return {member.id: member for member in members}
+
+
+def _newcomers(
+    wanted: Sequence[str],
+    known: Mapping[str, MemberConfig],
+    begun: Sequence[MemberConfig],
+    added: Sequence[str],
+    what: str,
+    option: str,
+    run_tag: str,
+) -> list[str]:
+    """The ids that are to be added now; each once, and none that was added before."""
+    from_the_beginning = {member.id for member in begun} - set(added)
+    for id_ in wanted:
+        if id_ not in known:
+            raise UsageError(f"No {what} '{id_}' to add. Known: {', '.join(known)}.")
+        if id_ in from_the_beginning:
+            raise UsageError(f"'{id_}' has been a {what} of run '{run_tag}' from the beginning; leave {option} out.")
+    return [id_ for id_ in dict.fromkeys(wanted) if id_ not in added]

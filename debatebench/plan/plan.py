@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,8 +12,10 @@ from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, TopicConfig
 from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["Plan", "PlanOptions", "PlanPart", "begun_plan", "overlap"]
+__all__ = ["MemberChange", "Plan", "PlanOptions", "PlanPart", "Role", "begun_plan", "overlap"]
 
+
+Role = Literal["debater", "judge"]
 
 _PATHS = {"config_path", "topics_path", "models_path", "judges_path"}
 
@@ -50,13 +52,30 @@ class PlanOptions(BaseModel):
         return self.model_dump(mode="json", exclude=_PATHS)
 
 
-class PlanPart(BaseModel):
-    """An addition to the plan of a run that has begun: new debaters and their debates, after all others."""
+class MemberChange(BaseModel):
+    """A new entry for a debater or judge of a run that has begun."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    debaters: tuple[MemberConfig, ...]
-    debates: tuple[ScheduledDebate, ...]
+    role: Role
+    entry: MemberConfig
+    has_answered: bool
+    """Whether answers with the old parameters are part of the run; they are not asked for again."""
+
+
+class PlanPart(BaseModel):
+    """A change to the plan of a run that has begun.
+
+    New debaters have debates of their own, after all others. New judges take only seats that are empty when all
+    other judges were asked, also in debates of a later part.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    debaters: tuple[MemberConfig, ...] = ()
+    judges: tuple[MemberConfig, ...] = ()
+    changes: tuple[MemberChange, ...] = ()
+    debates: tuple[ScheduledDebate, ...] = ()
     harness_version: str
     git_commit: str | None = None
 
@@ -81,6 +100,8 @@ class Plan(BaseModel):
     git_commit: str | None = None
     parts: tuple[tuple[str, ...], ...] = ()
     """Ids of the debaters added after the run had begun, part by part. They debate, but are not in the pool."""
+    added_judges: tuple[str, ...] = ()
+    """Ids of the judges added after the run had begun, in that order. They sit on no panel from the beginning."""
 
     @cached_property
     def _topics_by_id(self) -> dict[str, TopicConfig]:
@@ -127,10 +148,13 @@ class Plan(BaseModel):
 
     def with_part(self, part: PlanPart) -> Plan:
         """This plan with the part added."""
+        added = tuple(debater.id for debater in part.debaters)
         return self._with(
-            debaters=(*self.debaters, *part.debaters),
+            debaters=(*_changed(self.debaters, "debater", part.changes), *part.debaters),
+            judges=(*_changed(self.judges, "judge", part.changes), *part.judges),
             debates=(*self.debates, *part.debates),
-            parts=(*self.parts, tuple(debater.id for debater in part.debaters)),
+            parts=(*self.parts, added) if added else self.parts,
+            added_judges=(*self.added_judges, *(judge.id for judge in part.judges)),
         )
 
     def with_members(self, debaters: Iterable[MemberConfig], judges: Iterable[MemberConfig]) -> Plan:
@@ -140,6 +164,17 @@ class Plan(BaseModel):
     def _with(self, **fields: Any) -> Plan:
         # A copy by pydantic would keep the cached lookups of the old plan.
         return Plan(**{**{name: getattr(self, name) for name in Plan.model_fields}, **fields})
+
+
+def _changed(members: Iterable[MemberConfig], role: Role, changes: Iterable[MemberChange]) -> Iterator[MemberConfig]:
+    """The members of a role with their new entries. Parameters with which one has answered are kept beside them."""
+    new = {change.entry.id: change for change in changes if change.role == role}
+    for member in members:
+        if (change := new.get(member.id)) is None:
+            yield member
+            continue
+        earlier = (*member.earlier_parameters, *((member.parameters,) if change.has_answered else ()))
+        yield change.entry.model_copy(update={"earlier_parameters": earlier})
 
 
 def begun_plan(header_plan: Any, parts: Iterable[Any]) -> Plan:

@@ -48,9 +48,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
             info_slide=topic.info_slide,
         )
     yield from _debater_records(tag, plan.debaters, simulated_providers)
-    for judge in plan.judges:
-        columns = _member_columns(judge, simulated_providers)
-        yield Judge(run_tag=tag, judge_id=judge.id, prompt_style=judge.prompt_style, **columns)
+    yield from _judge_records(tag, plan.judges, simulated_providers)
     for position, (name, dimension) in enumerate(config.dimensions.items()):
         yield Dimension(
             run_tag=tag,
@@ -64,8 +62,13 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
 
 
 def part_records(plan: Plan, part: PlanPart, simulated_providers: Collection[str]) -> Iterator[Record]:
-    """The records that describe what was added to `plan`: debaters and schedule."""
-    yield from _debater_records(plan.run_tag, part.debaters, simulated_providers)
+    """The records that describe what `part` adds to `plan` or changes in it: debaters, judges and schedule."""
+    grown = plan.with_part(part)
+    debaters = [change.entry.id for change in part.changes if change.role == "debater"]
+    judges = [change.entry.id for change in part.changes if change.role == "judge"]
+    changed = [*map(grown.debater, debaters), *part.debaters]
+    yield from _debater_records(plan.run_tag, changed, simulated_providers)
+    yield from _judge_records(plan.run_tag, [*map(grown.judge, judges), *part.judges], simulated_providers)
     yield from part.debates
 
 
@@ -74,6 +77,14 @@ def _debater_records(
 ) -> Iterator[Debater]:
     for debater in debaters:
         yield Debater(run_tag=run_tag, model_id=debater.id, **_member_columns(debater, simulated_providers))
+
+
+def _judge_records(
+    run_tag: str, judges: Iterable[MemberConfig], simulated_providers: Collection[str]
+) -> Iterator[Judge]:
+    for judge in judges:
+        columns = _member_columns(judge, simulated_providers)
+        yield Judge(run_tag=run_tag, judge_id=judge.id, prompt_style=judge.prompt_style, **columns)
 
 
 def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) -> dict[str, Any]:
@@ -85,5 +96,6 @@ def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) 
         "token_limit": member.token_limit,
         "thinking_tokens": member.thinking_tokens,
         "parameters": member.parameters,
+        "earlier_parameters": list(member.earlier_parameters) or None,
         "pricing": member.pricing.model_dump(mode="json") if member.pricing else None,
     }

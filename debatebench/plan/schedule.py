@@ -68,8 +68,10 @@ def make_plan(
     )
 
 
-def plan_part(plan: Plan, newcomers: Sequence[MemberConfig], git_commit: str | None) -> PlanPart:
-    """Every debate of `newcomers` against the debaters of `plan` and each other, to be appended to it.
+def plan_part(
+    plan: Plan, newcomers: Sequence[MemberConfig], git_commit: str | None, judges: Sequence[MemberConfig] = ()
+) -> PlanPart:
+    """Every debate of `newcomers` against the debaters of `plan` and each other, to be appended to it, and new judges.
 
     Topics, options and the pool of judges stay as they were when the run began; the seeds are the same as in a plan
     with all debaters, and new panels are balanced together with the earlier ones. Raises `UsageError` when a newcomer
@@ -78,24 +80,42 @@ def plan_part(plan: Plan, newcomers: Sequence[MemberConfig], git_commit: str | N
     for newcomer in newcomers:
         if any(newcomer.id == debater.id for debater in plan.debaters):
             raise UsageError(f"'{newcomer.id}' is already a debater of run '{plan.run_tag}'; leave --new-model out.")
+    for judge in judges:
+        if plan.options.judges_from_selection:
+            raise UsageError(
+                f"In run '{plan.run_tag}' the debaters judge each other (--judges-from-selection): leave --new-judge "
+                "out."
+            )
+        if judge.prompt_style not in plan.prompts.styles:
+            raise UsageError(
+                f"Judge '{judge.id}' has prompt_style '{judge.prompt_style}', and run '{plan.run_tag}' began with "
+                f"{', '.join(plan.prompts.styles)}: give it one of these."
+            )
     if not plan.options.judges_from_selection:
+        _check_overlap((*plan.debaters, *newcomers), judges, plan.options)
         _check_overlap(newcomers, plan.judges, plan.options)
     new = {newcomer.id for newcomer in newcomers}
     everyone = (*plan.debaters, *newcomers)
     pairs = [(pro, con) for pro, con in _pairs(everyone, plan.options) if pro.id in new or con.id in new]
     size = plan.config.judges_per_debate
-    debates = _debates(plan.run_tag, size, plan.topics, pairs, plan.judges, plan.options, before=plan.debates)
+    pool = [judge for judge in plan.judges if judge.id not in plan.added_judges]
+    debates = _debates(plan.run_tag, size, plan.topics, pairs, pool, plan.options, before=plan.debates)
     return PlanPart(
-        debaters=tuple(newcomers), debates=tuple(debates), harness_version=__version__, git_commit=git_commit
+        debaters=tuple(newcomers),
+        judges=tuple(judges),
+        debates=tuple(debates),
+        harness_version=__version__,
+        git_commit=git_commit,
     )
 
 
 def replacement_judges(plan: Plan, debate: ScheduledDebate) -> tuple[str, ...]:
-    """The judges who may take a failed judge's seat, in the seeded order of their requests."""
+    """The judges who may take a failed judge's seat: in a seeded order, then those that were added to the run."""
     active = [plan.debater(debate.pro_model_id), plan.debater(debate.con_model_id)]
-    free = [id_ for id_ in _eligible(plan.judges, active, plan.options) if id_ not in debate.panel]
+    eligible = [id_ for id_ in _eligible(plan.judges, active, plan.options) if id_ not in debate.panel]
+    free = [id_ for id_ in eligible if id_ not in plan.added_judges]
     _rng(debate.debate_seed, "replacements").shuffle(free)
-    return tuple(free)
+    return (*free, *(id_ for id_ in plan.added_judges if id_ in eligible))
 
 
 def _check_overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig], options: PlanOptions) -> None:

@@ -151,6 +151,9 @@ class DurableCalls:
 
     async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer:
         """See `Ask`."""
+        for earlier in request.earlier:
+            if self._resume.has_answer(call_id_of(self._run_tag, step, earlier)):
+                request = earlier
         call_id = call_id_of(self._run_tag, step, request)
         past = self._resume.attempts(call_id)
         tries = Tries(self._policy, call_id)

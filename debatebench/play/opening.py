@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import resource
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.writing import Journal
-from debatebench.plan.plan import Plan, PlanPart, begun_plan
+from debatebench.plan.member_changes import allowed_changes
+from debatebench.plan.plan import MemberChange, Plan, PlanPart, begun_plan
 from debatebench.plan.plan_differences import plan_differences
 from debatebench.plan.plan_records import part_records, run_records
 from debatebench.plan.prices import with_prices_of
@@ -76,12 +77,26 @@ def allow_connections(concurrency: int, providers: Mapping[Any, Provider]) -> No
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(enough, most), hard))
 
 
-def begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, now: datetime) -> Plan:
-    """Write the header of a new run, or check that an existing one is the same run; returns the plan to play."""
+def begin(
+    journal: Journal,
+    resume: Resume,
+    plan: Plan,
+    part: PlanPart | None,
+    now: datetime,
+    *,
+    replaceable: Collection[str] = (),
+    priced: Callable[[Plan], Plan] = lambda plan: plan,
+) -> Plan:
+    """Write the header of a new run, or check that an existing one is the same run; returns the plan to play.
+
+    An existing run goes on with the entries that have changed since, where `allowed_changes` allows it; `priced` adds
+    prices that they lack.
+    """
     if resume.header is None:
         if part is not None:
             raise UsageError(
-                f"Run '{plan.run_tag}' has not begun, so no debater can be added to it: leave --new-model out."
+                f"Run '{plan.run_tag}' has not begun, so nothing can be added to it: leave --new-model and "
+                "--new-judge out."
             )
         records = event_rows(run_records(plan, now, _simulated_among(*plan.debaters, *plan.judges)))
         journal.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan.to_json(), "records": records})
@@ -93,24 +108,49 @@ def begin(journal: Journal, resume: Resume, plan: Plan, part: PlanPart | None, n
             f"{journal.path} contains a plan that this version of debatebench cannot read; use the version that wrote "
             "it, or a newer one."
         ) from error
-    differences = plan_differences(frozen, with_prices_of(plan, frozen))
+    plan = with_prices_of(plan, frozen)
+    changes = allowed_changes(frozen, plan, lambda role, id_: (role, id_) in resume.answered_by, replaceable)
+    changed = _part_of(changes, frozen, plan, priced) if changes else None
+    differences = plan_differences(frozen if changed is None else frozen.with_part(changed), plan)
     if differences:
         raise UsageError(
             f"Run '{plan.run_tag}' was started with other inputs: {'; '.join(differences)}. Restore them to resume "
-            "it, or choose another --run-tag" + _way_to_add(frozen, plan) + "."
+            "it, or choose another --run-tag" + _way_to_go_on(frozen, plan) + "."
         )
-    if part is None:
-        return frozen
-    rows = event_rows(part_records(frozen, part, _simulated_among(*part.debaters)))
-    journal.append({"type": "part", "part": part.model_dump(mode="json"), "records": rows})
-    return frozen.with_part(part)
+    for added in (changed, part):
+        if added is not None:
+            rows = event_rows(part_records(frozen, added, _simulated_among(*plan.debaters, *plan.judges)))
+            journal.append({"type": "part", "part": added.model_dump(mode="json"), "records": rows})
+            frozen = frozen.with_part(added)
+    return frozen
 
 
-def _way_to_add(frozen: Plan, plan: Plan) -> str:
-    """A hint for the message when the configuration has gained a debater since the run began."""
-    known = {debater.id for debater in frozen.debaters}
-    newcomers = [debater.id for debater in plan.debaters if debater.id not in known]
-    return f"; `--new-model {newcomers[0]}` adds a debater to this run" if newcomers else ""
+def _part_of(changes: Sequence[MemberChange], frozen: Plan, plan: Plan, priced: Callable[[Plan], Plan]) -> PlanPart:
+    """The part of a plan that holds the changes, with prices."""
+    debaters, judges = ([c.entry for c in changes if c.role == role] for role in ("debater", "judge"))
+    entries = priced(frozen.with_members(debaters, judges))
+    known = {**{("debater", e.id): e for e in entries.debaters}, **{("judge", e.id): e for e in entries.judges}}
+    return PlanPart(
+        changes=tuple(c.model_copy(update={"entry": known[c.role, c.entry.id]}) for c in changes),
+        harness_version=plan.harness_version,
+        git_commit=plan.git_commit,
+    )
+
+
+def _way_to_go_on(frozen: Plan, plan: Plan) -> str:
+    """A hint for the message when a debater or judge was added to the configuration, or has other parameters."""
+    hints = []
+    for what, option, before, now in (
+        ("debater", "--new-model", frozen.debaters, plan.debaters),
+        ("judge", "--new-judge", frozen.judges, plan.judges),
+    ):
+        old = {member.id: member for member in before}
+        if newcomers := [member.id for member in now if member.id not in old]:
+            hints.append(f"`{option} {newcomers[0]}` adds a {what} to this run")
+        changed = [member.id for member in now if member.id in old and member.parameters != old[member.id].parameters]
+        if changed:
+            hints.append(f"`--replace-parameters {changed[0]}` goes on with its new parameters")
+    return "".join(f"; {hint}" for hint in dict.fromkeys(hints))
 
 
 def _simulated_among(*members: MemberConfig) -> set[str]:

@@ -33,6 +33,18 @@ def request_to(
     A temperature among the member's own parameters takes precedence, and a parameter that is null removes its field.
     """
     parameters = {name: value for name, value in member.parameters.items() if name != "temperature"}
+    earlier = tuple(
+        request_to(
+            member.model_copy(update={"parameters": replaced, "earlier_parameters": ()}),
+            messages,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+            hints=hints,
+            json_schema=json_schema,
+        )
+        for replaced in member.earlier_parameters
+    )
     return Request(
         model=member.model,
         messages=tuple(messages),
@@ -41,6 +53,7 @@ def request_to(
         seed=None if member.removes("seed", "random_seed") else seed,
         json_schema=None if member.removes("response_format") else json_schema,
         parameters={**parameters, HINTS: dict(hints)},
+        earlier=earlier,
     )
 
 

@@ -18,6 +18,7 @@ from debatebench.providers.base import FailureKind
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
+    from debatebench.plan.plan import Role
 
 __all__ = ["PastAttempt", "Resume"]
 
@@ -82,6 +83,8 @@ class Resume:
     """The costs of the run so far."""
     adjusted: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     """(provider, model) → optional fields that it refuses, as far as the run has found out."""
+    answered_by: set[tuple[Role, str]] = field(default_factory=set)
+    """Every debater and judge that has answered, by role and id."""
     answered: set[tuple[str, str]] = field(default_factory=set)
     """(provider, model) of every model that has answered."""
     _attempts: dict[str, dict[int, PastAttempt]] = field(default_factory=dict)
@@ -129,6 +132,8 @@ class Resume:
             past.status, past.error = row["status"], row.get("error", "")
             if past.status == "answered":
                 self.answered.add((row["provider"], row["model_name"]))
+                judge_id = row.get("judge_id")
+                self.answered_by.add(("debater", row["model_id"]) if judge_id is None else ("judge", judge_id))
         for row in data["records"].get("debates", ()):
             debate_id = row["debate_id"]
             is_complete = row.get("status", "complete") == "complete"
@@ -173,6 +178,10 @@ class Resume:
     def is_new(self, member: MemberConfig) -> bool:
         """Whether the model of a hosted debater or judge has not answered in this run yet."""
         return not is_simulated(member.provider) and (member.provider, member.model) not in self.answered
+
+    def has_answer(self, call_id: str) -> bool:
+        """Whether the journal holds an answer to a call."""
+        return any(past.status == "answered" for past in self.attempts(call_id).values())
 
     def attempts(self, call_id: str) -> dict[int, PastAttempt]:
         """The earlier attempts at a call, by number from 1."""

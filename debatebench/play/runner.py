@@ -63,6 +63,8 @@ class RunSettings:
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     max_cost: Decimal | None = None
     """The USD that the run may cost over all its sessions, in the worst case; None for no limit."""
+    replaceable: frozenset[str] = frozenset()
+    """Ids of debaters and judges whose changed parameters a begun run may go on with, although they have answered."""
     grace_s: float = 120.0
     """How long requests in flight are awaited after an interrupt."""
 
@@ -113,7 +115,8 @@ def play_run(
     check_free_space(journal_path)
     allow_connections(settings.concurrency, providers)
     # From today's configuration: the plan of a run that began earlier does not hold the provider limits.
-    members = (*plan.debaters, *(part.debaters if part else ()), *plan.judges)
+    today = plan if part is None else plan.with_part(part)
+    members = (*today.debaters, *today.judges)
     resume = Resume()
     with Journal.open(journal_path, resume.see) as journal:
         for event in read_journal(journal_path) if resume.reopened else ():
@@ -122,10 +125,18 @@ def play_run(
             plan = with_listed_prices(plan, environ, warn)
             _check_limit(plan, settings)
         elif part is not None:
-            newcomers = with_listed_prices(plan.with_members(part.debaters, ()), environ, warn).debaters
-            part = part.model_copy(update={"debaters": newcomers})
-            _check_limit(plan.with_members(newcomers, ()), settings)
-        plan = begin(journal, resume, plan, part, now())
+            newcomers = with_listed_prices(plan.with_members(part.debaters, part.judges), environ, warn)
+            part = part.model_copy(update={"debaters": newcomers.debaters, "judges": newcomers.judges})
+            _check_limit(newcomers, settings)
+        plan = begin(
+            journal,
+            resume,
+            plan,
+            part,
+            now(),
+            replaceable=settings.replaceable,
+            priced=lambda changed: with_listed_prices(changed, environ, warn),
+        )
         # It is as large as the plan and no longer needed.
         resume.header = None
         _check_limit(plan, settings)

@@ -67,6 +67,8 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     seed: int | None = None
     json_schema: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = {}
+    earlier: tuple[Request, ...] = ()
+    """The same request with parameters that were replaced since; an answer to one of them is used. Not part of it."""
 
     def sha256(self) -> str:
         """Hash of the request as canonical JSON; equal requests have equal hashes."""

@@ -233,6 +233,9 @@ class Debater(Record):
         None, description="Tokens for thinking, by which every token limit that was sent is larger."
     )
     parameters: Json = None
+    earlier_parameters: Json = Field(
+        None, description="Parameters that were replaced after the model had answered with them, oldest first."
+    )
     pricing: Json = None
 
 
@@ -252,6 +255,9 @@ class Judge(Record):
         None, description="Tokens for thinking, by which every token limit that was sent is larger."
     )
     parameters: Json = None
+    earlier_parameters: Json = Field(
+        None, description="Parameters that were replaced after the model had answered with them, oldest first."
+    )
     pricing: Json = None
 
 

@@ -239,7 +239,8 @@ def test_a_run_that_stops_in_the_middle_of_what_was_added_goes_on_without_the_op
 )
 def test_what_cannot_be_added_is_refused_with_the_reason(new: str, begun: bool, complaint: str):
     with pytest.raises(UsageError, match=re.escape(complaint)):
-        plan_of_today("run", plan_of(3) if begun else None, members("d", 4), [new], lambda _: plan_of(3), None)
+        begun_plan = plan_of(3) if begun else None
+        plan_of_today("run", begun_plan, members("d", 4), [], [new], [], lambda *_: plan_of(3), None)
 
 
 def test_a_refused_addition_leaves_no_journal(tmp_path: Path):
@@ -562,6 +563,7 @@ OPTIONS = [
     "--probe",
     "--list-prompts",
     "--new-model",
+    "--new-judge",
     "--retry-failed",
     "--dry-run",
     "--estimate-time",

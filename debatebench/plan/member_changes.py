@@ -1,0 +1,42 @@
+"""Debaters and judges whose entry in the configuration has changed since their run began."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from debatebench.plan.plan import MemberChange
+
+if TYPE_CHECKING:
+    from debatebench.config.types import MemberConfig
+    from debatebench.plan.plan import Plan, Role
+
+__all__ = ["allowed_changes"]
+
+
+def allowed_changes(
+    frozen: Plan, today: Plan, has_answered: Callable[[Role, str], bool], replaceable: Collection[str]
+) -> list[MemberChange]:
+    """The changes with which a run may go on.
+
+    The whole entry may change while the run has no answer of the debater or judge. After that, only `parameters` may,
+    and only of those in `replaceable`.
+    """
+    found = [*_changed("debater", frozen.debaters, today.debaters), *_changed("judge", frozen.judges, today.judges)]
+    changes = []
+    for role, before, entry in found:
+        answered = has_answered(role, before.id)
+        is_same = before.model_copy(update={"parameters": entry.parameters}).model_dump() == entry.model_dump()
+        if not answered or (before.id in replaceable and is_same):
+            changes.append(MemberChange(role=role, entry=entry, has_answered=answered))
+    return changes
+
+
+def _changed(
+    role: Role, before: Sequence[MemberConfig], today: Sequence[MemberConfig]
+) -> Iterator[tuple[Role, MemberConfig, MemberConfig]]:
+    now = {member.id: member for member in today}
+    for member in before:
+        entry = now.get(member.id)
+        if entry is not None and entry.model_dump() != member.model_dump():
+            yield role, member, entry
