@@ -238,8 +238,8 @@ def test_a_run_that_stops_in_the_middle_of_what_was_added_goes_on_without_the_op
     ],
 )
 def test_what_cannot_be_added_is_refused_with_the_reason(new: str, begun: bool, complaint: str):
+    begun_plan = plan_of(3) if begun else None
     with pytest.raises(UsageError, match=re.escape(complaint)):
-        begun_plan = plan_of(3) if begun else None
         plan_of_today("run", begun_plan, members("d", 4), [], [new], [], lambda *_: plan_of(3), None)
 
 
