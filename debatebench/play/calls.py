@@ -171,7 +171,7 @@ class DurableCalls:
                     await self._wait_after(failure, tries, call)
                 elif past[attempt].was_cut_short or is_for_now(failure) or tries.may_go_on(failure):
                     continue
-                elif attempt < max(past) or self._retry_failed:
+                elif attempt < max(past) or (self._retry_failed and failure.kind is not FailureKind.REFUSED):
                     # It was final in an earlier session, and is not any more.
                     tries = Tries(self._policy, call_id)
                 else:

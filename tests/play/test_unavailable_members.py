@@ -181,6 +181,20 @@ def test_a_first_request_that_is_rejected_for_another_reason_lets_the_next_go_al
     assert "1 of 12 debates" in done.error_line
 
 
+def test_a_debate_that_was_refused_is_final_also_for_a_retry(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        refuses = received.json["model"] == "debater-1" and "centres" in received.prompt
+        refusal = status(403, "Content violates usage guidelines.")
+        return refusal if refuses else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--no-build").code == 0
+        asked = len(server.requests)
+        assert play(root, "--no-build", "--retry-failed").code == 0
+        assert len(server.requests) == asked
+
+
 def test_a_failed_call_of_a_stopped_run_waits_for_nothing(tmp_path: Path):
     with FakeProvider([status(429)]) as server:
         session = Session(tmp_path, server)
