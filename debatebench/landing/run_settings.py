@@ -5,7 +5,7 @@ They are derived from the run's other landed tables, so every journal and every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -53,18 +53,29 @@ order by judge_id
 """
 
 
+# Fields that a model refused, so that its answers were given without them.
+_REFUSED = """
+select case purpose when 'turn' then 'debater' else 'judge' end, coalesce(model_id, judge_id), list(distinct field)
+from (select purpose, model_id, judge_id, unnest(adjusted) as field from raw.calls where run_tag = ?)
+where field in ('temperature', 'seed', 'response_format')
+group by all
+order by all
+"""
+
+
 def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str, str], str | None]:
     """Item and part → setting as text, for a run whose other tables have landed."""
     (run,) = _landed(con, Run, run_tag)
     debaters = {debater.model_id: debater for debater in _landed(con, Debater, run_tag)}
     judges = {judge.judge_id: judge for judge in _landed(con, Judge, run_tag)}
     config = config_sections(_object(run.config))
+    refused = {(role, id_): set(fields) for role, id_, fields in con.execute(_REFUSED, [run_tag]).fetchall()}
     settings = (
         *_of_run(run, config.settings),
         *_of_rounds(run, config.rounds),
         *_of_topics(_landed(con, Topic, run_tag)),
-        *_of_members("debater", debaters, run, config.settings.get("temperature")),
-        *_of_members("judge", judges, run, 0),
+        *_of_members("debater", debaters, run, config.settings.get("temperature"), refused),
+        *_of_members("judge", judges, run, 0, refused),
         *_of_judge_prompts(judges, run),
         *_of_dimensions(_landed(con, Dimension, run_tag), run, config.dimensions),
         *_of_schedule(*con.execute(_SCHEDULE, [run_tag]).fetchall()[0]),
@@ -156,29 +167,39 @@ def _of_topics(topics: Iterable[Topic]) -> Iterator[_Setting]:
 
 
 def _of_members(
-    role: str, members: Mapping[str, Debater | Judge], run: Run, usual_temperature: Any
+    role: str,
+    members: Mapping[str, Debater | Judge],
+    run: Run,
+    usual_temperature: Any,
+    refused: Mapping[tuple[str, str], Collection[str]],
 ) -> Iterator[_Setting]:
-    """The settings of debaters or judges. They are the same, except for the temperature that is sent by default."""
+    """The settings of debaters or judges. They are the same, except for the temperature that is sent by default.
+
+    `refused` has the fields that a model refused, by role and id; without them, the provider's defaults apply.
+    """
     for member_id, member in members.items():
         names = (member.provider, member.model_name)
         yield f"{role}s", member_id, "takes part"
         yield f"{role}_models", member_id, None if None in names else " ".join(map(str, names))
-        values = _of_played_member(member, usual_temperature) if run.source == "run" else [None] * 4
+        without = refused.get((role, member_id), ())
+        values = _of_played_member(member, usual_temperature, without) if run.source == "run" else [None] * 4
         items = (f"{role}_models", f"{role}_temperatures", f"{role}_token_caps", "prices")
         parts = (f"{member_id} parameters", member_id, member_id, f"{role} {member_id}")
         yield from zip(items, parts, values, strict=True)
 
 
-def _of_played_member(member: Debater | Judge, usual_temperature: Any) -> Iterator[Any]:
+def _of_played_member(member: Debater | Judge, usual_temperature: Any, refused: Collection[str]) -> Iterator[Any]:
     """Parameters, temperature, token limit and prices, which imports do not state."""
     parameters = _object(member.parameters)
     others = {name: value for name, value in parameters.items() if name != "temperature"}
     shown = sorted(f"{name}: {_json(value)}" for name, value in others.items() if value is not None)
+    shown += [f"without {name}" for name in sorted(refused) if name != "temperature"]
     # If every value is null, the provider's defaults apply, and they are unknown.
     is_known = isinstance(member.parameters, dict) and (shown or not others)
     earlier = [_json(_object(replaced)) for replaced in member.earlier_parameters or ()]
     yield "; before: ".join([", ".join(shown), *reversed(earlier)]) if is_known or earlier else None
-    yield _or(parameters["temperature"], "none") if "temperature" in parameters else usual_temperature
+    temperature = _or(parameters["temperature"], "none") if "temperature" in parameters else usual_temperature
+    yield "none" if "temperature" in refused else temperature
     thinking = "" if member.thinking_tokens is None else f" and {member.thinking_tokens} for thinking"
     yield f"{_or(member.token_limit, 'none')}{thinking}"
     yield " and ".join(_per_million(_object(member.pricing).get(kind)) for kind in ("prompt", "completion"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from paths import DATA
 from two_runs import two_runs
 
 from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, ScheduledDebate, Topic, Verdict
+from debatebench.shared.records import Call, Debater, Dimension, Judge, Record, Run, ScheduledDebate, Topic, Verdict
 
 __all__ = ["two_runs"]
 
@@ -83,6 +84,22 @@ def test_a_member_has_its_model_parameters_temperature_cap_and_prices(con: duckd
         "debater_prompts: turn": None,
         "judge_overlap: debaters may judge": "false",
     }
+
+
+def test_replaced_parameters_and_fields_that_a_model_refused_are_part_of_its_settings(con: duckdb.DuckDBPyConnection):
+    names = {"run_tag": "r", "provider": "p", "model_name": "m"}
+    call = {**names, "attempt": 1, "debate_id": "x", "step": "turn:0", "purpose": "turn", "model_id": "d"}
+    found = settings(
+        con,
+        Debater(**names, model_id="d", parameters={"effort": "low"}, earlier_parameters=[{}, {"effort": "max"}]),
+        Debater(**names, model_id="other", parameters={}),
+        Call(**call, call_id="c1", status="answered", sent_at=datetime(2026, 1, 1), adjusted=("seed", "temperature")),
+        Call(**call, call_id="c2", status="answered", sent_at=datetime(2026, 1, 1), adjusted=("max_tokens",)),
+        config={"temperature": 0.7},
+    )
+    assert found["debater_models: d parameters"] == 'effort: "low", without seed; before: {"effort":"max"}; before: {}'
+    assert (found["debater_temperatures: d"], found["debater_temperatures: other"]) == ("none", "0.7")
+    assert found["debater_models: other parameters"] == ""
 
 
 def test_an_import_is_silent_about_what_its_records_cannot_say(con: duckdb.DuckDBPyConnection):
