@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from debatebench.play.progress import Progress
 
-__all__ = ["watching"]
+__all__ = ["Lines", "describe", "table_rows", "watching"]
 
 _LINES_PER_RUN = 10
+_LINE_EVERY_S = 60.0
 _FILE_EVERY_S = 1.0
 
 
@@ -31,13 +32,15 @@ def watching(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
     """Show `progress` on stderr, and keep it in the file at `path`, while the block runs."""
     progress.on_stop = _say_how_to_leave
     progress.on_unreachable = _say_that_it_waits
-    with _kept(run_tag, progress, path):
-        if sys.stderr.isatty():
-            with _live(run_tag, progress):
-                yield
-        else:
-            progress.on_debate = _Lines(run_tag)
+    progress.on_reached = _say_that_it_goes_on
+    if sys.stderr.isatty():
+        with _kept(run_tag, progress, path), _live(run_tag, progress):
             yield
+        return
+    lines = Lines(run_tag)
+    progress.on_debate = lines.debate_ended
+    with _kept(run_tag, progress, path, each_second=lines.second_passed):
+        yield
 
 
 def _say_how_to_leave(progress: Progress) -> None:
@@ -48,49 +51,66 @@ def _say_that_it_waits(reason: str, longest_s: float) -> None:
     note(f"{reason} Waiting for it, up to {spoken(longest_s)} (--wait-for-provider).")
 
 
+def _say_that_it_goes_on(provider: str) -> None:
+    note(f"{provider} can be reached again; the run goes on.")
+
+
 def describe(progress: Progress) -> str:
-    """The counters in one line."""
-    parts = [
-        f"{progress.debates_done:,} of {progress.debates_planned:,} debates",
-        f"{progress.calls_answered:,} answers",
-        f"{progress.calls_in_flight:,} in flight",
-        f"${progress.cost:,.4f}",
-    ]
+    """The counters in one line: debates, answers and money of the whole run, then those of this session."""
+    simulated = " simulated" if progress.is_simulated else ""
+    session = [f"{progress.calls_answered:,} answers", f"${progress.cost:,.4f}"]
     if progress.calls_failed:
-        parts.append(f"{progress.calls_failed:,} failed attempts")
-    if progress.debates_incomplete:
-        parts.append(f"{progress.debates_incomplete:,} incomplete")
+        session.append(f"{progress.calls_failed:,} failed attempts")
     if progress.unpriced_calls:
-        parts.append(f"{progress.unpriced_calls:,} answers without a price")
-    return ", ".join(parts)
+        session.append(f"{progress.unpriced_calls:,} answers without a price")
+    whole = [f"{progress.debates_done:,} of {progress.debates_planned:,} debates"]
+    if progress.debates_incomplete:
+        whole.append(f"{progress.debates_incomplete:,} of them incomplete")
+    whole += [f"{progress.ledger.answered:,} answers", f"${progress.ledger.total.known:,.4f}{simulated}"]
+    at_once = [f"{progress.calls_in_flight:,} in flight", *filter(None, [unreachable(progress)])]
+    return f"{', '.join(whole)} in all; {', '.join(session)} in this session; {', '.join(at_once)}"
+
+
+def unreachable(progress: Progress) -> str:
+    """Which providers the run waits for; empty if it waits for none."""
+    names = sorted(progress.unreachable.copy())
+    return f"waiting for {', '.join(names)}, which cannot be reached" if names else ""
 
 
 def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str, str]]:
     """The rows of the live table: names and values."""
-    spent = progress.ledger.total
-    cost = f"${spent.known:,.4f}"
-    if spent.unknown:
-        cost += f" and {spent.unknown:,} attempts of unknown cost"
-    if progress.projected_cost is not None:
-        cost += f", about ${progress.projected_cost:,.4f} projected"
-    if progress.ledger.limit is not None:
-        cost += f", at most ${progress.ledger.limit:,}"
     rate = "" if calls_per_s is None else f", {calls_per_s:,.1f} per second"
+    answers = f"{progress.ledger.answered:,} ({progress.calls_answered:,} in this session{rate})"
     rows = [
         ("debates", f"{progress.debates_done:,} of {progress.debates_planned:,}"),
-        ("calls", f"{progress.calls_answered:,} answered{rate}, {progress.calls_in_flight:,} in flight"),
-        ("cost", cost),
+        ("answers", f"{answers}, {progress.calls_in_flight:,} requests in flight"),
+        ("simulated cost" if progress.is_simulated else "cost", _cost(progress)),
         ("left", _duration(progress.calls_left / calls_per_s) if calls_per_s else "unknown"),
     ]
     trouble = [
-        (progress.calls_failed, "failed attempts"),
+        (progress.calls_failed, "failed attempts in this session"),
         (progress.rate_limited, "of them rate-limited (429)"),
         (progress.calls_waiting, "waiting to be retried"),
         (progress.debates_incomplete, "debates incomplete"),
     ]
     if said := ", ".join(f"{count:,} {what}" for count, what in trouble if count):
         rows.append(("trouble", said))
+    if waits := unreachable(progress):
+        rows.append(("", waits))
     return rows
+
+
+def _cost(progress: Progress) -> str:
+    """What the run has cost, what of it in this session, and what it may cost yet."""
+    spent = progress.ledger.total
+    cost = f"${spent.known:,.4f} (${progress.cost:,.4f} in this session)"
+    if spent.unknown:
+        cost += f" and {spent.unknown:,} attempts of unknown cost"
+    if progress.projected_cost is not None:
+        cost += f", about ${progress.projected_cost:,.4f} projected"
+    if progress.ledger.limit is not None:
+        cost += f", at most ${progress.ledger.limit:,}"
+    return cost
 
 
 def _duration(seconds: float) -> str:
@@ -102,23 +122,44 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {secs} s" if minutes else f"{secs} s"
 
 
-class _Lines:
-    """Prints a line after every tenth of the run."""
+class Lines:
+    """Prints a line after every tenth of the run, and after every minute without one."""
 
-    def __init__(self, run_tag: str) -> None:
+    def __init__(
+        self, run_tag: str, every_s: float = _LINE_EVERY_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._run_tag = run_tag
-        self._printed = -1
+        self._every_s = every_s
+        self._clock = clock
+        self._tenth = -1
+        self._printed_s = clock()
+        # Debates end in one thread, and seconds pass in another.
+        self._lock = threading.Lock()
 
-    def __call__(self, progress: Progress) -> None:
+    def debate_ended(self, progress: Progress) -> None:
+        """Print a line if another tenth of the debates is done."""
         tenth = progress.debates_done * _LINES_PER_RUN // max(1, progress.debates_planned)
-        if tenth > self._printed:
-            self._printed = tenth
-            note(f"{self._run_tag}: {describe(progress)}")
+        with self._lock:
+            if tenth > self._tenth:
+                self._tenth = tenth
+                self._print(progress)
+
+    def second_passed(self, progress: Progress) -> None:
+        """Print a line if the last one is too old."""
+        with self._lock:
+            if progress.debates_planned and self._clock() - self._printed_s >= self._every_s:
+                self._print(progress)
+
+    def _print(self, progress: Progress) -> None:
+        self._printed_s = self._clock()
+        note(f"{self._run_tag}: {describe(progress)}")
 
 
 @contextmanager
-def _kept(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
-    """Write the counters to a file once a second, in a thread; the last state stays there.
+def _kept(
+    run_tag: str, progress: Progress, path: Path, each_second: Callable[[Progress], None] = lambda _: None
+) -> Iterator[None]:
+    """Write the counters to a file once a second, in a thread, which also calls `each_second`; the last state stays.
 
     The run does not depend on the file: if it cannot be written, the run continues without it.
     """
@@ -136,6 +177,7 @@ def _kept(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
         write("playing")
         while not left.wait(_FILE_EVERY_S):
             write("playing")
+            each_second(progress)
 
     writer = threading.Thread(target=keep_writing, name="progress-file", daemon=True)
     writer.start()

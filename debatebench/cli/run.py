@@ -284,12 +284,13 @@ def _play(
 ) -> None:
     """Play the run, land its result, then print how it ended."""
     from debatebench.cli.progress_display import watching
-    from debatebench.cli.run_report import note_costs, note_missing, print_report
+    from debatebench.cli.run_report import is_all_simulated, note_costs, note_cut_speeches, note_missing, print_report
     from debatebench.play.progress import Progress
     from debatebench.play.runner import play_run
     from debatebench.warehouse.sources import check_before_run
 
-    progress = Progress()
+    whole = plan if part is None else plan.with_part(part)
+    progress = Progress(is_simulated=is_all_simulated(whole))
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
     # All objects so far live to the end, so the garbage collector need not scan them again and again; and the objects
     # of a call are freed with it, nearly always without the collector.
@@ -302,21 +303,21 @@ def _play(
             report = play_run(
                 plan, journal, settings, environ=os.environ, now=now, progress=progress, warn=_warn, part=part
             )
-    except DebatebenchError as error:
-        if progress.debates_done:
-            _try_to_land(workspace, plan.run_tag, no_build)
+    except DebatebenchError:
+        # Without planned debates this session did not begin: another process may be playing the run.
         if progress.debates_planned:
+            _try_to_land(workspace, plan.run_tag, no_build)
             note_costs(progress, None)
-        if isinstance(error, RunIncompleteError):
-            note_missing(progress)
+            note_missing(progress, whole)
         raise
     finally:
         if log_failed_judges and journal.exists():
             _log_failed_judges(workspace, journal)
     try:
         _land(workspace, plan.run_tag, no_build)
+        note_cut_speeches(workspace, plan.run_tag)
     finally:
-        print_report(report, output)
+        print_report(report, whole, output)
     if report.missing:
         raise RunIncompleteError(
             f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; to retry them: "
@@ -326,8 +327,11 @@ def _play(
 
 def _try_to_land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
     """Land what an interrupted run left; the reason for its end matters more than an error of landing."""
+    from debatebench.cli.run_report import note_cut_speeches
+
     try:
         _land(workspace, run_tag, no_build)
+        note_cut_speeches(workspace, run_tag)
     except DebatebenchError as problem:
         note(f"Run '{run_tag}' was not landed: {problem}")
 

@@ -5,22 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from debatebench.cli.common import Format, note, print_rows
+from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from debatebench.plan.cost_estimate import CostEstimate
+    from debatebench.plan.plan import Plan
     from debatebench.play.budget import Spending
     from debatebench.play.progress import Progress
     from debatebench.play.runner import RunReport
+    from debatebench.shared.workspace import Workspace
 
-__all__ = ["note_costs", "note_costs_so_far", "note_missing", "print_report"]
+__all__ = ["is_all_simulated", "note_costs", "note_costs_so_far", "note_cut_speeches", "note_missing", "print_report"]
 
-_MOST_REASONS = 20
+_MOST_REASONS = 10
+_NOT_FINISHED = "The debate was not finished."
+_SPEECHES = """
+select model_id, count(case when is_truncated then 1 end) as cut, count(*) as speeches
+from raw.turns
+where run_tag = $run_tag
+group by all
+having cut > 0
+order by all
+"""
 
 
-def print_report(report: RunReport, output: Format) -> None:
-    """Print how the run ended, and what is missing. Counts are of this session, sums of money of the whole run."""
+def print_report(report: RunReport, plan: Plan, output: Format) -> None:
+    """Print how the run ended, and what is missing. Debates and money are of the whole run, with earlier sessions."""
     progress = report.progress
     spent = progress.ledger.total
     row: dict[str, Any] = {
@@ -29,10 +41,11 @@ def print_report(report: RunReport, output: Format) -> None:
         "complete": report.complete,
         "void": len(report.void),
         "missing": len(report.missing),
-        "answered_calls": progress.calls_answered,
-        "failed_attempts": progress.calls_failed,
+        "session_answers": progress.calls_answered,
+        "session_failed_attempts": progress.calls_failed,
         "billed_usd": spent.billed,
         "estimated_usd": spent.estimated,
+        "simulated_usd": spent.simulated,
         "unknown_attempts": spent.unknown,
         "possible_usd": _possible(spent),
         "planned_usd": report.estimate.cost_usd,
@@ -40,11 +53,12 @@ def print_report(report: RunReport, output: Format) -> None:
     print_rows(list(row), [list(row.values())], output)
     note_costs(progress, report.estimate)
     if report.ambiguous_calls:
-        note(f"{report.ambiguous_calls} calls were in flight when a session ended; they may have been billed twice.")
+        billed = "" if progress.is_simulated else "; they may have been billed twice"
+        note(f"{report.ambiguous_calls} calls were in flight when a session ended{billed}.")
     if report.adjusted:
         models = (f"{model} of {provider} ({', '.join(fields)})" for provider, model, fields in report.adjusted)
         note(f"Sent without optional fields that the server refuses, or under another name: {'; '.join(models)}.")
-    note_missing(progress)
+    note_missing(progress, plan)
 
 
 def _possible(spent: Spending) -> Any:
@@ -55,7 +69,7 @@ def _possible(spent: Spending) -> Any:
 def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
     """Print what the whole run has cost so far, and how that compares with the estimate."""
     spent = progress.ledger.total
-    note(f"Cost so far: {spent.summary()}")
+    note(f"Cost so far: {spent.summary(is_simulated=progress.is_simulated)}")
     if expected is None or expected.cost_usd is None:
         return
     share = f", of which {spent.known / expected.cost_usd:.0%} is spent" if expected.cost_usd else ""
@@ -67,6 +81,7 @@ def note_costs_so_far(journal: Path) -> None:
     """Print what a run has cost so far, to compare with the plan; nothing if it has not begun."""
     from debatebench.journal.events import pass_on
     from debatebench.journal.reading import has_begun, read_journal
+    from debatebench.plan.frozen_plan import read_begun_plan
     from debatebench.play.resume import Resume
 
     if not journal.exists() or not has_begun(journal):
@@ -75,13 +90,61 @@ def note_costs_so_far(journal: Path) -> None:
     for event in read_journal(journal):
         pass_on(journal, event, resume.see)
     note(f"This run has begun: {len(resume.complete_debates):,} debates are complete.")
-    note(f"Cost so far: {resume.ledger.total.summary()}")
+    plan = read_begun_plan(journal)
+    is_simulated = plan is not None and is_all_simulated(plan)
+    note(f"Cost so far: {resume.ledger.total.summary(is_simulated=is_simulated)}")
 
 
-def note_missing(progress: Progress) -> None:
-    """Print which debates are void or missing and why; if there are many, only the first ones."""
+def is_all_simulated(plan: Plan) -> bool:
+    """Whether nobody is billed for a run, because all its members are simulated."""
+    from debatebench.providers import is_simulated
+
+    return all(is_simulated(member.provider) for member in (*plan.debaters, *plan.judges))
+
+
+def note_missing(progress: Progress, plan: Plan) -> None:
+    """Print which debates are void or missing, why, and what to do: a line for each reason."""
     for what, debates in (("void", progress.void), ("missing", progress.missing)):
-        for debate_id, reason in debates[:_MOST_REASONS]:
-            note(f"{what} {debate_id}: {reason}")
-        if len(debates) > _MOST_REASONS:
-            note(f"… and {len(debates) - _MOST_REASONS} more; `debatebench doctor` lists them all.")
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for debate_id, reason in debates:
+            told = clause(_told(debate_id, reason, progress, plan))
+            groups.setdefault(without_ids(told), []).append((debate_id, told))
+        reasons = list(groups.values())
+        for group in reasons[:_MOST_REASONS]:
+            note(_line(what, group, plan))
+        if rest := reasons[_MOST_REASONS:]:
+            count = sum(map(len, rest))
+            note(f"… and {count:,} more for {len(rest):,} other reasons; `debatebench doctor --all` lists them all.")
+
+
+def _told(debate_id: str, reason: str, progress: Progress, plan: Plan) -> str:
+    """A reason with the debater and the speech that it is about, unless it names the debater itself."""
+    if debate_id not in progress.given_up or reason.startswith("Debater "):
+        return reason
+    step, debater = progress.given_up[debate_id]
+    round_ = plan.config.rounds[int(step.split(":")[1])]
+    return f"{debater} gave no {round_.stage} speech as {round_.role}: {reason}"
+
+
+def _line(what: str, group: list[tuple[str, str]], plan: Plan) -> str:
+    """What the debates of a group have in common, and the first of them."""
+    debate_id, reason = group[0]
+    count = "1 debate" if len(group) == 1 else f"{len(group):,} debates"
+    if reason == clause(_NOT_FINISHED):
+        # The error that stopped the run says how to go on.
+        return f"{what} {count}: not finished."
+    if what == "void":
+        reason += "; a void debate enters no rating"
+    elif "retry" not in reason:
+        reason += f"; `debatebench retry {plan.run_tag}` asks again"
+    scheduled = next(debate for debate in plan.debates if debate.debate_id == debate_id)
+    place = f"{debate_id} ({scheduled.topic_id}: {scheduled.pro_model_id} against {scheduled.con_model_id})"
+    return f"{what} {place}: {reason}." if len(group) == 1 else f"{what} {count}: {reason}. First: {place}."
+
+
+def note_cut_speeches(workspace: Workspace, run_tag: str) -> None:
+    """Print how many speeches of each debater were cut off at the token limit, of those that have landed."""
+    from debatebench.query.safe_query import run_query
+
+    for model_id, cut, speeches in run_query(workspace.database, _SPEECHES, {"run_tag": run_tag}, limit=None).rows:
+        note(cut_speeches(model_id, cut, speeches))

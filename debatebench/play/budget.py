@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
     from debatebench.providers.base import Request
 
-__all__ = ["MAY_HAVE_BEEN_BILLED", "Ledger", "Spending", "check_affordable", "largest_cost", "money", "settle_rows"]
+__all__ = [
+    "MAY_HAVE_BEEN_BILLED",
+    "Ledger",
+    "Spending",
+    "check_affordable",
+    "largest_cost",
+    "money",
+    "settle_rows",
+    "shown_source",
+]
 
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
 """Statuses of attempts that may have been billed; where the provider declined or never saw it, nothing was billed."""
@@ -28,6 +37,8 @@ MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "a
 _TOKENS_PER_MESSAGE = 16
 _TOKENS_PER_REQUEST = 64
 _FINEST = Decimal("1e-10")
+
+SIMULATED = "simulated"
 
 AttemptKey = tuple[str, int]
 """A call's id and the number of the attempt."""
@@ -63,6 +74,8 @@ class Spending:
     """What providers report as billed."""
     estimated: Decimal = field(default_factory=Decimal)
     """Tokens that providers counted, at the configured price."""
+    simulated: Decimal = field(default_factory=Decimal)
+    """What simulated members would have cost at their made-up prices; nobody is billed for it."""
     unknown: int = 0
     """Attempts that may have been billed at an unknown cost: ambiguous ones, and answers without figures."""
     possible: Decimal = field(default_factory=Decimal)
@@ -72,8 +85,8 @@ class Spending:
 
     @property
     def known(self) -> Decimal:
-        """Billed and estimated together."""
-        return self.billed + self.estimated
+        """Billed, estimated and simulated together."""
+        return self.billed + self.estimated + self.simulated
 
     @property
     def largest(self) -> Decimal:
@@ -92,17 +105,24 @@ class Spending:
         """Count an attempt that has ended."""
         if cost is not None and cost_source == "billed":
             self.billed += cost
+        elif cost is not None and cost_source == SIMULATED:
+            self.simulated += cost
         elif cost is not None:
             self.estimated += cost
         elif status in MAY_HAVE_BEEN_BILLED:
             self.add_unknown(bound)
 
-    def summary(self) -> str:
-        """The figures in a sentence or two."""
+    def summary(self, *, is_simulated: bool = False) -> str:
+        """The figures in a sentence or two; `is_simulated` says that all members of the run are."""
         text = f"{self.billed:.4f} USD billed, {self.estimated:.4f} USD estimated from tokens and prices"
+        if is_simulated:
+            text = f"{self.simulated:.4f} USD of simulated cost"
+        elif self.simulated:
+            text += f", {self.simulated:.4f} USD simulated"
         if not self.unknown:
             return f"{text}, with no unknown costs."
-        text += f"; {self.unknown:,} attempts may have been billed at an unknown cost"
+        what = "have an unknown cost" if is_simulated else "may have been billed at an unknown cost"
+        text += f"; {self.unknown:,} attempts {what}"
         if self.unbounded == self.unknown:
             return f"{text}, and no price or token limit bounds that cost."
         text += f", at most {self.possible:.4f} USD"
@@ -123,6 +143,8 @@ class Ledger:
     def __init__(self) -> None:
         self.limit: Decimal | None = None
         self.settled = Spending()
+        self.answered = 0
+        """The attempts that were answered."""
         self._open: dict[AttemptKey, Decimal | None] = {}
         self._open_total = Decimal(0)
         self._in_flight: set[AttemptKey] = set()
@@ -132,7 +154,7 @@ class Ledger:
     def total(self) -> Spending:
         """Everything except attempts in flight. An attempt whose process died counts as unknown: it may be billed."""
         spent = self.settled
-        total = Spending(spent.billed, spent.estimated, spent.unknown, spent.possible, spent.unbounded)
+        total = replace(spent)
         for key, bound in list(self._open.items()):
             if key not in self._in_flight:
                 total.add_unknown(bound)
@@ -170,6 +192,7 @@ class Ledger:
         """Record the end of an attempt and wake the tasks that wait for `changed`."""
         self._open_total -= self._open.pop(key, None) or 0
         self._in_flight.discard(key)
+        self.answered += status == "answered"
         self.settled.add(status, cost, cost_source, bound)
         self.wake()
 
@@ -214,6 +237,11 @@ def check_affordable(plan: Plan) -> None:
             )
 
 
+def shown_source(provider: str, cost_source: str | None) -> str | None:
+    """Where a cost comes from, in the words of a report: records call the made-up cost of a simulated member billed."""
+    return SIMULATED if cost_source is not None and is_simulated(provider) else cost_source
+
+
 def settle_rows(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> None:
     """Settle the attempts that the rows of `raw.calls` in a journalled outcome describe."""
     for row in rows:
@@ -221,7 +249,7 @@ def settle_rows(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> None:
             (row["call_id"], row["attempt"]),
             row["status"],
             money(row.get("cost")),
-            row.get("cost_source"),
+            shown_source(row["provider"], row.get("cost_source")),
             money(row.get("possible_cost")),
         )
 

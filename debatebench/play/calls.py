@@ -19,7 +19,7 @@ import msgspec
 
 from debatebench.plan.time_estimate import spoken
 from debatebench.play.attempts import Attempt, Step, call_id_of, reply_of, status_of
-from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
+from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, shown_source
 from debatebench.play.pacing import TOO_BUSY, estimated_tokens
 from debatebench.play.retries import RetryPolicy, Tries, is_for_now, way_out
 from debatebench.providers.base import (
@@ -151,6 +151,13 @@ class DurableCalls:
 
     async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer:
         """See `Ask`."""
+        try:
+            return await self._ask(step, member, request)
+        except CallFailedError:
+            self._progress.call_given_up(step, member.id)
+            raise
+
+    async def _ask(self, step: Step, member: MemberConfig, request: Request) -> Answer:
         for earlier in request.earlier:
             if self._resume.has_answer(call_id_of(self._run_tag, step, earlier)):
                 request = earlier
@@ -340,7 +347,7 @@ class DurableCalls:
         if failure is not None and failure.partial_body:
             outcome["partial_body_base64"] = base64.b64encode(failure.partial_body).decode("ascii")
         self._journal.append(outcome, with_next=reply is not None)
-        self._ledger.settle(call.key, status, cost, cost_source, could_cost)
+        self._ledger.settle(call.key, status, cost, shown_source(call.member.provider, cost_source), could_cost)
         self._progress.call_settled(status, cost)
 
     async def _wait(self, seconds: float) -> None:

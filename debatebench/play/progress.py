@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from debatebench.play.attempts import Step
     from debatebench.shared.records import Debate
 
 __all__ = ["Pace", "Progress", "write_progress"]
@@ -28,9 +29,11 @@ _TOO_MANY_REQUESTS = 429
 class Progress:
     """Counters of one session of a run. `cost` sums the known costs; `unpriced_calls` counts answers without a price.
 
-    `ledger` holds the costs of the whole run. Other threads may read while the runner writes.
+    Debates are those of the whole run, and `ledger` holds its answers and costs. Other threads may read meanwhile.
     """
 
+    is_simulated: bool = False
+    """Whether all members of the run are simulated, so that nobody is billed."""
     debates_planned: int = 0
     debates_complete: int = 0
     debates_incomplete: int = 0
@@ -50,11 +53,15 @@ class Progress:
     """(debate_id, reason) of every planned debate that is neither complete nor void; set at the end."""
     void: tuple[tuple[str, str], ...] = ()
     """(debate_id, reason) of every debate that a refusal ended, which is final; set at the end."""
+    given_up: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Debate → the step (`turn:0`) that ended it without a speech, and its debater."""
     unreachable: dict[str, str] = field(default_factory=dict)
     """Provider → why it cannot be reached; the run waits for it."""
     on_debate: Callable[[Progress], None] | None = None
     on_unreachable: Callable[[str, float], None] | None = None
     """Called with the reason and how many seconds the run will wait."""
+    on_reached: Callable[[str], None] | None = None
+    """Called with the name of a provider that can be reached again."""
     on_stop: Callable[[Progress], None] | None = None
     _answers_of_open: Counter[str] = field(default_factory=Counter)
 
@@ -100,6 +107,11 @@ class Progress:
         elif status == "answered":
             self.unpriced_calls += 1
 
+    def call_given_up(self, step: Step, member_id: str) -> None:
+        """Record a call that has ended without an answer; a judge is replaced, but a debater's ends its debate."""
+        if step.purpose == "turn":
+            self.given_up[step.debate_id] = (step.name, member_id)
+
     def provider_unreachable(self, name: str, reason: str, longest_s: float) -> None:
         """Record that a provider cannot be reached, and that the run waits for it up to `longest_s` seconds."""
         if self.on_unreachable is not None and name not in self.unreachable:
@@ -108,7 +120,8 @@ class Progress:
 
     def provider_reached(self, name: str) -> None:
         """Record that a provider can be reached."""
-        self.unreachable.pop(name, None)
+        if self.unreachable.pop(name, None) is not None and self.on_reached is not None:
+            self.on_reached(name)
 
     def answer_used(self, debate_id: str) -> None:
         """Count an answer that a debate has received, new or from the journal."""
@@ -177,6 +190,7 @@ def write_progress(
         },
         "calls": {
             "answered": progress.calls_answered,
+            "answered_in_all": progress.ledger.answered,
             "failed": progress.calls_failed,
             "in_flight": progress.calls_in_flight,
             "waiting": progress.calls_waiting,
@@ -187,6 +201,7 @@ def write_progress(
         "cost_usd": {
             "billed": str(spent.billed),
             "estimated": str(spent.estimated),
+            "simulated": str(spent.simulated),
             "unknown_attempts": spent.unknown,
             "possible": str(spent.possible),
             "unbounded_attempts": spent.unbounded,

@@ -9,6 +9,7 @@ json_bytes.py       JSON in ASCII, written and read fast
 locks.py            locks between processes, by a lock file next to what is locked
 markdown.py         text in Markdown documents, where nothing of it comes to life
 output_paths.py     where a command may write: never over anything that a workspace keeps
+problem_texts.py    sentences about problems of a run, and which of them say the same
 record_columns.py   the columns of a record's table, derived from its class
 records.py          frozen records: one class per landed table, the only schema of `raw.*`
 result_formats.py   rows as a text table, JSON, CSV or Markdown

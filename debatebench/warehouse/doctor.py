@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -19,6 +18,7 @@ from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
+from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.records import Call, Debate, Record, ScheduledDebate, Turn
 from debatebench.warehouse.publish import private_copy
 from debatebench.warehouse.sources import (
@@ -38,13 +38,6 @@ __all__ = ["Finding", "examine", "grouped", "has_runs"]
 
 _FINAL = frozenset({"failed", "refused", "oversize"})
 """Statuses of attempts that are not followed by another one, unless a user asks for it."""
-
-_LONG_NUMBER = 2
-_DIGITS_OF_ID = 4
-# A name in quotes or a status, which stay; the id of a request; a time to wait, such as 7m12.5s; any other word.
-_WORDS = re.compile(
-    r"('[^'\s]*'|answered \d+)|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?:\d+(?:\.\d+)?(?:ms|[hms]))+\b|(\w+)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +74,8 @@ def grouped(found: Iterable[Finding]) -> list[list[Finding]]:
     """
     groups: dict[tuple[str, str, bool, str], list[Finding]] = {}
     for each in found:
-        groups.setdefault((each.run_tag, each.finding, each.is_damage, _without_ids(each.detail)), []).append(each)
+        groups.setdefault((each.run_tag, each.finding, each.is_damage, without_ids(each.detail)), []).append(each)
     return list(groups.values())
-
-
-def _without_ids(text: str) -> str:
-    """The text without what differs from request to request; names in quotes and statuses stay."""
-    return _WORDS.sub(lambda match: match[1] or _without_id(match[2] or ""), text)
-
-
-def _without_id(word: str) -> str:
-    """A sign in place of the id of a request or a count, such as one of bytes; any other word stays."""
-    digits = sum(map(str.isdigit, word))
-    return "#" if not word or digits >= _DIGITS_OF_ID or _LONG_NUMBER <= len(word) == digits else word
 
 
 def has_runs(workspace: Workspace) -> bool:
@@ -242,10 +224,7 @@ def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
     yield from _ambiguous(tag, played)
     yield from _failed(tag, played)
     for model_id, places in sorted(played.cut.items()):
-        detail = (
-            f"{len(places):,} of {played.speeches[model_id]:,} speeches of debater '{model_id}' were cut off at the "
-            "token limit; raise its `token_limit` and the rounds' `max_tokens`, or add `thinking_tokens`."
-        )
+        detail = cut_speeches(model_id, len(places), played.speeches[model_id])
         yield from (Finding(tag, "cut_speech", False, place, detail) for place in places)
     yield from _missing(tag, played)
 
@@ -254,13 +233,13 @@ def _ambiguous(tag: str, played: _Played) -> Iterator[Finding]:
     """Attempts that may have been billed, and what all of them with the same reason may have cost at most."""
     groups: dict[tuple[bool, str], list[Call]] = {}
     for call in played.ambiguous:
-        groups.setdefault((call.call_id in played.answered, _without_ids(call.error or "")), []).append(call)
+        groups.setdefault((call.call_id in played.answered, without_ids(call.error or "")), []).append(call)
     for (is_answered, _), calls in groups.items():
         bounds = [call.possible_cost for call in calls if call.possible_cost is not None]
         what = "It may have been billed twice" if is_answered else "It may have been billed without an answer"
         also = ", and another attempt was answered" if is_answered else ""
         for call in calls:
-            detail = f"{what}: {_clause(call.error)}{also}; {_bound(bounds, len(calls))}."
+            detail = f"{what}: {clause(call.error)}{also}; {_bound(bounds, len(calls))}."
             yield Finding(tag, "ambiguous_call", False, _place(call), detail)
 
 
@@ -283,7 +262,7 @@ def _failed(tag: str, played: _Played) -> Iterator[Finding]:
         then = f"`debatebench retry {tag}` asks again"
         if status == "complete":
             then = "another call took its place, and the debate is complete"
-        detail = f"{who} gave no answer ({call.status}): {_clause(call.error)}; {then}."
+        detail = f"{who} gave no answer ({call.status}): {clause(call.error)}; {then}."
         yield Finding(tag, "failed_call", False, _place(call), detail)
 
 
@@ -296,16 +275,11 @@ def _missing(tag: str, played: _Played) -> Iterator[Finding]:
         elif debate.status == "complete":
             continue
         elif debate.status == "void":
-            detail = f"It is void: {_clause(debate.status_reason)}."
+            detail = f"It is void: {clause(debate.status_reason)}."
         else:
-            detail = f"{_clause(debate.status_reason or debate.status)}; `debatebench retry {tag}` asks again."
+            detail = f"{clause(debate.status_reason or debate.status)}; `debatebench retry {tag}` asks again."
         place = f"{debate_id} ({scheduled.topic_id}: {scheduled.pro_model_id} against {scheduled.con_model_id})"
         yield Finding(tag, "missing_debate", False, place, detail)
-
-
-def _clause(text: str | None) -> str:
-    """A reason without its full stop, so that a sentence can go on after it."""
-    return (text or "the reason is unknown").rstrip().removesuffix(".")
 
 
 def _place(call: Call) -> str:

@@ -120,7 +120,7 @@ def test_a_run_says_how_it_ended(played: Path):
     (report,) = json.loads(again.out)
     assert report["planned"] == report["complete"] == 30
     assert report["missing"] == 0
-    assert report["answered_calls"] == 0, "a finished run asks nobody"
+    assert report["session_answers"] == 0, "a finished run asks nobody"
     assert "unchanged since it was landed" in again.err
 
 
