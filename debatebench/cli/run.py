@@ -153,10 +153,10 @@ def run(
     options = with_begun_options(begun, options, _given(context))
     inputs = load_inputs(workspace, options)
     if probe:
-        checking.probe_models(inputs, output)
+        checking.probe_models(checking.chosen(inputs, options), output)
         return
     if judges_test:
-        checking.test_judges(workspace, inputs, judge_prompt, output)
+        checking.test_judges(workspace, checking.chosen(inputs, options), judge_prompt, output)
         return
     if not no_input and not resume:
         inputs, options = asked_for(workspace, run_tag, inputs, options)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +14,12 @@ from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
-    from debatebench.plan.plan import Plan
+    from debatebench.config.types import MemberConfig
+    from debatebench.plan.plan import Plan, PlanOptions
     from debatebench.plan.time_estimate import Latencies
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["list_prompts", "print_time", "probe_models", "stored_latencies", "test_judges"]
+__all__ = ["chosen", "list_prompts", "print_time", "probe_models", "stored_latencies", "test_judges"]
 
 _TURN_LATENCIES = """
 select d.provider, d.model_name, median(t.duration_ms)
@@ -35,6 +37,29 @@ group by all
 """
 
 
+def chosen(inputs: Inputs, options: PlanOptions) -> Inputs:
+    """The inputs with only the debaters and judges that `options` select. Raises `UsageError` for an unknown one.
+
+    What a begun run has picked from a provider's catalogue is in no file, and is left out.
+    """
+    picked = options.catalogue_members
+    debaters = _with_ids(inputs.debaters, options.selected_debaters, picked, "debater")
+    judges = debaters
+    if not options.judges_from_selection:
+        judges = _with_ids(inputs.judges, options.selected_judges, picked, "judge")
+    return replace(inputs, debaters=debaters, judges=judges)
+
+
+def _with_ids(
+    members: tuple[MemberConfig, ...], ids: Sequence[str] | None, picked: Collection[str], kind: str
+) -> tuple[MemberConfig, ...]:
+    known = [member.id for member in members]
+    for wanted in ids or ():
+        if wanted not in known and wanted not in picked:
+            raise UsageError(f"No {kind} '{wanted}'. Known: {', '.join(known) or 'none'}.")
+    return members if ids is None else tuple(member for member in members if member.id in ids)
+
+
 def probe_models(inputs: Inputs, output: Format) -> None:
     """Send every hosted debater and judge one tiny request. Raises `DebatebenchError` if one does not answer."""
     import uvloop
@@ -43,7 +68,7 @@ def probe_models(inputs: Inputs, output: Format) -> None:
 
     members = hosted([*inputs.debaters, *inputs.judges])
     if not members:
-        raise UsageError("All configured debaters and judges are simulated, so there is nothing to probe.")
+        raise UsageError("All of these debaters and judges are simulated, so there is nothing to probe.")
     probes = uvloop.run(probe_members(members, os.environ))
     columns = ["id", "provider", "model", "answers", "latency_ms", "cost_usd", "problem"]
     print_rows(columns, [[getattr(probe, name) for name in columns] for probe in probes], output)

@@ -101,10 +101,10 @@ class MemberConfig(_Frozen):
 
     `parameters` are sent to the provider unchanged; one that is null removes the field of its name from requests, also
     `temperature`, `seed`, `max_tokens` and `response_format`. `token_limit` caps the completion, and every cap that is
-    sent is larger by `thinking_tokens`. `prompt_style` selects `configs/prompts/judge_<style>.md`, for judges
-    only. `limits` apply to the provider's model, `provider_limits` to all requests to the provider with the same key.
-    Limits affect how a run is played, not its content: they are not part of a plan as JSON, so a run may continue with
-    others.
+    sent is larger by `thinking_tokens`. `prompt_style` selects `configs/prompts/judge_<style>.md`, for judges only.
+    With `trust_reported_cost`, the cost that a server reports in its answers is believed to be billed, in USD. `limits`
+    apply to the provider's model, `provider_limits` to all requests to the provider with the same key. Limits affect
+    how a run is played, not its content: they are not part of a plan as JSON, so a run may continue with others.
     """
 
     id: str
@@ -114,6 +114,7 @@ class MemberConfig(_Frozen):
     api_key_env: str | None = None
     allow_insecure: bool = False
     environment_proxies: bool = False
+    trust_reported_cost: bool = False
     token_limit: int | None = Field(None, gt=0)
     thinking_tokens: int | None = Field(None, gt=0)
     prompt_style: str = "default"

@@ -15,7 +15,8 @@ from debatebench.play.attempts import Step, call_id_of
 from debatebench.play.calls import Answer, CallFailedError, cost_of
 from debatebench.play.judges import make_judge
 from debatebench.play.judges.base import Seat, Transcript
-from debatebench.play.requests import request_to
+from debatebench.play.requests import is_cut_off, request_to
+from debatebench.play.thinking import strip_thinking
 from debatebench.providers import is_simulated, make_provider, provider_key
 from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError
 from debatebench.shared.errors import DebatebenchError
@@ -157,10 +158,10 @@ async def _probe(member: MemberConfig, line: _Line) -> Probe:
     spent = _Spent()
     problem = None
     try:
-        await line.ask(Step(_TAG, "probe", "turn"), member, _tiny_request(member), spent)
+        answer = await line.ask(Step(_TAG, "probe", "turn"), member, _tiny_request(member), spent)
+        problem = _lack_of(answer.completion)
     except CallFailedError as failure:
-        # If all tokens went into thinking, the model is still available.
-        problem = None if failure.kind is FailureKind.EMPTY else str(failure)
+        problem = str(failure)
     return Probe(
         member.id,
         member.provider,
@@ -171,6 +172,16 @@ async def _probe(member: MemberConfig, line: _Line) -> Probe:
         was_asked=spent.calls > 0,
         problem=problem,
     )
+
+
+def _lack_of(completion: Completion) -> str | None:
+    """What is wrong with an answer; None if it has text. A debater without text would end its debates."""
+    if strip_thinking(completion.text).strip():
+        return None
+    if not is_cut_off(completion):
+        return "Answered with nothing but thinking."
+    tokens = "its tokens" if completion.completion_tokens is None else f"its {completion.completion_tokens:,} tokens"
+    return f"Answered without text: {tokens} were spent on thinking; add `thinking_tokens`."
 
 
 def _tiny_request(member: MemberConfig) -> Request:

@@ -77,7 +77,14 @@ def provider_key(member: MemberConfig) -> Hashable:
         traits = json.dumps(member.parameters, sort_keys=True, default=str)
         prices = (member.pricing.prompt, member.pricing.completion) if member.pricing else None
         return member.provider, traits, prices
-    return member.provider, member.endpoint, member.api_key_env, member.allow_insecure, member.environment_proxies
+    return (
+        member.provider,
+        member.endpoint,
+        member.api_key_env,
+        member.allow_insecure,
+        member.environment_proxies,
+        member.trust_reported_cost,
+    )
 
 
 def is_simulated(provider_name: str) -> bool:

@@ -63,7 +63,7 @@ class OpenAICompatible:
 
     `deadline_s` limits a request from its start to the last byte of the reply, `connect_timeout_s` (at most a third
     of it) the connecting. A decoded body may hold `largest_body` bytes. `proxy` is the address of a proxy, if one is
-    to be used. Each request is sent once; the caller retries.
+    to be used. `trust_reported_cost` says that `usage.cost` is USD. Each request is sent once; the caller retries.
     """
 
     is_simulated = False
@@ -80,6 +80,7 @@ class OpenAICompatible:
         connect_timeout_s: float = 30.0,
         largest_body: int = LARGEST_BODY,
         proxy: str | None = None,
+        trust_reported_cost: bool = False,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.name = name
@@ -87,7 +88,8 @@ class OpenAICompatible:
         self._profile = profile
         self._key = key or None
         self._keys = (key,) if key else ()
-        self._source = ReplySource(name, key_variable, profile.reports_usd, self._keys, profile.cost_header)
+        reports_usd = profile.reports_usd or trust_reported_cost
+        self._source = ReplySource(name, key_variable, reports_usd, self._keys, profile.cost_header)
         self._deadline_s = deadline_s
         self._connect_timeout_s = min(connect_timeout_s, deadline_s / 3)
         self._largest_body = largest_body
@@ -108,6 +110,7 @@ class OpenAICompatible:
             key=key_for(member, environ),
             key_variable=key_variable(member),
             proxy=proxy_for(member, url, environ),
+            trust_reported_cost=member.trust_reported_cost,
         )
 
     def __repr__(self) -> str:

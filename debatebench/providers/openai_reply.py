@@ -31,7 +31,7 @@ class ReplySource:
     name: str
     key_variable: str | None = None
     reports_usd: bool = False
-    """Whether `usage.cost` is documented to be USD."""
+    """Whether `usage.cost` is USD: the provider's documentation says so, or the user does."""
     keys: tuple[str, ...] = field(default=(), repr=False)
     cost_header: str | None = None
     """The header that tells the cost in USD."""
@@ -227,8 +227,11 @@ def _count(value: Any) -> int | None:
 
 
 def _cost(usage: dict[str, Any], source: ReplySource) -> Decimal | None:
-    """`usage.cost` if it is known to be USD; any other unit cannot be added up here and is ignored."""
-    if (usage.get("currency") or ("USD" if source.reports_usd else None)) not in ("USD", "usd"):
+    """`usage.cost` if the source is trusted to report USD; any other unit cannot be added up here and is ignored.
+
+    That an answer names a currency is not enough: many servers report 0, or a price that nobody is billed.
+    """
+    if not source.reports_usd or (usage.get("currency") or "USD") not in ("USD", "usd"):
         return None
     cost = usage.get("cost")
     # Perplexity gives an object with parts and their sum.

@@ -645,10 +645,13 @@ def hosted(name: str, url: str, **settings: Any) -> MemberConfig:
 
 
 def test_every_hosted_model_is_asked_once_and_told_apart_by_what_it_answers(tmp_path: Path):
+    counts = ("prompt_tokens", "completion_tokens", "total_tokens")
     replies = {
         "good": answer("ready", usage={"cost": 0.0001}),
         "gone": status(404, "No such model."),
-        "thinker": answer("", choice={"finish_reason": "length"}, usage={"cost": 0.0002}),
+        "thinker": answer("", choice={"finish_reason": "length"}, usage={"cost": 0.0002, "completion_tokens": 64}),
+        "muser": answer("<think>Am I?", choice={"finish_reason": "length"}, usage=dict.fromkeys(counts)),
+        "mute": answer(" "),
         "locked": status(401, f"Incorrect API key provided: {KEY}."),
     }
     with FakeProvider(lambda received: replies[received.json["model"]]) as server:
@@ -656,17 +659,23 @@ def test_every_hosted_model_is_asked_once_and_told_apart_by_what_it_answers(tmp_
         everybody += [hosted("good", server.url).model_copy(update={"id": "good-again"})]
         everybody += [hosted("keyless", server.url, api_key_env="KEY_NOBODY_SET")]
         probes = {p.id: p for p in asyncio.run(probe_members(everybody, {"TINY_KEY": KEY}))}
-        assert len(server.requests) == 4
+        assert len(server.requests) == 6
         assert all(received.json["max_tokens"] <= 64 for received in server.requests)
     assert {name: probe.answers for name, probe in probes.items()} == {
         "good": True,
         "gone": False,
-        "thinker": True,
+        "thinker": False,
+        "muser": False,
+        "mute": False,
         "locked": False,
         "keyless": False,
     }
     assert "No such model." in str(probes["gone"].problem)
     assert "KEY_NOBODY_SET" in str(probes["keyless"].problem)
+    spent = "Answered without text: its {}tokens were spent on thinking; add `thinking_tokens`."
+    assert probes["thinker"].problem == spent.format("64 ")
+    assert probes["muser"].problem == spent.format("")
+    assert "holds no text" in str(probes["mute"].problem)
     assert KEY not in str(probes)
     assert [probes[name].was_asked for name in ("gone", "keyless")] == [True, False]
 
@@ -685,6 +694,25 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
     rows = json.loads(done.out)
     assert {row["id"]: row["answers"] for row in rows}["judge-1"] is False
     assert not (root / "warehouse").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        (["--debater", "debater-1", "--judge", "judge-0", "--judge", "judge-3"], {"debater-1", "judge-0", "judge-3"}),
+        (["--debater", "debater-1", "--debater", "debater-2", "--judges-from-selection"], {"debater-1", "debater-2"}),
+        (["--judge", "judge-2"], {"debater-0", "debater-1", "debater-2", "judge-2"}),
+    ],
+    ids=["both", "judges-from-selection", "judges"],
+)
+def test_a_probe_asks_only_who_is_chosen(tmp_path: Path, options: list[str], asked: set[str]):
+    with FakeProvider(lambda _: answer("ready")) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--probe", *options).code == 0
+        assert sorted(received.json["model"] for received in server.requests) == sorted(asked)
+        done = play(root, "--openrouter-probe", "--judge", "judge-9")
+        assert done.code == 2
+        assert "No judge 'judge-9'. Known: judge-0" in done.error_line
 
 
 def test_judges_are_tried_on_a_tiny_debate(tmp_path: Path):

@@ -321,13 +321,6 @@ def test_the_progress_of_a_run_is_a_file_for_scripts_that_keeps_the_last_state(t
     assert Decimal(told["cost_usd"]["billed"]) > 0
 
 
-def test_a_finished_run_says_what_is_missing_and_why(tmp_path: Path):
-    with FakeProvider(lambda r: status(400, "Moved.") if r.number == 0 else good_answers(r)) as server:
-        done = play(write_workspace(tmp_path, server), "--no-build")
-    assert done.code == 5
-    assert len(re.findall(r"^missing \w{16}: .*Moved\.", done.err, re.MULTILINE)) == 1
-
-
 def test_progress_that_cannot_be_projected_is_null(tmp_path: Path):
     from datetime import datetime
 

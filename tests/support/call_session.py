@@ -43,6 +43,7 @@ class Session:
             model="m",
             endpoint=server.url,
             api_key_env="CANARY_KEY",
+            trust_reported_cost=True,
             pricing=Pricing(prompt=Decimal("0.001"), completion=Decimal("0.002")),
         )
 

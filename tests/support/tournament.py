@@ -47,7 +47,8 @@ def _members(key: str, name: str, count: int, url: str) -> str:
     for number in range(count):
         lines.append(
             f"  - {{id: {name}-{number}, provider: http, model: {name}-{number}, endpoint: '{url}', "
-            f"api_key_env: TINY_KEY, prompt_style: declared, pricing: {{prompt: 0.000001, completion: 0.000002}}}}"
+            f"api_key_env: TINY_KEY, trust_reported_cost: true, prompt_style: declared, "
+            "pricing: {prompt: 0.000001, completion: 0.000002}}"
         )
     return "\n".join(lines) + "\n"
 
