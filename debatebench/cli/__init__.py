@@ -3,6 +3,7 @@
 app.py               the typer application, and how errors are printed
 common.py            workspace, clock, output format, notes
 compare.py           compare, gate
+completion.py        completion in a shell
 doctor.py            doctor
 export.py            export
 grouped_help.py      `--help` of a command with many options, in groups

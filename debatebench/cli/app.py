@@ -18,6 +18,7 @@ from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
 from debatebench.cli.common import note, note_error, say
+from debatebench.cli.completion import PROGRAM, words_to_complete
 from debatebench.cli.grouped_help import GroupedHelp
 from debatebench.cli.signals import handled_signals
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
@@ -81,12 +82,11 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     """
     # Without rich's markup and tracebacks, `--help` starts twice as fast and an error stays on one line.
     app = typer.Typer(
-        name="debatebench",
+        name=PROGRAM,
         help="LLM debate tournaments, judged by panels of LLMs, in a DuckDB warehouse of versioned SQL models.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,
-        add_completion=False,
     )
     app.callback()(_global_options)
     for name, command in COMMANDS.items():
@@ -118,7 +118,8 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     _mend_streams()
     with handled_signals() as signals:
         try:
-            make_app(arguments)(arguments)
+            words = words_to_complete(os.environ)
+            make_app(arguments if words is None else words)(arguments, prog_name=PROGRAM)
         except SystemExit as left:
             if signals.count and left.code == InterruptedRunError.exit_code:
                 note("Interrupted.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, print_rows, say, workspace_of
+from debatebench.cli.completion import run_tags
 from debatebench.shared.errors import DamagedDataError
 
 if TYPE_CHECKING:
@@ -24,7 +25,9 @@ __all__ = ["doctor"]
 
 def doctor(
     context: typer.Context,
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Check only this run. Default: all runs.")] = None,
+    run_tag: Annotated[
+        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Check only this run. Default: all runs.")
+    ] = None,
     salvage: Annotated[
         bool,
         typer.Option("--salvage", help="Copy the undamaged part of each damaged journal to a new file next to it."),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import note, now, say, workspace_of
+from debatebench.cli.completion import run_tags
 
 if TYPE_CHECKING:
     from debatebench.output.export.manifest import LeftOut
@@ -32,7 +33,8 @@ def export(
     format_name: Annotated[ExportFormat, typer.Option("--format", help="The format of the export.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the export. It is created complete or not at all.")],
     run_tag: Annotated[
-        list[str] | None, typer.Option("--run-tag", help="Export only this run. Repeatable. Default: all runs.")
+        list[str] | None,
+        typer.Option("--run-tag", autocompletion=run_tags, help="Export only this run. Repeatable. Default: all runs."),
     ] = None,
     select: Annotated[
         list[str] | None,

@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from debatebench.cli.common import now, say, workspace_of
+from debatebench.cli.completion import run_tags
 
 __all__ = ["report"]
 
 
 def report(
     context: typer.Context,
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Report only this run. Default: all runs.")] = None,
+    run_tag: Annotated[
+        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Report only this run. Default: all runs.")
+    ] = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out-dir", help="Folder for the site. Default: reports/site.")
     ] = None,

@@ -14,6 +14,7 @@ import typer
 from debatebench.cli import run_checks as checking
 from debatebench.cli import run_parameters as parameters
 from debatebench.cli.common import Format, FormatOption, note, now, print_rows, say, workspace_of
+from debatebench.cli.completion import run_tags
 from debatebench.cli.run_options import asked_for, refuse_contradictions
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
@@ -191,7 +192,7 @@ def run(
 
 def retry(
     context: typer.Context,
-    run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.")],
+    run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.", autocompletion=run_tags)],
     new_judge: parameters.NewJudge = None,
     replace_parameters: parameters.ReplaceParameters = None,
     concurrency: parameters.Concurrency = 32,

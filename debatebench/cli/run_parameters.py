@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from debatebench.cli import completion
+
 _WHAT = "What is played"
 _HOW = "How it is played"
 _CONFIGURATION = "Configuration and prompts"
@@ -34,13 +36,19 @@ RunTag = Annotated[
     str | None,
     typer.Option(
         "--run-tag",
+        autocompletion=completion.run_tags,
         help="The name of the run. An unfinished run is resumed, and needs no other option. Default: the current time.",
         rich_help_panel=_WHAT,
     ),
 ]
 Topic = Annotated[
     list[str] | None,
-    typer.Option("--topic", help="Play only the topic with this id. Repeatable.", rich_help_panel=_WHAT),
+    typer.Option(
+        "--topic",
+        autocompletion=completion.topics,
+        help="Play only the topic with this id. Repeatable.",
+        rich_help_panel=_WHAT,
+    ),
 ]
 SampleTopics = Annotated[
     int | None,
@@ -48,11 +56,21 @@ SampleTopics = Annotated[
 ]
 Debater = Annotated[
     list[str] | None,
-    typer.Option("--debater", help="Play only with this debater, by id. Repeatable.", rich_help_panel=_WHAT),
+    typer.Option(
+        "--debater",
+        autocompletion=completion.debaters,
+        help="Play only with this debater, by id. Repeatable.",
+        rich_help_panel=_WHAT,
+    ),
 ]
 Judge = Annotated[
     list[str] | None,
-    typer.Option("--judge", help="Use only the judge with this id. Repeatable.", rich_help_panel=_WHAT),
+    typer.Option(
+        "--judge",
+        autocompletion=completion.judges,
+        help="Use only the judge with this id. Repeatable.",
+        rich_help_panel=_WHAT,
+    ),
 ]
 QuickTest = Annotated[
     bool,
@@ -169,7 +187,10 @@ RetryFailed = Annotated[
 NewModel = Annotated[
     list[str] | None,
     typer.Option(
-        "--new-model", help="Add this debater of models.yaml, and its debates. Repeatable.", rich_help_panel=_BEGUN
+        "--new-model",
+        autocompletion=completion.debaters,
+        help="Add this debater of models.yaml, and its debates. Repeatable.",
+        rich_help_panel=_BEGUN,
     ),
 ]
 NewJudge = Annotated[

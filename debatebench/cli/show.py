@@ -10,10 +10,13 @@ from typing import Annotated, Any
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, print_json, print_rows, say, workspace_of
+from debatebench.cli.completion import run_tags
 
 __all__ = ["inspect_debate", "show_leaderboard", "summarize"]
 
-RunTagOption = Annotated[str | None, typer.Option("--run-tag", help="Default: the run that was landed last.")]
+RunTagOption = Annotated[
+    str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Default: the run that was landed last.")
+]
 
 _LEADERBOARD = """
 select
@@ -198,7 +201,12 @@ def inspect_debate(
     context: typer.Context,
     debate_id: Annotated[str, typer.Argument(help="The id of the debate, or a unique prefix of it.")],
     run_tag: Annotated[
-        str | None, typer.Option("--run-tag", help="The run of the debate. Needed only if several runs contain the id.")
+        str | None,
+        typer.Option(
+            "--run-tag",
+            autocompletion=run_tags,
+            help="The run of the debate. Needed only if several runs contain the id.",
+        ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:

@@ -21,6 +21,7 @@ from debatebench.cli.common import (
     say,
     workspace_of,
 )
+from debatebench.cli.completion import run_tags
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 
 if TYPE_CHECKING:
@@ -211,7 +212,9 @@ def diff_models(
     name: Annotated[str, typer.Argument(help="A SQL model with versions, such as panel_winners.")],
     before: Annotated[int, typer.Option("--from", help="The version to compare with.")],
     after: Annotated[int, typer.Option("--to", help="The version to compare.")],
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Compare only this run. Default: all runs.")] = None,
+    run_tag: Annotated[
+        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Compare only this run. Default: all runs.")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Maximum number of rows to print; 0 for all.")] = 20,
     output: FormatOption = Format.TABLE,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, now, print_rows, say, workspace_of
+from debatebench.cli.completion import run_tags
 from debatebench.shared.errors import DamagedDataError, UsageError
 
 if TYPE_CHECKING:
@@ -70,7 +71,9 @@ def import_(
 
 def land(
     context: typer.Context,
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Land only this run. Default: all runs.")] = None,
+    run_tag: Annotated[
+        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Land only this run. Default: all runs.")
+    ] = None,
     reparse: Annotated[
         bool, typer.Option("--reparse", help="First parse the stored answers of judges again with the current parser.")
     ] = False,
@@ -129,7 +132,12 @@ def build(
     ] = False,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="TAG", help="With --from-journals: leave this run out. Repeatable."),
+        typer.Option(
+            "--without",
+            metavar="TAG",
+            autocompletion=run_tags,
+            help="With --from-journals: leave this run out. Repeatable.",
+        ),
     ] = None,
 ) -> None:
     """Build the SQL models and ratings in the warehouse."""
@@ -158,7 +166,9 @@ def build(
 
 def rate(
     context: typer.Context,
-    run_tag: Annotated[str | None, typer.Option("--run-tag", help="Default: the run that was landed last.")] = None,
+    run_tag: Annotated[
+        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Default: the run that was landed last.")
+    ] = None,
     ratings_path: Annotated[
         Path | None, typer.Option("--ratings-path", help="The JSON file. Default: warehouse/ratings/TAG.json.")
     ] = None,

@@ -391,6 +391,7 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
         (MODEL + ", thinking_tokens: 0}", "FILE: [0].thinking_tokens: found 0; allowed: a whole number of at least 1."),
         (MODEL + ", parameters: [1]}", "FILE: [0].parameters: found a list; allowed: a mapping."),
         (MODEL + ", allow_insecure: yes}", "FILE: [0].allow_insecure: found 'yes'; allowed: true or false."),
+        (MODEL + ", trust_reported_cost: usd}", "FILE: [0].trust_reported_cost: found 'usd'; allowed: true or false."),
         (MODEL + ", environment_proxies: 1}", "FILE: [0].environment_proxies: found 1; allowed: true or false."),
         (
             MODEL + ", requests_per_minute: 0}",

@@ -1119,8 +1119,36 @@ def test_members_share_a_provider_when_address_and_key_are_the_same() -> None:
         member("openrouter", api_key_env="OTHER_KEY"),
         member("openrouter", allow_insecure=True),
         member("openrouter", environment_proxies=True),
+        member("openrouter", trust_reported_cost=True),
     ]
-    assert len({provider_key(each) for each in (one, *others)}) == 6
+    assert len({provider_key(each) for each in (one, *others)}) == 7
+
+
+@pytest.mark.parametrize(
+    ("usage", "untrusted", "trusted"),
+    [
+        ({"cost": 0.25, "currency": None}, None, "0.25"),
+        ({"cost": 0.25, "currency": "USD"}, None, "0.25"),
+        ({"cost": 0.25, "currency": "EUR"}, None, None),
+        ({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.5}}, None, "0.75"),
+    ],
+)
+def test_the_cost_that_an_unknown_server_reports_counts_where_the_entry_trusts_it(
+    usage: dict[str, Any], untrusted: str | None, trusted: str | None
+) -> None:
+    for is_trusted, cost in ((False, untrusted), (True, trusted)):
+        with FakeProvider([answer(usage=usage)]) as server:
+            entry = member("http", endpoint=server.url, trust_reported_cost=is_trusted)
+            provider = make_provider(entry, {})
+            said = uvloop.run(_asked(provider))
+        assert said.cost == (None if cost is None else Decimal(cost))
+
+
+async def _asked(provider: Any) -> Completion:
+    try:
+        return provider.read(await provider.send(REQUEST), REQUEST)
+    finally:
+        await provider.aclose()
 
 
 def test_a_reply_read_again_without_a_connection_says_the_same() -> None:

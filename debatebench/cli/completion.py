@@ -1,0 +1,80 @@
+"""Completion in a shell: the words of the command line, and the names that options take in a workspace.
+
+A shell starts the command with `_DEBATEBENCH_COMPLETE` and the words so far in variables of its own. Completion must be
+quick and must print nothing else, so where a name cannot be found out, there is none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from debatebench.shared.workspace import Workspace
+
+__all__ = ["PROGRAM", "debaters", "judges", "run_tags", "topics", "words_to_complete"]
+
+PROGRAM = "debatebench"
+_WORDS = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+
+
+def words_to_complete(environ: Mapping[str, str]) -> Sequence[str] | None:
+    """The words that a shell asks to complete; None when it asks for nothing."""
+    if f"_{PROGRAM.upper()}_COMPLETE" not in environ:
+        return None
+    return [word for name in _WORDS for word in environ.get(name, "").split()]
+
+
+def _completed(names_in: Callable[[Workspace, Mapping[str, Any]], Iterable[str]]) -> Callable[..., list[str]]:
+    """The completion of an option by names of a workspace, which gets the workspace and the other options."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
+        from debatebench.shared.errors import DebatebenchError
+        from debatebench.shared.workspace import Workspace
+
+        try:
+            workspace = Workspace(Path(ctx.find_root().params.get("root") or "."))
+            return sorted(name for name in names_in(workspace, ctx.params) if name.startswith(incomplete))
+        except (DebatebenchError, OSError):
+            return []
+
+    return complete
+
+
+def _run_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:
+    imports = os.listdir(workspace.imports) if workspace.imports.is_dir() else []
+    return {path.stem for path in workspace.journal.glob("*.jsonl")} | {
+        name for name in imports if not name.startswith(".")
+    }
+
+
+def _debaters(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
+    from debatebench.config.load import load_debaters
+
+    return [each.id for each in load_debaters(_path(workspace, options.get("models_path"), "models.yaml"))]
+
+
+def _judges(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
+    from debatebench.config.load import load_judges
+
+    return [each.id for each in load_judges(_path(workspace, options.get("judges_path"), "judges.yaml"))]
+
+
+def _topics(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
+    from debatebench.config.load import load_topics
+
+    return [each.id for each in load_topics(_path(workspace, options.get("topics_path"), "topics.json"))]
+
+
+def _path(workspace: Workspace, given: Any, name: str) -> Path:
+    return workspace.config_file(name) if given is None else Path(given)
+
+
+run_tags = _completed(_run_tags)
+debaters = _completed(_debaters)
+judges = _completed(_judges)
+topics = _completed(_topics)
