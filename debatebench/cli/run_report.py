@@ -54,7 +54,7 @@ def print_report(report: RunReport, plan: Plan, output: Format) -> None:
     note_costs(progress, report.estimate)
     if report.ambiguous_calls:
         billed = "" if progress.is_simulated else "; they may have been billed twice"
-        note(f"{report.ambiguous_calls} calls were in flight when a session ended{billed}.")
+        note(f"{report.ambiguous_calls:,} calls were in flight when a session ended{billed}.")
     if report.adjusted:
         models = (f"{model} of {provider} ({', '.join(fields)})" for provider, model, fields in report.adjusted)
         note(f"Sent without optional fields that the server refuses, or under another name: {'; '.join(models)}.")

@@ -121,8 +121,9 @@ class Spending:
             text += f", {self.simulated:.4f} USD simulated"
         if not self.unknown:
             return f"{text}, with no unknown costs."
-        what = "have an unknown cost" if is_simulated else "may have been billed at an unknown cost"
-        text += f"; {self.unknown:,} attempts {what}"
+        what = "had an unknown cost" if is_simulated else "may have been billed at an unknown cost"
+        attempts = "1 attempt" if self.unknown == 1 else f"{self.unknown:,} attempts"
+        text += f"; {attempts} {what}"
         if self.unbounded == self.unknown:
             return f"{text}, and no price or token limit bounds that cost."
         text += f", at most {self.possible:.4f} USD"

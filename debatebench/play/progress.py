@@ -208,6 +208,7 @@ def write_progress(
             "projected": None if projected is None else f"{projected:.10f}",
             "limit": None if progress.ledger.limit is None else str(progress.ledger.limit),
         },
+        "waiting_for": sorted(progress.unreachable.copy()),
         "eta_s": progress.calls_left / calls_per_s if calls_per_s else None,
         "void": _with_reasons(progress.void),
         "missing": _with_reasons(progress.missing),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from fake_provider import Behaviour, FakeProvider, Received, answer, status
 from tournament import good_answers, play, write_workspace
 
 from debatebench.cli.progress_display import Lines, describe, table_rows
-from debatebench.play.progress import Progress
+from debatebench.play.progress import Progress, write_progress
 
 
 def refusing(*models: str, said: str = "No such model.") -> FakeProvider:
@@ -215,3 +216,11 @@ def test_while_a_provider_cannot_be_reached_every_line_says_so_and_its_return_is
         progress.provider_reached("openai")
     assert told == ["openai"]
     assert "waiting for" not in describe(progress)
+
+
+def test_the_file_of_the_progress_names_the_providers_that_a_run_waits_for(tmp_path: Path):
+    progress = Progress(debates_planned=3)
+    for name in ("openai", "mistral"):
+        progress.provider_unreachable(name, "No route.", 600.0)
+    write_progress(tmp_path / "p.json", "t", progress, state="playing", now=datetime(2026, 1, 1))
+    assert json.loads((tmp_path / "p.json").read_text())["waiting_for"] == ["mistral", "openai"]
