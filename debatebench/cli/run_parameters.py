@@ -198,6 +198,7 @@ NewJudge = Annotated[
     typer.Option(
         "--new-judge",
         help="Add this judge of judges.yaml, for seats that no other judge could fill. Repeatable.",
+        autocompletion=completion.judges,
         rich_help_panel=_BEGUN,
     ),
 ]
