@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 
@@ -17,11 +17,16 @@ __all__ = [
     "DimensionConfig",
     "EloConfig",
     "MemberConfig",
+    "OnRefusal",
     "Pricing",
     "RateLimits",
     "Round",
     "TopicConfig",
 ]
+
+
+OnRefusal = Literal["void", "forfeit"]
+"""The status of a debate that ends because a debater refuses to speak, or its provider does."""
 
 
 class _Frozen(BaseModel):
@@ -161,6 +166,7 @@ class Config(_Frozen):
     language: str = "en"
     rounds: tuple[Round, ...]
     temperature: float = 0.7
+    on_refusal: OnRefusal = "void"
     system_prompt_pro: str | None = None
     system_prompt_con: str | None = None
     judge_system_prompt: str | None = None

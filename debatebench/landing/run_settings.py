@@ -139,6 +139,8 @@ def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
     yield "schedule_rule", "debates per pair", options.get("debates_per_pair")
     yield "schedule_rule", "both sides", options.get("balanced_sides")
     yield "schedule_rule", "sides at random", options.get("swap_sides")
+    # It is as with swapped orders above.
+    yield "refusal_rule", "on refusal", _or(config.get("on_refusal"), "void") if is_played else None
     yield "elo_settings", "initial rating", str(run.elo_initial_rating)
     yield "elo_settings", "K", str(run.elo_k_factor)
     yield "elo_settings", "games for display", run.min_games_for_display

@@ -99,7 +99,7 @@ def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
     debate = Debate.model_validate(records["debates"][0])
     turns = [Turn.model_validate(row) for row in records.get("turns", ())]
     before = [Verdict.model_validate(row) for row in records.get("verdicts", ())]
-    if debate.status == "void" or not before or len(turns) < len(plan.config.rounds):
+    if debate.status in ("void", "forfeit") or not before or len(turns) < len(plan.config.rounds):
         return []
     after = {verdict.judge_id: verdict for verdict in _seated(before, turns, plan)}
     now = [after[verdict.judge_id] for verdict in before]

@@ -77,9 +77,10 @@ class RunReport:
     planned: int
     complete: int
     missing: tuple[tuple[str, str], ...]
-    """(debate_id, reason) of every planned debate that is neither complete nor void."""
+    """(debate_id, reason) of every planned debate that is neither complete nor void or forfeited."""
     void: tuple[tuple[str, str], ...]
-    """(debate_id, reason) of every debate that ended because a provider or debater refused, which is final."""
+    """(debate_id, reason) of every debate that ended because a provider or debater refused, which is final: it is void
+    or, as the configuration says, a forfeit. The reason of a forfeit says so."""
     ambiguous_calls: int
     estimate: CostEstimate
     """The expected calls and cost of the whole plan."""
@@ -281,14 +282,15 @@ class _Session:
                 scheduled, turns, self._plan, self._calls, partial(self._may_ask_again, scheduled.debate_id)
             )
         except CallFailedError as failure:
-            status = "void" if failure.kind is FailureKind.REFUSED else "incomplete"
+            status = self._plan.config.on_refusal if failure.kind is FailureKind.REFUSED else "incomplete"
             reason = str(failure)
             silent = _next_speaker(scheduled, self._plan, turns) if failure.kind is FailureKind.EMPTY else None
         valid = sum(verdict.is_valid for verdict in verdicts)
         if status == "complete" and valid < len(scheduled.panel):
             status, reason = "incomplete", panel_reason(len(scheduled.panel), verdicts)
         debate = debate_record(self._plan.run_tag, scheduled, status, reason, turns, verdicts)
-        if status == "void":
+        is_refused = status in ("void", "forfeit")
+        if is_refused:
             debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
         records = (*participants(self._plan.run_tag, scheduled), *turns, *verdicts)
         if self._keep(debate, *records, silent=silent):
@@ -297,9 +299,11 @@ class _Session:
             self._ban_the_silent()
         if status == "complete":
             self._complete.add(scheduled.debate_id)
+        elif status == "forfeit":
+            self._reasons[scheduled.debate_id] = f"forfeit of {_next_speaker(scheduled, self._plan, turns)}: {reason}"
         else:
             self._reasons[scheduled.debate_id] = reason or status
-        if status == "void":
+        if is_refused:
             self._void.add(scheduled.debate_id)
         self._progress.debate_ended(debate)
 

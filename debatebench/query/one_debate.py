@@ -18,7 +18,7 @@ __all__ = ["check_marts", "debate_text", "find_debate"]
 _DEBATES = """
 select
     d.run_tag, d.debate_id, d.topic_id, d.motion, d.category, d.format, d.pro_model_id, d.con_model_id, d.status,
-    d.status_reason, d.winner, d.count_pro, d.count_con, d.count_tie, d.pro_mean_score, d.con_mean_score,
+    d.status_reason, d.refused_by, d.winner, d.count_pro, d.count_con, d.count_tie, d.pro_mean_score, d.con_mean_score,
     d.total_tokens, d.cost_usd, t.info_slide
 from marts.debates as d
 left join staging.stg_topics as t on t.run_tag = d.run_tag and t.topic_id = d.topic_id
@@ -99,11 +99,17 @@ def _heading(debate: dict[str, Any]) -> list[str]:
         f"pro       {debate['pro_model_id'] or '–'}",
         f"con       {debate['con_model_id'] or '–'}",
         f"status    {debate['status']}" + (f": {debate['status_reason']}" if debate["status_reason"] else ""),
-        f"winner    {debate['winner']}, with {debate['count_pro']} pro, {debate['count_con']} con, "
-        f"{debate['count_tie']} tie",
+        f"winner    {debate['winner']}, {_grounds(debate)}",
     ]
     slide = ["", "Info slide:", "", _quoted(debate["info_slide"])] if debate["info_slide"] else []
     return [*map(visible, lines), *slide]
+
+
+def _grounds(debate: dict[str, Any]) -> str:
+    """Why the winner won."""
+    if debate["status"] == "forfeit":
+        return f"by forfeit: {debate['refused_by']} refused"
+    return f"with {debate['count_pro']} pro, {debate['count_con']} con, {debate['count_tie']} tie"
 
 
 def _quoted(text: str) -> str:

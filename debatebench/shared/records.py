@@ -317,12 +317,12 @@ class Debate(Record):
     con_model_id: Text | None = None
     repetition: int | None = None
     debate_seed: int | None = None
-    status: Literal["complete", "incomplete", "void"] = "complete"
+    status: Literal["complete", "incomplete", "void", "forfeit"] = "complete"
     status_reason: Text | None = None
     refused_by: Side | None = Field(
         None,
-        description="The side whose debater refused to speak, or was refused by its provider; such a debate is void "
-        "and in no rating. Null for all others.",
+        description="The side whose debater refused to speak, or was refused by its provider. Such a debate is void "
+        "and in no rating, or a forfeit: the other side has won. Null for all others.",
     )
     created_at: UtcTime | None = None
     judges_expected: int | None = None

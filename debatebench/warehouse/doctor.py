@@ -256,7 +256,7 @@ def _failed(tag: str, played: _Played) -> Iterator[Finding]:
     for call in played.last_attempts.values():
         debate = played.ended.get(call.debate_id)
         status = debate.status if debate is not None else None
-        if call.error == CUT_SHORT or status == "void" or (status is None and call.status not in _FINAL):
+        if call.error == CUT_SHORT or status in ("void", "forfeit") or (status is None and call.status not in _FINAL):
             continue
         who = f"Debater '{call.model_id}'" if call.model_id is not None else f"Judge '{call.judge_id}'"
         then = f"`debatebench retry {tag}` asks again"
@@ -276,6 +276,8 @@ def _missing(tag: str, played: _Played) -> Iterator[Finding]:
             continue
         elif debate.status == "void":
             detail = f"It is void: {clause(debate.status_reason)}."
+        elif debate.status == "forfeit":
+            detail = f"It is lost by forfeit, by {debate.refused_by}: {clause(debate.status_reason)}."
         else:
             detail = f"{clause(debate.status_reason or debate.status)}; `debatebench retry {tag}` asks again."
         place = f"{debate_id} ({scheduled.topic_id}: {scheduled.pro_model_id} against {scheduled.con_model_id})"

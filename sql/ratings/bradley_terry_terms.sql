@@ -53,6 +53,7 @@ lengths as (
 
     from sampled_games
     inner join staging.stg_turns as turns using (run_tag, debate_id)
+    where not sampled_games.is_forfeit
     group by sampled_games.run_tag, sampled_games.debate_id
 
 ),
@@ -64,9 +65,7 @@ measured_games as materialized (
         cast(
             dense_rank() over (partition by sampled_games.run_tag order by sampled_games.topic_id) as integer
         ) as topic_code,
-        sampled_games.pro_code,
-        sampled_games.con_code,
-        sampled_games.pro_score,
+        sampled_games.pro_code, sampled_games.con_code, sampled_games.pro_score, sampled_games.is_forfeit,
         cast(lengths.pro_characters - lengths.con_characters as double)
         / nullif(lengths.pro_characters + lengths.con_characters, 0) as length_difference
 
@@ -75,12 +74,12 @@ measured_games as materialized (
 
 ),
 
--- If lengths are not known at all, the side's effect can still be estimated.
+-- If lengths are not known at all, the side's effect can still be estimated. No length wins or loses a forfeit.
 usable_games as (
 
     select *
     from measured_games
-    qualify length_difference is not null or count(length_difference) over (partition by run_tag) = 0
+    qualify length_difference is not null or is_forfeit or count(length_difference) over (partition by run_tag) = 0
 
 ),
 

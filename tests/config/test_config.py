@@ -72,7 +72,7 @@ def test_the_original_config_loads_as_it_is(shared: Path) -> None:
     assert config.judge_system_prompt is not None
     assert "No winner field" in config.judge_system_prompt
     assert (config.elo.initial_rating, config.elo.k_factor, config.elo.min_games_for_display) == (400, 32, 5)
-    assert (config.judges_per_debate, config.temperature) == (3, 0.7)
+    assert (config.judges_per_debate, config.temperature, config.on_refusal) == (3, 0.7, "void")
 
 
 def test_the_original_topics_debaters_and_judges_load_as_they_are(shared: Path) -> None:
@@ -110,6 +110,7 @@ benchmark: {name: B, version: v7, rubric_version: r2}
 debate:
   language: de
   temperature: 0.3
+  on_refusal: forfeit
   system_prompt_pro: for it
   rounds:
     - {role: pro, stage: opening, max_tokens: 900}
@@ -133,6 +134,7 @@ benchmark_version: v7
 rubric_version: r2
 language: de
 debate_temperature: 0.3
+on_refusal: forfeit
 system_prompt_pro: for it
 system_prompt_con: null
 judge_system_prompt: judge it
@@ -151,6 +153,7 @@ elo: {initial_rating: 1500.0, k_factor: 16.0, min_games_for_display: 0}
         )
     )
     assert flat == nested
+    assert flat.on_refusal == "forfeit"
 
 
 @pytest.mark.parametrize(
@@ -274,8 +277,8 @@ def test_the_hosted_entries_in_the_shipped_comments_load_too(write: Callable[[st
         ("debate: x", "FILE: debate: found 'x'; allowed: a mapping."),
         (
             LEAST.replace("rounds:", "rouns:"),
-            "FILE: debate.rouns: found an unknown key (did you mean 'rounds'?); allowed: language, rounds, "
-            "system_prompt_con, system_prompt_pro, temperature.",
+            "FILE: debate.rouns: found an unknown key (did you mean 'rounds'?); allowed: language, on_refusal, "
+            "rounds, system_prompt_con, system_prompt_pro, temperature.",
         ),
         (
             LEAST.replace("role: pro", "role: judge"),
@@ -345,6 +348,7 @@ def test_the_hosted_entries_in_the_shipped_comments_load_too(write: Callable[[st
             LEAST + "elo: {min_games_for_display: -1}\n",
             "FILE: elo.min_games_for_display: found -1; allowed: a whole number of at least 0.",
         ),
+        (LEAST + "on_refusal: loss\n", "FILE: on_refusal: found 'loss'; allowed: void, forfeit."),
         (LEAST + "temperature: -1\n", "FILE: temperature: found -1; allowed: a number of at least 0."),
         (LEAST + "num_judges: 0\n", "FILE: num_judges: found 0; allowed: a whole number of at least 1."),
         (LEAST + "scoring:\n", "FILE: line 5: found the key 'scoring' twice; allowed: once."),

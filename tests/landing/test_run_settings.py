@@ -83,6 +83,7 @@ def test_a_member_has_its_model_parameters_temperature_cap_and_prices(con: duckd
         "debater_prompts: con": None,
         "debater_prompts: turn": None,
         "judge_overlap: debaters may judge": "false",
+        "refusal_rule: on refusal": "void",
     }
 
 
@@ -111,8 +112,13 @@ def test_an_import_is_silent_about_what_its_records_cannot_say(con: duckdb.DuckD
     )
     assert found["debater_models: d"] == "p m"
     unknown = ("debater_models: d parameters", "debater_temperatures: d", "debater_token_caps: d", "prices: debater d")
-    others = ("panel_rule: con first for half", "judge_overlap: debaters may judge", "dimensions: logic")
-    assert [found[name] for name in (*unknown, *others, "scales: logic", "scales: logic numbers")] == [None] * 9
+    others = (
+        "panel_rule: con first for half",
+        "judge_overlap: debaters may judge",
+        "refusal_rule: on refusal",
+        "dimensions: logic",
+    )
+    assert [found[name] for name in (*unknown, *others, "scales: logic", "scales: logic numbers")] == [None] * 10
 
 
 def test_turns_topics_and_dimensions_are_settings_each(con: duckdb.DuckDBPyConnection):

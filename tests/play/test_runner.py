@@ -241,6 +241,90 @@ def test_a_debater_that_refuses_voids_its_debate(tmp_path: Path):
     assert rows(root, "select games from ratings.elo where model_id = 'debater-0'") in ([], [(0,)])
 
 
+@pytest.fixture(scope="module")
+def forfeited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    """A tournament in which debater-0 refuses and loses by forfeit, and how it ended. Tests only read it."""
+
+    def script(received: Received) -> Behaviour:
+        if received.json["model"] == "debater-0":
+            return answer("", message={"refusal": "I cannot argue this."})
+        return good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path_factory.mktemp("forfeited"), server)
+        config = root / "configs" / "config.yaml"
+        config.write_text(config.read_text().replace("debate:\n", "debate:\n  on_refusal: forfeit\n"))
+        done = play(root)
+        asked = len(server.requests)
+        assert play(root, "--no-build").code == 0
+        assert len(server.requests) == asked
+    return root, done
+
+
+def test_a_debater_that_refuses_loses_by_forfeit_where_the_configuration_says_so(forfeited: tuple[Path, Done]):
+    root, done = forfeited
+    assert done.code == 0, "a forfeit is final, and nothing else is left"
+    assert done.err.count("forfeit of debater-0: ") == 8
+    assert rows(root, "select status, count(*) from raw.debates group by all order by all") == [
+        ("complete", 4),
+        ("forfeit", 8),
+    ]
+    assert rows(
+        root,
+        "select distinct case refused_by when 'pro' then pro_model_id when 'con' then con_model_id end, "
+        "case winner when 'pro' then pro_model_id when 'con' then con_model_id end, count_verdicts "
+        "from marts.debates where status = 'forfeit' order by all",
+    ) == [("debater-0", "debater-1", 0), ("debater-0", "debater-2", 0)]
+    assert rows(root, "select count_complete, count_void, count_forfeits, count_decided from marts.runs") == [
+        (4, 0, 8, 12)
+    ]
+    assert debatebench(root, "test").code == 0
+
+
+def test_a_forfeit_moves_ratings_and_a_void_debate_moves_none(forfeited: tuple[Path, Done], tmp_path: Path):
+    root, _ = forfeited
+    board = rows(
+        root,
+        "select model_id, games, losses, count_forfeits, rank, win_rate, pro_win_rate, con_win_rate "
+        "from marts.leaderboard where model_id = 'debater-0'",
+    )
+    assert board == [("debater-0", 8, 8, 8, 3, 0.0, 0.0, 0.0)]
+    # The first game of a debater starts at the initial rating, so all that follows is due to the games.
+    assert rows(
+        root,
+        "select count(*) from ratings.elo_history as h join marts.games using (run_tag, debate_id) where is_forfeit "
+        "and (rating_after < rating_before) = (model_id = 'debater-0') and rating_after <> rating_before",
+    ) == [(16,)]
+    ratings = dict(rows(root, "select model_id, rating from ratings.bradley_terry"))
+    assert ratings["debater-0"] < min(ratings["debater-1"], ratings["debater-2"])
+    # The lengths of what was said before a refusal decide nothing.
+    assert rows(root, "select distinct games from ratings.bradley_terry_terms") == [(12,)]
+
+
+def test_statistics_about_judges_do_not_see_forfeits(forfeited: tuple[Path, Done]):
+    root, _ = forfeited
+    judged = "(select debate_id from raw.debates where status = 'complete')"
+    for table in ("counted_verdicts", "judging_clusters", "debate_dimension_means", "verdict_scores"):
+        assert rows(root, f"select count(*) from marts.{table} where debate_id not in {judged}") == [(0,)]
+    assert rows(
+        root,
+        "select sum(count_debates) from marts.judging_cells where role = 'panel' and measure = 'pro_lean'",
+    ) == [(4,)]
+    assert rows(root, "select sum(count_debates) from marts.measured_cells where measure = 'win_rate'") == [(24,)]
+
+
+def test_every_place_that_shows_a_forfeited_debate_says_so(forfeited: tuple[Path, Done]):
+    root, _ = forfeited
+    debate_id, side = rows(root, "select debate_id, refused_by from raw.debates where status = 'forfeit' limit 1")[0]
+    text = debatebench(root, "inspect-debate", str(debate_id)).out
+    assert f"winner    {'con' if side == 'pro' else 'pro'}, by forfeit: {side} refused\n" in text
+    findings = debatebench(root, "doctor").out
+    assert "lost by forfeit, by pro: " in findings and "lost by forfeit, by con: " in findings
+    assert debatebench(root, "report").code == 0
+    pages = root / "reports" / "site" / "runs" / "tiny"
+    assert "8 rated debates are forfeits" in (pages / "index.html").read_text()
+
+
 def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Path, undisturbed_marts: Marts):
     broken = [True]
 

@@ -156,6 +156,7 @@ CHANGES: dict[str, tuple[Callable[[Setup], None], str, list[str]]] = {
     "scale": (_change("dimension", max=Decimal(5)), "scales", ["logic"]),
     "whole": (_change("dimension", integer=False), "scales", ["logic numbers"]),
     "repetitions": (_change("option", debates_per_pair=2), "schedule_rule", ["debates per pair"]),
+    "refusal": (_change("set", on_refusal="forfeit"), "refusal_rule", ["on refusal"]),
     "k": (_elo(k_factor=16.0), "elo_settings", ["K"]),
 }
 
@@ -217,7 +218,7 @@ Items = dict[str, dict[str, tuple[Any, ...]]]
 
 def test_the_same_plan_under_another_tag_is_like_for_like(verdicts: Verdicts, items: Items):
     assert verdicts["again"] == ("like_for_like", [], [], "Like for like.")
-    assert len(items["again"]) == 28
+    assert len(items["again"]) == 29
     assert set(map(str, items["again"].values())) == {"('same', True, [])"}
 
 

@@ -11,13 +11,11 @@ select
     baseline_debates.repetition,
     baseline_debates.run_tag as baseline_run_tag,
     baseline_debates.debate_id as baseline_debate_id,
-    baseline_winners.winner as baseline_winner,
+    coalesce(baseline_winners.winner, 'no_decision') as baseline_winner,
     candidate_debates.run_tag as candidate_run_tag,
     candidate_debates.debate_id as candidate_debate_id,
-    candidate_winners.winner as candidate_winner,
-    case when 'no_decision' not in (baseline_winners.winner, candidate_winners.winner) then
-        baseline_winners.winner <> candidate_winners.winner
-    end as is_flipped
+    coalesce(candidate_winners.winner, 'no_decision') as candidate_winner,
+    baseline_winners.winner <> candidate_winners.winner as is_flipped
 
 from intermediate.int_comparison_pairs as pairs
 
@@ -34,10 +32,10 @@ inner join intermediate.int_comparison_debates as candidate_debates
     and baseline_debates.con_model_id = candidate_debates.con_model_id
     and baseline_debates.repetition = candidate_debates.repetition
 
-inner join marts.panel_winners as baseline_winners
+left join marts.decided_debates as baseline_winners
     on baseline_debates.run_tag = baseline_winners.run_tag
     and baseline_debates.debate_id = baseline_winners.debate_id
 
-inner join marts.panel_winners as candidate_winners
+left join marts.decided_debates as candidate_winners
     on candidate_debates.run_tag = candidate_winners.run_tag
     and candidate_debates.debate_id = candidate_winners.debate_id

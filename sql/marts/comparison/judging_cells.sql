@@ -119,6 +119,7 @@ judging_values as (
         case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
 
     from marts.decided_debates
+    where not is_forfeit
 
 ),
 

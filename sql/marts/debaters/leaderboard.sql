@@ -20,7 +20,7 @@ elo_ranks as (
 side_points as (
 
     select
-        run_tag, model_id, side,
+        run_tag, model_id, side, is_forfeit,
         case result when 'win' then 1.0 when 'tie' then 0.5 else 0.0 end as points
 
     from marts.debate_results
@@ -28,14 +28,15 @@ side_points as (
 
 ),
 
-side_win_rates as (
+side_results as (
 
     select
         run_tag, model_id,
         cast(sum(case when side = 'pro' then points end) as double)
         / count(case when side = 'pro' then points end) as pro_win_rate,
         cast(sum(case when side = 'con' then points end) as double)
-        / count(case when side = 'con' then points end) as con_win_rate
+        / count(case when side = 'con' then points end) as con_win_rate,
+        count(case when is_forfeit and points = 0 then 1 end) as count_forfeits
 
     from side_points
     group by run_tag, model_id
@@ -116,9 +117,10 @@ final as (
         coalesce(elo.wins, 0) as wins,
         coalesce(elo.losses, 0) as losses,
         coalesce(elo.ties, 0) as ties,
+        coalesce(side_results.count_forfeits, 0) as count_forfeits,
         (elo.wins + 0.5 * elo.ties) / elo.games as win_rate,
-        side_win_rates.pro_win_rate,
-        side_win_rates.con_win_rate,
+        side_results.pro_win_rate,
+        side_results.con_win_rate,
         mean_scores.mean_score,
         turn_times.mean_turn_duration_ms,
         debater_costs.count_turns,
@@ -133,7 +135,7 @@ final as (
     left join ratings.bradley_terry using (run_tag, model_id)
     left join ratings.elo using (run_tag, model_id)
     left join elo_ranks using (run_tag, model_id)
-    left join side_win_rates using (run_tag, model_id)
+    left join side_results using (run_tag, model_id)
     left join mean_scores using (run_tag, model_id)
     left join turn_times using (run_tag, model_id)
     left join truncated_turns using (run_tag, model_id)

@@ -14,7 +14,7 @@ select
     debates.status,
     debates.status_reason,
     debates.refused_by,
-    panel_winners.winner,
+    coalesce(decided_debates.winner, 'no_decision') as winner,
     panel_winners.count_pro,
     panel_winners.count_con,
     panel_winners.count_tie,
@@ -33,5 +33,6 @@ select
 from staging.stg_debates as debates
 left join staging.stg_topics as topics using (run_tag, topic_id)
 left join marts.panel_winners using (run_tag, debate_id)
+left join marts.decided_debates using (run_tag, debate_id)
 left join intermediate.int_debate_means as debate_means using (run_tag, debate_id)
 left join marts.debate_costs using (run_tag, debate_id)

@@ -1,4 +1,4 @@
--- One row per debate that its panel decided, under the latest rule.
+-- One row per debate with a winner or a tie: as its panel decided under the latest rule, or by forfeit.
 select
     debates.run_tag,
     debates.debate_id,
@@ -7,9 +7,14 @@ select
     debates.con_model_id,
     debates.schedule_position,
     debates.created_at,
-    panel_winners.winner,
-    coalesce(debates.format = 'two_sided' and debates.pro_model_id <> debates.con_model_id, false) as is_rated
+    -- No rule about panels applies to a forfeit: there is no panel.
+    case
+        when debates.status = 'forfeit' then case debates.refused_by when 'pro' then 'con' when 'con' then 'pro' end
+        else panel_winners.winner
+    end as winner,
+    coalesce(debates.format = 'two_sided' and debates.pro_model_id <> debates.con_model_id, false) as is_rated,
+    debates.status = 'forfeit' as is_forfeit
 
 from staging.stg_debates as debates
 inner join marts.panel_winners using (run_tag, debate_id)
-where panel_winners.winner <> 'no_decision'
+where panel_winners.winner <> 'no_decision' or debates.status = 'forfeit'

@@ -56,7 +56,8 @@ final as (
         pro_codes.code as pro_code,
         con_codes.code as con_code,
         rated_debates.winner,
-        cast(case rated_debates.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as double) as pro_score
+        cast(case rated_debates.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as double) as pro_score,
+        rated_debates.is_forfeit
 
     from rated_debates
 

@@ -1,9 +1,9 @@
--- One row per decided debate: the group that it is left out with when intervals about judges are computed.
+-- One row per debate that its panel decided: the group that it is left out with when intervals about judges are computed.
 with
 
 decided_debates as materialized (
 
-    select * from marts.decided_debates
+    select * from marts.decided_debates where not is_forfeit
 
 ),
 

@@ -32,7 +32,8 @@ debate_counts as (
         count(*) as count_debates,
         count(case when status = 'complete' then 1 end) as count_complete,
         count(case when status = 'incomplete' then 1 end) as count_incomplete,
-        count(case when status = 'void' then 1 end) as count_void
+        count(case when status = 'void' then 1 end) as count_void,
+        count(case when status = 'forfeit' then 1 end) as count_forfeits
 
     from staging.stg_debates
     group by run_tag
@@ -88,6 +89,7 @@ final as (
         coalesce(debate_counts.count_complete, 0) as count_complete,
         coalesce(debate_counts.count_incomplete, 0) as count_incomplete,
         coalesce(debate_counts.count_void, 0) as count_void,
+        coalesce(debate_counts.count_forfeits, 0) as count_forfeits,
         coalesce(decided_counts.count_decided, 0) as count_decided,
         coalesce(verdict_counts.count_verdicts, 0) as count_verdicts,
         coalesce(verdict_counts.count_invalid_verdicts, 0) as count_invalid_verdicts,
