@@ -40,6 +40,7 @@ def print_report(report: RunReport, plan: Plan, output: Format) -> None:
         "planned": report.planned,
         "complete": report.complete,
         "void": len(report.void),
+        "forfeits": len(report.forfeits),
         "missing": len(report.missing),
         "session_answers": progress.calls_answered,
         "session_failed_attempts": progress.calls_failed,
@@ -103,8 +104,8 @@ def is_all_simulated(plan: Plan) -> bool:
 
 
 def note_missing(progress: Progress, plan: Plan) -> None:
-    """Print which debates are void or missing, why, and what to do: a line for each reason."""
-    for what, debates in (("void", progress.void), ("missing", progress.missing)):
+    """Print which debates are void, lost by forfeit or missing, why, and what to do: a line for each reason."""
+    for what, debates in (("void", progress.void), ("forfeit", progress.forfeits), ("missing", progress.missing)):
         groups: dict[str, list[tuple[str, str]]] = {}
         for debate_id, reason in debates:
             told = clause(_told(debate_id, reason, progress, plan))
@@ -135,6 +136,8 @@ def _line(what: str, group: list[tuple[str, str]], plan: Plan) -> str:
         return f"{what} {count}: not finished."
     if what == "void":
         reason += "; a void debate enters no rating"
+    elif what == "forfeit":
+        reason += "; its opponent wins"
     elif "retry" not in reason:
         reason += f"; `debatebench retry {plan.run_tag}` asks again"
     scheduled = next(debate for debate in plan.debates if debate.debate_id == debate_id)

@@ -69,6 +69,13 @@ from marts.leaderboard
 where run_tag = $run_tag
 order by count_truncated_turns desc, model_id
 """
+
+_FORFEITS = """
+select model_id, count_forfeits
+from marts.leaderboard
+where run_tag = $run_tag and count_forfeits > 0
+order by count_forfeits desc, model_id
+"""
 _MOST_NAMED = 5
 
 _DECIMALS = {
@@ -102,6 +109,7 @@ def show_leaderboard(
         found = run_query(con, _LEADERBOARD, {"run_tag": run_tag}, limit=None)
         settled = run_query(con, _SETTLED, {"run_tag": run_tag}).rows
         truncated = run_query(con, _TRUNCATED, {"run_tag": run_tag}, limit=None).rows
+        forfeits = run_query(con, _FORFEITS, {"run_tag": run_tag}, limit=None).rows
         hidden, least = run_query(con, _HIDDEN, {"run_tag": run_tag}).rows[0]
         (simulated,) = run_query(
             con, "select is_simulated from marts.runs where run_tag = $run_tag", {"run_tag": run_tag}
@@ -119,6 +127,10 @@ def show_leaderboard(
         note(text)
     for text in _what_is_cut(truncated):
         note(text)
+    if forfeits:
+        named = ", ".join(f"{count} of {model_id}" for model_id, count in forfeits[:_MOST_NAMED])
+        more = ", …" if len(forfeits) > _MOST_NAMED else ""
+        note(f"{sum(count for _, count in forfeits)} debates were lost by forfeit, without a verdict: {named}{more}.")
     if simulated:
         note("Debaters or judges of this run are simulated, so it says nothing about real models.")
     if hidden:

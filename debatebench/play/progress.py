@@ -50,7 +50,8 @@ class Progress:
     unpriced_calls: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     missing: tuple[tuple[str, str], ...] = ()
-    """(debate_id, reason) of every planned debate that is neither complete nor void; set at the end."""
+    """(debate_id, reason) of every planned debate that is neither complete nor ended by a refusal; set at the end."""
+    forfeits: tuple[tuple[str, str], ...] = ()
     void: tuple[tuple[str, str], ...] = ()
     """(debate_id, reason) of every debate that a refusal ended, which is final; set at the end."""
     given_up: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -210,6 +211,7 @@ def write_progress(
         },
         "waiting_for": sorted(progress.unreachable.copy()),
         "eta_s": progress.calls_left / calls_per_s if calls_per_s else None,
+        "forfeits": _with_reasons(progress.forfeits),
         "void": _with_reasons(progress.void),
         "missing": _with_reasons(progress.missing),
     }

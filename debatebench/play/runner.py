@@ -77,10 +77,11 @@ class RunReport:
     planned: int
     complete: int
     missing: tuple[tuple[str, str], ...]
-    """(debate_id, reason) of every planned debate that is neither complete nor void or forfeited."""
+    """(debate_id, reason) of every planned debate that is neither complete, void nor lost by forfeit."""
     void: tuple[tuple[str, str], ...]
-    """(debate_id, reason) of every debate that ended because a provider or debater refused, which is final: it is void
-    or, as the configuration says, a forfeit. The reason of a forfeit says so."""
+    """(debate_id, reason) of every debate that ended because a provider or debater refused, which is final."""
+    forfeits: tuple[tuple[str, str], ...]
+    """The same, where the configuration says that such a debate is lost by forfeit."""
     ambiguous_calls: int
     estimate: CostEstimate
     """The expected calls and cost of the whole plan."""
@@ -178,7 +179,7 @@ class _Session:
         self._progress = progress
         self._complete = set(resume.complete_debates)
         self._reasons: dict[str, str] = {}
-        self._void: set[str] = set()
+        self._refused: dict[str, str] = {}
         self._asked_again: set[str] = set()
         self._bans = resume.bans
         self._interrupted = False
@@ -216,8 +217,9 @@ class _Session:
                     await provider.aclose()
         await self._journal.durable(self._journal.count)
         ended = list(self._not_complete())
-        self._progress.void = tuple(each for each in ended if each[0] in self._void)
-        self._progress.missing = tuple(each for each in ended if each[0] not in self._void)
+        self._progress.void = tuple(each for each in ended if self._refused.get(each[0]) == "void")
+        self._progress.forfeits = tuple(each for each in ended if self._refused.get(each[0]) == "forfeit")
+        self._progress.missing = tuple(each for each in ended if each[0] not in self._refused)
         if self._interrupted:
             raise InterruptedRunError(
                 f"Run '{self._plan.run_tag}' was interrupted with {self._progress.debates_complete} of "
@@ -231,6 +233,7 @@ class _Session:
             self._progress.debates_complete,
             self._progress.missing,
             self._progress.void,
+            self._progress.forfeits,
             self._resume.cut_short,
             estimate(self._plan),
             self._progress,
@@ -300,11 +303,11 @@ class _Session:
         if status == "complete":
             self._complete.add(scheduled.debate_id)
         elif status == "forfeit":
-            self._reasons[scheduled.debate_id] = f"forfeit of {_next_speaker(scheduled, self._plan, turns)}: {reason}"
+            self._reasons[scheduled.debate_id] = f"{_next_speaker(scheduled, self._plan, turns)} has lost: {reason}"
         else:
             self._reasons[scheduled.debate_id] = reason or status
         if is_refused:
-            self._void.add(scheduled.debate_id)
+            self._refused[scheduled.debate_id] = status
         self._progress.debate_ended(debate)
 
     def _may_ask_again(self, debate_id: str, number: int) -> bool:

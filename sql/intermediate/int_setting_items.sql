@@ -62,12 +62,12 @@ from (
         'Debates were planned in a different way.'),
     (25, 'schedule', 'everything', false, false,
         'The plans have different debates or panels.'),
-    (26, 'refusal_rule', 'everything', false, false,
-        'In one of the two, a refusal to speak loses the debate; in the other, the debate does not count.'),
-    (27, 'prices', 'costs', false, false,
+    (26, 'prices', 'costs', false, false,
         'Tokens had different prices: do not rely on differences in cost.'),
-    (28, 'elo_settings', 'elo', false, false,
+    (27, 'elo_settings', 'elo', false, false,
         'Elo was computed with different settings: do not rely on differences in Elo.'),
-    (29, 'sql_models', 'everything', false, false,
-        'The numbers were derived by different SQL models.')
+    (28, 'sql_models', 'everything', false, false,
+        'The numbers were derived by different SQL models.'),
+    (29, 'refusal_rule', 'everything', false, false,
+        'In one of the two, a refusal to speak loses the debate; in the other, the debate does not count.')
 ) as items (position, item, affects, is_list, decides_schedule, effect)

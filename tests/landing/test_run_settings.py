@@ -83,7 +83,6 @@ def test_a_member_has_its_model_parameters_temperature_cap_and_prices(con: duckd
         "debater_prompts: con": None,
         "debater_prompts: turn": None,
         "judge_overlap: debaters may judge": "false",
-        "refusal_rule: on refusal": "void",
     }
 
 
@@ -101,6 +100,11 @@ def test_replaced_parameters_and_fields_that_a_model_refused_are_part_of_its_set
     assert found["debater_models: d parameters"] == 'effort: "low", without seed; before: {"effort":"max"}; before: {}'
     assert (found["debater_temperatures: d"], found["debater_temperatures: other"]) == ("none", "0.7")
     assert found["debater_models: other parameters"] == ""
+
+
+def test_a_run_from_before_the_setting_left_refusals_void(con: duckdb.DuckDBPyConnection):
+    assert settings(con, config={"temperature": 0.7})["refusal_rule: on refusal"] == "void"
+    assert settings(con, config={"on_refusal": "forfeit"})["refusal_rule: on refusal"] == "forfeit"
 
 
 def test_an_import_is_silent_about_what_its_records_cannot_say(con: duckdb.DuckDBPyConnection):

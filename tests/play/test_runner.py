@@ -239,6 +239,9 @@ def test_a_debater_that_refuses_voids_its_debate(tmp_path: Path):
     ) == [("debater-0", "no_decision")]
     assert "refusal" in done.err
     assert rows(root, "select games from ratings.elo where model_id = 'debater-0'") in ([], [(0,)])
+    # A void debate moves the rating of its other side no more than its own.
+    assert rows(root, "select count(distinct debate_id) from ratings.elo_history") == [(4,)]
+    assert rows(root, "select count_void, count_forfeits, count_decided from marts.runs") == [(8, 0, 4)]
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +267,7 @@ def forfeited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
 def test_a_debater_that_refuses_loses_by_forfeit_where_the_configuration_says_so(forfeited: tuple[Path, Done]):
     root, done = forfeited
     assert done.code == 0, "a forfeit is final, and nothing else is left"
-    assert done.err.count("forfeit of debater-0: ") == 8
+    assert done.err.count("\nforfeit ") == done.err.count(": debater-0 has lost: ") == 8
     assert rows(root, "select status, count(*) from raw.debates group by all order by all") == [
         ("complete", 4),
         ("forfeit", 8),
@@ -281,7 +284,7 @@ def test_a_debater_that_refuses_loses_by_forfeit_where_the_configuration_says_so
     assert debatebench(root, "test").code == 0
 
 
-def test_a_forfeit_moves_ratings_and_a_void_debate_moves_none(forfeited: tuple[Path, Done], tmp_path: Path):
+def test_a_forfeit_lowers_the_rating_of_the_side_that_refused_and_raises_the_others(forfeited: tuple[Path, Done]):
     root, _ = forfeited
     board = rows(
         root,
@@ -289,7 +292,6 @@ def test_a_forfeit_moves_ratings_and_a_void_debate_moves_none(forfeited: tuple[P
         "from marts.leaderboard where model_id = 'debater-0'",
     )
     assert board == [("debater-0", 8, 8, 8, 3, 0.0, 0.0, 0.0)]
-    # The first game of a debater starts at the initial rating, so all that follows is due to the games.
     assert rows(
         root,
         "select count(*) from ratings.elo_history as h join marts.games using (run_tag, debate_id) where is_forfeit "
@@ -297,7 +299,7 @@ def test_a_forfeit_moves_ratings_and_a_void_debate_moves_none(forfeited: tuple[P
     ) == [(16,)]
     ratings = dict(rows(root, "select model_id, rating from ratings.bradley_terry"))
     assert ratings["debater-0"] < min(ratings["debater-1"], ratings["debater-2"])
-    # The lengths of what was said before a refusal decide nothing.
+    # The model with controls uses forfeits too, although no length is taken from what was said before a refusal.
     assert rows(root, "select distinct games from ratings.bradley_terry_terms") == [(12,)]
 
 
@@ -318,8 +320,12 @@ def test_every_place_that_shows_a_forfeited_debate_says_so(forfeited: tuple[Path
     debate_id, side = rows(root, "select debate_id, refused_by from raw.debates where status = 'forfeit' limit 1")[0]
     text = debatebench(root, "inspect-debate", str(debate_id)).out
     assert f"winner    {'con' if side == 'pro' else 'pro'}, by forfeit: {side} refused\n" in text
+    assert "8 debates were lost by forfeit, without a verdict: 8 of debater-0." in (
+        debatebench(root, "show-leaderboard").err
+    )
     findings = debatebench(root, "doctor").out
-    assert "lost by forfeit, by pro: " in findings and "lost by forfeit, by con: " in findings
+    assert "lost by forfeit, by pro: " in findings
+    assert "lost by forfeit, by con: " in findings
     assert debatebench(root, "report").code == 0
     pages = root / "reports" / "site" / "runs" / "tiny"
     assert "8 rated debates are forfeits" in (pages / "index.html").read_text()
