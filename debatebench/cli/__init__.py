@@ -13,6 +13,7 @@ query.py             query, sql
 report.py            report
 run.py               run, retry
 run_checks.py        run: probes and estimates before a run
+run_cost.py          run: what is left to play and what it costs, the plan's file, the question whether to play
 run_inputs.py        run: options and files → a plan
 run_options.py       run: which options cannot be combined
 run_parameters.py    run: the options and their help

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Format",
     "FormatOption",
+    "ask",
     "note",
     "note_error",
     "now",
@@ -65,6 +66,12 @@ def note(text: str) -> None:
     """Print a line that is not part of the result on stderr; if stderr is closed, work continues."""
     with suppress(OSError):
         print(visible(text), file=sys.stderr, flush=True)
+
+
+def ask(question: str) -> str:
+    """Ask a person at the terminal on stderr, and return the line that is typed; empty at the end of the input."""
+    print(visible(question), end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline()
 
 
 def note_error(error: DebatebenchError) -> None:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli import run_checks as checking
+from debatebench.cli import run_cost
 from debatebench.cli import run_parameters as parameters
-from debatebench.cli.common import Format, FormatOption, note, now, print_rows, say, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, now, workspace_of
 from debatebench.cli.completion import run_tags
 from debatebench.cli.run_options import asked_for, refuse_contradictions
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
-    from debatebench.plan.plan import Plan, PlanPart
+    from debatebench.plan.plan import Plan, PlanOptions, PlanPart
     from debatebench.play.runner import RunSettings
     from debatebench.shared.workspace import Workspace
 
@@ -76,6 +77,7 @@ def run(
     replace_parameters: parameters.ReplaceParameters = None,
     concurrency: parameters.Concurrency = 32,
     max_cost: parameters.MaxCost = None,
+    yes: parameters.Yes = False,
     max_ambiguous_retries: parameters.MaxAmbiguousRetries = 3,
     wait_for_limit: parameters.WaitForLimit = "10m",  # type: ignore[assignment]
     wait_for_provider: parameters.WaitForProvider = "10m",  # type: ignore[assignment]
@@ -152,6 +154,7 @@ def run(
         judges_path=_text(judges_path),
     )
     options = with_begun_options(begun, options, _given(context))
+    _note_packaged(workspace, options)
     inputs = load_inputs(workspace, options)
     if probe:
         checking.probe_models(checking.chosen(inputs, options), output)
@@ -165,11 +168,28 @@ def run(
     _check_replaceable(plan, replace_parameters or ())
     if plan.has_judge_overlap:
         note("Warning: a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
-    if dry_run or estimate_time:
-        _print_plan(workspace, plan, part, output)
-        if estimate_time:
-            checking.print_time(workspace, plan if part is None else _only(plan, part), concurrency)
-        return
+    limit = None if max_cost is None else Decimal(str(max_cost))
+    is_dry = dry_run or estimate_time
+    if not is_dry:
+        _freeze()
+    if is_dry or not (yes or no_input or not run_cost.is_asked()):
+        checked = run_cost.rehearsed(
+            workspace,
+            plan,
+            part,
+            concurrency=concurrency,
+            max_cost=limit,
+            retry_failed=retry_failed,
+            replaceable=frozenset(replace_parameters or ()),
+        )
+        if is_dry:
+            run_cost.print_plan(workspace, checked, output)
+            if estimate_time:
+                checking.print_time(workspace, checked.plan, concurrency)
+            return
+        run_cost.confirm(checked)
+        # Each catalogue of prices is read once.
+        plan, part = checked.rehearsal.ready.plan, checked.rehearsal.ready.part
     from debatebench.play.bans import EMPTY_DEBATES
     from debatebench.play.retries import RetryPolicy
     from debatebench.play.runner import RunSettings
@@ -185,7 +205,7 @@ def run(
             unreachable_s=wait_for_provider,
             failures_in_a_row=max_failures_in_a_row,
         ),
-        max_cost=None if max_cost is None else Decimal(str(max_cost)),
+        max_cost=limit,
     )
     _play(workspace, plan, part, settings, no_build, output, log_failed_judges)
 
@@ -197,6 +217,7 @@ def retry(
     replace_parameters: parameters.ReplaceParameters = None,
     concurrency: parameters.Concurrency = 32,
     max_cost: parameters.MaxCost = None,
+    yes: parameters.Yes = False,
     no_build: parameters.NoBuild = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -212,7 +233,7 @@ def retry(
         replace_parameters=replace_parameters,
         concurrency=concurrency,
         max_cost=max_cost,
-        no_input=True,
+        yes=yes,
         no_build=no_build,
         output=output,
     )
@@ -243,35 +264,25 @@ def _check_replaceable(plan: Plan, ids: Collection[str]) -> None:
             )
 
 
-def _only(plan: Plan, part: PlanPart) -> Plan:
-    """A plan of only what `part` adds."""
-    added = plan.with_part(part)
-    return added.model_copy(update={"debates": part.debates})
+def _note_packaged(workspace: Workspace, options: PlanOptions) -> None:
+    """Say that the packaged configuration is used, where the workspace has none and the options name no files."""
+    given = (options.config_path, options.topics_path, options.models_path, options.judges_path)
+    if None in given and not os.path.lexists(workspace.configs):
+        note(
+            f"No configs/ in {workspace.root.resolve()}: the packaged configuration is used, with simulated debaters "
+            "and judges; `debatebench init` writes files to edit."
+        )
 
 
-def _print_plan(workspace: Workspace, plan: Plan, part: PlanPart | None, output: Format) -> None:
-    """Print what a run would do and cost, and write the plan to `warehouse/plans/`.
+def _freeze() -> None:
+    """Prepare the garbage collector for a run.
 
-    For a run that gets new debaters, only the added part is printed; the file holds the whole plan.
+    All objects so far live to the end, so it need not scan them again and again; and the objects of a call are freed
+    with it, nearly always without the collector. What uses DuckDB follows later, because DuckDB complains at the exit
+    about objects that were never collected.
     """
-    import json
-
-    from debatebench.cli.run_report import note_costs_so_far
-    from debatebench.plan.cost_estimate import estimate
-    from debatebench.shared.files import write_atomically
-
-    path = workspace.plans / f"{plan.run_tag}.json"
-    whole = plan if part is None else plan.with_part(part)
-    write_atomically(path, json.dumps(whole.to_json(), sort_keys=True, indent=1, ensure_ascii=False) + "\n")
-    expected = estimate(plan if part is None else _only(plan, part))
-    columns, rows = expected.table()
-    print_rows(columns, rows, output)
-    if output is Format.TABLE:
-        say(expected.summary())
-    if part is not None:
-        note(f"These are the {len(part.debates)} debates that --new-model adds to run '{plan.run_tag}'.")
-    note_costs_so_far(workspace.journal / f"{plan.run_tag}.jsonl")
-    note(f"No requests were sent. The plan is in {path}.")
+    gc.freeze()
+    gc.set_threshold(_COLLECTED_AFTER)
 
 
 def _play(
@@ -293,16 +304,11 @@ def _play(
     whole = plan if part is None else plan.with_part(part)
     progress = Progress(is_simulated=is_all_simulated(whole))
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
-    # All objects so far live to the end, so the garbage collector need not scan them again and again; and the objects
-    # of a call are freed with it, nearly always without the collector.
-    gc.freeze()
-    gc.set_threshold(_COLLECTED_AFTER)
-    # After that, because DuckDB complains at the exit about objects that were never collected.
     check_before_run(workspace, plan.run_tag)
     try:
         with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
             report = play_run(
-                plan, journal, settings, environ=os.environ, now=now, progress=progress, warn=_warn, part=part
+                plan, journal, settings, environ=os.environ, now=now, progress=progress, warn=run_cost.warn, part=part
             )
     except DebatebenchError:
         # Without planned debates this session did not begin: another process may be playing the run.
@@ -342,10 +348,6 @@ def _land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
     from debatebench.warehouse.update import update_warehouse
 
     report_update(update_warehouse(workspace, [run_tag], now=now, build=not no_build))
-
-
-def _warn(text: str) -> None:
-    note(f"Warning: {text}")
 
 
 def _log_failed_judges(workspace: Workspace, journal: Path) -> None:

@@ -93,7 +93,7 @@ NoInput = Annotated[
     bool,
     typer.Option(
         "--no-input",
-        help="Do not ask what to play. By default, a new run at a terminal asks.",
+        help="Ask nothing: neither what to play nor whether to. By default, a run at a terminal asks.",
         rich_help_panel=_WHAT,
     ),
 ]
@@ -226,6 +226,15 @@ MaxCost = Annotated[
         rich_help_panel=_COST,
     ),
 ]
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes",
+        "-y",
+        help="Play without asking. By default, a run at a terminal that may cost money shows its cost and asks.",
+        rich_help_panel=_COST,
+    ),
+]
 MaxAmbiguousRetries = Annotated[
     int,
     typer.Option(
@@ -280,7 +289,11 @@ EmptyDebates = Annotated[
 
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Print the plan and its cost; send no requests.", rich_help_panel=_BEFORE),
+    typer.Option(
+        "--dry-run",
+        help="Check all that the run checks first, print what is left to play and its cost, and send no requests.",
+        rich_help_panel=_BEFORE,
+    ),
 ]
 EstimateTime = Annotated[
     bool,

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, start_of, text_in, text_of_next
-from debatebench.shared.errors import DamagedDataError, DebatebenchError
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.locks import is_locked, lock_file
 
 __all__ = [
     "Line",
     "all_lines",
+    "busy",
+    "check_free",
     "check_saved",
     "events_at",
     "events_of",
@@ -195,6 +197,18 @@ def _begins_with(path: Path, saved: Path) -> bool:
                 return False
         return True
     return False
+
+
+def busy(path: Path) -> BusyError:
+    """The error for a run that another process plays."""
+    return BusyError(f"Another process is playing run '{path.stem}'; wait until it ends, or stop it.")
+
+
+def check_free(path: Path) -> None:
+    """Raise what `Journal.open` raises for a run that another process plays, or whose events were saved elsewhere."""
+    if is_played_now(path):
+        raise busy(path)
+    check_saved(path)
 
 
 def is_played_now(path: Path) -> bool:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from debatebench.journal.events import pass_on
 from debatebench.journal.lines import Event, Tail, data_of, encode_line, text_in
-from debatebench.journal.reading import check_saved, saved_name, sound_events
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
+from debatebench.journal.reading import busy, check_saved, saved_name, sound_events
+from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.files import make_folder, new_file, sync_path
 from debatebench.shared.locks import is_at, take_lock
 
@@ -109,9 +109,7 @@ class Journal:
                 # A second lock, for the case that something deletes the lock file.
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise BusyError(
-                    f"Another process is playing run '{path.stem}'; wait until it ends, or stop it."
-                ) from None
+                raise busy(path) from None
             tail = Tail()
             for event in sound_events(path, tail):
                 if index is not None:

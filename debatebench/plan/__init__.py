@@ -8,7 +8,9 @@ plan.py              a plan as plain data
 plan_differences.py  what differs between two plans, in words
 plan_records.py      a plan → records
 prices.py            configured prices, or those of the provider's catalogue when the run begins
+prompt_sizes.py      how long the prompts of a plan are without speeches
 schedule.py          topics × pairs × repetitions → debates
 selection.py         which topics, debaters and judges take part
+stored_use.py        tokens and lengths of stored answers, by model
 time_estimate.py     how long a plan will take, from stored timings of the same members
 """

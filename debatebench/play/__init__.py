@@ -2,6 +2,7 @@
 
 attempts.py        one attempt at a call, and its events in the journal
 bans.py            debaters that are banned because they keep giving empty answers
+before_run.py      all that can refuse a run before its first request, for the run and for a dry run
 budget.py          what a run has spent, what it may have spent, and whether the next request fits
 calls.py           durable calls: one request, answered at most once
 debate.py          one debate, turn by turn
@@ -12,6 +13,7 @@ probe.py           tiny requests before a run
 progress.py        counters of a run, and what follows from them
 rate_limits.py     the configured limits of a provider or model
 reparsing.py       stored answers of judges, parsed again with the current parser
+remaining.py       which calls of a run are left, from its journal
 requests.py        the request to a debater or judge, and its seed
 resume.py          what earlier sessions of a run have done, from its journal
 retries.py         after a failed attempt at a call: whether there is another one, and when

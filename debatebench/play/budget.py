@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any
 
+from debatebench.plan.prompt_sizes import format_tokens
 from debatebench.providers import is_simulated
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.errors import UsageError
@@ -33,9 +34,6 @@ __all__ = [
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
 """Statuses of attempts that may have been billed; where the provider declined or never saw it, nothing was billed."""
 
-# What the format adds around each message and around all messages: roles, marks, names. Known ones add 3 to 8.
-_TOKENS_PER_MESSAGE = 16
-_TOKENS_PER_REQUEST = 64
 _FINEST = Decimal("1e-10")
 
 SIMULATED = "simulated"
@@ -55,10 +53,10 @@ def largest_cost(request: Request, member: MemberConfig) -> Decimal | None:
         return Decimal(0)
     if member.pricing is None or request.max_tokens is None:
         return None
-    size = sum(_bytes_in(message.content) + _TOKENS_PER_MESSAGE for message in request.messages)
+    size = sum(_bytes_in(message.content) for message in request.messages) + format_tokens(len(request.messages))
     if request.json_schema is not None:
         size += len(json.dumps(sent_schema(request.json_schema)))
-    cost = member.pricing.prompt * (size + _TOKENS_PER_REQUEST) + member.pricing.completion * request.max_tokens
+    cost = member.pricing.prompt * size + member.pricing.completion * request.max_tokens
     return cost.quantize(_FINEST, ROUND_CEILING) if cost <= MOST_MONEY else None
 
 

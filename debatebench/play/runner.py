@@ -24,13 +24,12 @@ from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.plan.cost_estimate import CostEstimate, estimate
 from debatebench.plan.plan import Plan, PlanPart
-from debatebench.plan.prices import with_listed_prices
-from debatebench.play.budget import check_affordable
+from debatebench.play.before_run import check_limit, make_ready
 from debatebench.play.calls import CallFailedError, DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
 from debatebench.play.debate_records import debate_record, event_rows, participants
 from debatebench.play.judges.panel import judge_debate, panel_reason
-from debatebench.play.opening import allow_connections, begin, check_free_space, open_providers
+from debatebench.play.opening import begin
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
@@ -113,9 +112,16 @@ def play_run(
     when the run begins; problems with that are reported through `warn`.
     """
     progress = progress or Progress()
-    providers = open_providers(plan if part is None else plan.with_part(part), environ)
-    check_free_space(journal_path)
-    allow_connections(settings.concurrency, providers)
+    ready = make_ready(
+        plan,
+        part,
+        journal_path,
+        concurrency=settings.concurrency,
+        max_cost=settings.max_cost,
+        environ=environ,
+        warn=warn,
+    )
+    plan, part = ready.plan, ready.part
     # From today's configuration: the plan of a run that began earlier does not hold the provider limits.
     today = plan if part is None else plan.with_part(part)
     members = (*today.debaters, *today.judges)
@@ -123,13 +129,6 @@ def play_run(
     with Journal.open(journal_path, resume.see) as journal:
         for event in read_journal(journal_path) if resume.reopened else ():
             resume.see_reopened(event)
-        if resume.header is None:
-            plan = with_listed_prices(plan, environ, warn)
-            _check_limit(plan, settings)
-        elif part is not None:
-            newcomers = with_listed_prices(plan.with_members(part.debaters, part.judges), environ, warn)
-            part = part.model_copy(update={"debaters": newcomers.debaters, "judges": newcomers.judges})
-            _check_limit(newcomers, settings)
         plan = begin(
             journal,
             resume,
@@ -141,20 +140,14 @@ def play_run(
         )
         # It is as large as the plan and no longer needed.
         resume.header = None
-        _check_limit(plan, settings)
+        check_limit(plan, settings.max_cost)
         resume.ledger.limit = settings.max_cost
         # A judge's first request comes when its debate is paid for, and what is rejected costs nothing.
         speakers = {debater.id for debater in plan.debaters}
         pacing = Pacing(
             settings.concurrency, members, is_new=lambda member: member.id in speakers and resume.is_new(member)
         )
-        return uvloop.run(_Session(plan, journal, resume, providers, settings, pacing, now, progress).play())
-
-
-def _check_limit(plan: Plan, settings: RunSettings) -> None:
-    """Reject a limit on cost that cannot be guaranteed, before there is a journal or a request."""
-    if settings.max_cost is not None:
-        check_affordable(plan)
+        return uvloop.run(_Session(plan, journal, resume, ready.providers, settings, pacing, now, progress).play())
 
 
 class _Session:

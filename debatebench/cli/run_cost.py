@@ -1,0 +1,196 @@
+"""What is left of a run and what it costs: printed by a dry run, and shown before a run that may cost money."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from debatebench.cli.common import Format, ask, note, now, print_rows, say
+from debatebench.shared.errors import DebatebenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from decimal import Decimal
+    from pathlib import Path
+
+    from debatebench.plan.cost_estimate import CostEstimate, Left
+    from debatebench.plan.plan import Plan, PlanPart
+    from debatebench.plan.stored_use import StoredUse
+    from debatebench.play.before_run import Rehearsal
+    from debatebench.shared.records import ScheduledDebate
+    from debatebench.shared.workspace import Workspace
+
+__all__ = ["Rehearsed", "confirm", "is_asked", "print_plan", "rehearsed", "warn"]
+
+_SPEECHES = """
+with speeches as (
+    select t.*, d.provider, d.model_name, coalesce(t.stage, '') as stage_name, length(t.content) as characters,
+        coalesce(sum(length(t.content)) over (
+            partition by t.run_tag, t.debate_id order by t.turn_index rows between unbounded preceding and 1 preceding
+        ), 0) as history
+    from staging.stg_turns as t
+    left join staging.stg_debaters as d on d.run_tag = t.run_tag and d.model_id = t.model_id
+    where t.run_tag <> $run_tag
+)
+
+select provider, model_name, stage_name, count(*), sum(prompt_tokens)::bigint, sum(completion_tokens)::bigint,
+    sum(characters)::bigint, sum(history)::bigint
+from speeches
+where provider is not null and model_name is not null and prompt_tokens > 0 and completion_tokens > 0
+group by all
+"""
+_VERDICTS = """
+with lengths as (
+    select run_tag, debate_id, sum(length(content)) as history
+    from staging.stg_turns
+    where run_tag <> $run_tag
+    group by all
+)
+
+select j.provider, j.model_name, '', count(*), sum(v.prompt_tokens)::bigint, sum(v.completion_tokens)::bigint,
+    0, sum(l.history)::bigint
+from staging.stg_verdicts as v
+join lengths as l on l.run_tag = v.run_tag and l.debate_id = v.debate_id
+join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
+where j.provider is not null and j.model_name is not null and v.prompt_tokens > 0 and v.completion_tokens > 0
+group by all
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """A run that can begin or go on, and the expected cost of what is left of it."""
+
+    rehearsal: Rehearsal
+    expected: CostEstimate
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of only the debates that are left."""
+        plan, turns = self.rehearsal.plan, len(self.rehearsal.plan.config.rounds)
+        left = [d for d in plan.debates if _is_left(self.rehearsal.remaining.left(d, turns), turns)]
+        return plan.model_copy(update={"debates": tuple(left)})
+
+    @property
+    def may_cost(self) -> bool:
+        """Whether a hosted debater or judge has calls left."""
+        from debatebench.providers import is_simulated
+
+        plan = self.rehearsal.plan
+        hosted = {("debater", m.id) for m in plan.debaters if not is_simulated(m.provider)}
+        hosted |= {("judge", m.id) for m in plan.judges if not is_simulated(m.provider)}
+        return any(member.calls and (member.role, member.id) in hosted for member in self.expected.members)
+
+
+def rehearsed(
+    workspace: Workspace,
+    plan: Plan,
+    part: PlanPart | None,
+    *,
+    concurrency: int,
+    max_cost: Decimal | None,
+    retry_failed: bool,
+    replaceable: Collection[str] = (),
+) -> Rehearsed:
+    """Check all that the run checks before its first request, with its errors, and estimate what is left."""
+    from debatebench.plan.cost_estimate import estimate
+    from debatebench.play.before_run import rehearse
+    from debatebench.warehouse.sources import check_before_run
+
+    check_before_run(workspace, plan.run_tag)
+    rehearsal = rehearse(
+        plan,
+        part,
+        workspace.journal / f"{plan.run_tag}.jsonl",
+        concurrency=concurrency,
+        max_cost=max_cost,
+        retry_failed=retry_failed,
+        replaceable=replaceable,
+        environ=os.environ,
+        warn=warn,
+        now=now(),
+    )
+    turns = len(rehearsal.plan.config.rounds)
+    stored = _with_stored_use(workspace.database, plan.run_tag, rehearsal.remaining.stored)
+
+    def left(debate: ScheduledDebate) -> Left:
+        return rehearsal.remaining.left(debate, turns)
+
+    return Rehearsed(rehearsal, estimate(rehearsal.plan, stored, left))
+
+
+def _is_left(left: Left, turns: int) -> bool:
+    return left.turns_done < turns or bool(left.judges)
+
+
+def _with_stored_use(database: Path, run_tag: str, stored: StoredUse) -> StoredUse:
+    """`stored`, which the run's own journal gave, and the use of models in all other runs of the warehouse."""
+    from debatebench.plan.stored_use import Sums
+    from debatebench.query.safe_query import run_query
+
+    if not database.is_file():
+        return stored
+    try:
+        for found, sql in ((stored.speeches, _SPEECHES), (stored.verdicts, _VERDICTS)):
+            for provider, model, stage, *sums in run_query(database, sql, {"run_tag": run_tag}, limit=None).rows:
+                found.setdefault((provider, model, stage), Sums()).add(Sums(*sums))
+    except DebatebenchError as problem:
+        note(f"Stored tokens cannot be read, so the cost is estimated without them: {problem}")
+    return stored
+
+
+def print_plan(workspace: Workspace, checked: Rehearsed, output: Format) -> None:
+    """Print what a run would do and cost; for a run that has begun, what is left of it."""
+    rehearsal = checked.rehearsal
+    columns, rows = checked.expected.table()
+    print_rows(columns, rows, output)
+    if output is Format.TABLE:
+        say(checked.expected.summary())
+    if (part := rehearsal.ready.part) is not None:
+        note(f"--new-model adds {len(part.debates):,} debates to run '{rehearsal.plan.run_tag}'.")
+    if rehearsal.has_begun:
+        note(f"This run has begun: {len(rehearsal.resume.complete_debates):,} debates are complete. Above is the rest.")
+        note(f"Cost so far: {rehearsal.resume.ledger.total.summary()}")
+        note("No requests were sent. The plan is in the run's journal, so no file was written.")
+    else:
+        note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, rehearsal.plan)}.")
+
+
+def _write_plan(folder: Path, plan: Plan) -> Path:
+    """Write the plan to the first file of `TAG.json`, `TAG-2.json` and so on that is free or holds the same plan."""
+    from debatebench.shared.files import write_atomically
+
+    content = (json.dumps(plan.to_json(), sort_keys=True, indent=1, ensure_ascii=False) + "\n").encode()
+    path, number = folder / f"{plan.run_tag}.json", 1
+    while os.path.lexists(path):
+        if path.is_file() and path.read_bytes() == content:
+            return path
+        number += 1
+        path = folder / f"{plan.run_tag}-{number}.json"
+    write_atomically(path, content)
+    return path
+
+
+def is_asked() -> bool:
+    """Whether a person can be asked: standard input and standard error are a terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirm(checked: Rehearsed) -> None:
+    """Show what is left to play and its cost, and ask whether to play it. Raises `DebatebenchError` for no."""
+    if not checked.may_cost:
+        return
+    rehearsal, expected = checked.rehearsal, checked.expected
+    what = "Left of run" if rehearsal.has_begun else "New run"
+    note(f"{what} '{rehearsal.plan.run_tag}': {expected.debates:,} debates, {expected.calls:,} calls.")
+    note(expected.costs())
+    if ask("Play it? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise DebatebenchError("Nothing was sent, because the answer was not y; --yes plays without asking.")
+
+
+def warn(text: str) -> None:
+    """Print a warning."""
+    note(f"Warning: {text}")

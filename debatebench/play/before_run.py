@@ -1,0 +1,129 @@
+"""All that can refuse a run before its first request: for the run itself, and for a dry run, which plays nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from debatebench.journal.events import pass_on
+from debatebench.journal.reading import check_free, has_begun, read_journal
+from debatebench.plan.prices import with_listed_prices
+from debatebench.play.budget import check_affordable
+from debatebench.play.opening import allow_connections, begin, check_free_space, open_providers
+from debatebench.play.remaining import Remaining
+from debatebench.play.resume import Resume
+
+if TYPE_CHECKING:
+    from debatebench.journal.writing import Journal
+    from debatebench.plan.plan import Plan, PlanPart
+    from debatebench.providers.base import Provider
+
+__all__ = ["Ready", "Rehearsal", "check_limit", "make_ready", "rehearse"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A plan that can be played, with the catalogue's prices if the run is new, and its providers."""
+
+    plan: Plan
+    part: PlanPart | None
+    providers: dict[Any, Provider]
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A run that can begin or go on.
+
+    `plan` is the whole plan that would be played: for a run that has begun, the one in its journal.
+    """
+
+    ready: Ready
+    plan: Plan
+    has_begun: bool
+    resume: Resume
+    remaining: Remaining
+
+
+def make_ready(
+    plan: Plan,
+    part: PlanPart | None,
+    journal_path: Path,
+    *,
+    concurrency: int,
+    max_cost: Decimal | None,
+    environ: Mapping[str, str],
+    warn: Callable[[str], None],
+) -> Ready:
+    """Check what needs no journal: providers, keys, addresses, disk, open files, prices and the limit on cost.
+
+    Raises `UsageError` or `DebatebenchError`. Nothing is written; only catalogues of prices are read.
+    """
+    providers = open_providers(plan if part is None else plan.with_part(part), environ)
+    check_free_space(journal_path)
+    allow_connections(concurrency, providers)
+    if not (journal_path.is_file() and has_begun(journal_path)):
+        plan = with_listed_prices(plan, environ, warn)
+        check_limit(plan, max_cost)
+    elif part is not None:
+        newcomers = with_listed_prices(plan.with_members(part.debaters, part.judges), environ, warn)
+        part = part.model_copy(update={"debaters": newcomers.debaters, "judges": newcomers.judges})
+        check_limit(newcomers, max_cost)
+    return Ready(plan, part, providers)
+
+
+def check_limit(plan: Plan, max_cost: Decimal | None) -> None:
+    """Reject a limit on cost that cannot be guaranteed, before there is a journal or a request."""
+    if max_cost is not None:
+        check_affordable(plan)
+
+
+def rehearse(
+    plan: Plan,
+    part: PlanPart | None,
+    journal_path: Path,
+    *,
+    concurrency: int,
+    max_cost: Decimal | None,
+    retry_failed: bool,
+    replaceable: Collection[str] = (),
+    environ: Mapping[str, str],
+    warn: Callable[[str], None],
+    now: datetime,
+) -> Rehearsal:
+    """Do what a run does before its first request, without writing to the journal.
+
+    Raises the errors of `play_run`. What it returns is true until another process plays the run.
+    """
+    ready = make_ready(plan, part, journal_path, concurrency=concurrency, max_cost=max_cost, environ=environ, warn=warn)
+    check_free(journal_path)
+    resume = Resume()
+    remaining = Remaining(resume, retry_failed=retry_failed)
+    if journal_path.exists():
+        for event in read_journal(journal_path):
+            pass_on(journal_path, event, remaining.see)
+    is_begun = resume.header is not None
+    whole = begin(
+        cast("Journal", _Unwritten(journal_path)),
+        resume,
+        ready.plan,
+        ready.part,
+        now,
+        replaceable=replaceable,
+        priced=lambda changed: with_listed_prices(changed, environ, warn),
+    )
+    check_limit(whole, max_cost)
+    return Rehearsal(ready, whole, is_begun, resume, remaining)
+
+
+@dataclass(frozen=True, slots=True)
+class _Unwritten:
+    """Stands for the journal at `path`, and writes nothing to it."""
+
+    path: Path
+
+    def append(self, _data: dict[str, Any], *, with_next: bool = False) -> int:
+        return 0

@@ -1,0 +1,130 @@
+"""Which calls of a run are left, according to its journal, and what the answered ones used."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from debatebench.plan.cost_estimate import Left
+from debatebench.plan.stored_use import StoredUse
+from debatebench.play.pacing import TOO_BUSY
+
+if TYPE_CHECKING:
+    from debatebench.journal.lines import Event
+    from debatebench.play.resume import Resume
+    from debatebench.shared.records import ScheduledDebate
+
+__all__ = ["Remaining"]
+
+_ANSWERED = "answered"
+_FIRST_ERROR_STATUS = 400
+# Another session asks these again, also without --retry-failed.
+_FOR_NOW = {"unsent", "stopped"}
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the journal says of a debate that is not complete."""
+
+    steps: dict[str, str] = field(default_factory=dict)
+    """Step → status of its last attempt; `busy` for a provider that was only too busy."""
+    has_ended: bool = False
+    is_silent: bool = False
+    """Whether it ended because a debater gave no speech."""
+    voted: set[int] = field(default_factory=set)
+    """Seats with a valid verdict when it ended."""
+
+    @property
+    def is_for_now(self) -> bool:
+        """Whether it ended only because a provider was not available."""
+        return any(status in _FOR_NOW or status == "busy" for status in self.steps.values())
+
+    def turns_done(self) -> int:
+        """How many turns have an answer, counted from the first."""
+        done = 0
+        while any(
+            status == _ANSWERED and (step == f"turn:{done}" or step.startswith(f"turn:{done}:"))
+            for step, status in self.steps.items()
+        ):
+            done += 1
+        return done
+
+    def has_answer_of(self, judge_id: str) -> bool:
+        """Whether the judge has answered."""
+        start = f"verdict:{judge_id}:"
+        return any(status == _ANSWERED and step.startswith(start) for step, status in self.steps.items())
+
+
+class Remaining:
+    """Passes every event on to `resume` and counts what it needs itself. Nothing is kept of a complete debate."""
+
+    def __init__(self, resume: Resume, *, retry_failed: bool) -> None:
+        self._resume = resume
+        self._retry_failed = retry_failed
+        self._seen: defaultdict[str, _Seen] = defaultdict(_Seen)
+        self._open: dict[str, tuple[str, str]] = {}
+        self._models: dict[tuple[str, str], tuple[str, str]] = {}
+        self.stored = StoredUse()
+        """What the answers in the debates that have ended used."""
+
+    def see(self, event: Event) -> None:
+        """Process one event."""
+        self._resume.see(event)
+        data = event.data
+        if data["type"] == "header":
+            self._add_models(data["plan"])
+        elif data["type"] == "part":
+            self._add_models(data["part"])
+        elif data["type"] == "intent":
+            self._open[data["call_id"]] = (data["debate_id"], data["step"])
+        elif data["type"] == "response" and data["status"] < _FIRST_ERROR_STATUS:
+            # If its process died before it was read, the next session reads it.
+            debate_id, step = self._open[data["call_id"]]
+            self._seen[debate_id].steps[step] = _ANSWERED
+        elif data["type"] == "outcome":
+            self._see_outcome(data, data["records"])
+
+    def _add_models(self, plan: dict[str, Any]) -> None:
+        for role, name in (("debater", "debaters"), ("judge", "judges")):
+            for member in plan.get(name, ()):
+                self._models[role, member["id"]] = (member["provider"], member["model"])
+
+    def _see_outcome(self, data: dict[str, Any], records: dict[str, Any]) -> None:
+        for row in records.get("calls", ()):
+            self._open.pop(row["call_id"], None)
+            status = "busy" if row["status"] == "retried" and row.get("http_status") in TOO_BUSY else row["status"]
+            self._seen[row["debate_id"]].steps[row["step"]] = status
+        for row in records.get("debates", ()):
+            debate_id = row["debate_id"]
+            if not self._seen[debate_id].has_ended:
+                self.stored.add_debate(records.get("turns", ()), records.get("verdicts", ()), self._models)
+            if debate_id in self._resume.complete_debates:
+                self._seen.pop(debate_id, None)
+                continue
+            seen = self._seen[debate_id]
+            seen.has_ended, seen.is_silent = True, data.get("silent") is not None
+            seen.voted = {v["panel_position"] for v in records.get("verdicts", ()) if v.get("is_valid")}
+
+    def left(self, debate: ScheduledDebate, turns: int) -> Left:
+        """The calls that are left of a debate of so many turns.
+
+        A reader of the journal does not see which answers hold no speech or no vote; requests that follow from those
+        are not counted.
+        """
+        nothing = Left(turns, ())
+        if debate.debate_id in self._resume.complete_debates:
+            return nothing
+        banned = self._resume.bans.reasons
+        if not self._retry_failed and (debate.pro_model_id in banned or debate.con_model_id in banned):
+            return nothing
+        seen = self._seen.get(debate.debate_id)
+        if seen is None:
+            return Left(0, debate.panel)
+        done = seen.turns_done()
+        if not seen.has_ended:
+            return Left(done, tuple(judge for judge in debate.panel if not seen.has_answer_of(judge)))
+        # An answer without a speech ended it: the answer stays, so nothing more is asked.
+        if seen.is_silent or not (self._retry_failed or seen.is_for_now):
+            return nothing
+        return Left(done, tuple(judge for seat, judge in enumerate(debate.panel) if seat not in seen.voted))
