@@ -24,12 +24,16 @@ CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text."""
 
 # Without stored speeches: debaters are told their limit and to stay well below it, or to write some paragraphs.
-_SHARE_OF_CAP = 0.6
+_SHARE_OF_CAP = 0.5
 _SPEECH_TOKENS = 450
+# Simulated debaters have their own length.
+_SIMULATED_TOKENS = 200
 # Without stored answers of a model that thinks.
 _SHARE_OF_THINKING = 0.5
 # Tokens per character of any plausible text: stored prompts may have been made from other templates.
 _FEWEST, _MOST = 1 / 6, 3.0
+
+_MOST_IDS = 5
 
 Role = Literal["debater", "judge"]
 
@@ -108,11 +112,16 @@ class CostEstimate:
     def costs(self) -> str:
         """Both figures in words."""
         likely = "unknown" if self.cost_usd is None else f"likely about {self.cost_usd:.4f} USD"
-        most = "without an upper bound" if self.most_usd is None else f"at most {self.most_usd:.4f} USD"
+        most = f"at most {self.most_usd:.4f} USD" if self.most_usd is not None else self._why_unbounded()
         text = f"Cost: {likely}, {most}."
         if self.unpriced and self.cost_usd is not None:
             text += f" Not included, because they have no price: {', '.join(self.unpriced)}."
         return text
+
+    def _why_unbounded(self) -> str:
+        ids = sorted({member.id for member in self.members if member.calls and member.most_usd is None})
+        more = f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
+        return f"without an upper bound (no price or token limit: {', '.join(ids[:_MOST_IDS])}{more})"
 
     def summary(self) -> str:
         """The totals in a few sentences."""
@@ -233,7 +242,7 @@ class _Estimator:
         sent = debater.sent_cap(cap)
         known = self.stored.sums("debater", debater.provider, debater.model, turn.stage)
         if known is None:
-            tokens = _SPEECH_TOKENS if cap is None else min(_SHARE_OF_CAP * cap, _SPEECH_TOKENS)
+            tokens = _assumed_tokens(debater, cap)
             return tokens + _thinking(debater), tokens * CHARACTERS_PER_TOKEN
         tokens, characters = known.mean(known.completion_tokens), known.mean(known.characters)
         share = 1.0 if sent is None or tokens <= sent else sent / tokens
@@ -263,6 +272,13 @@ class _Estimator:
             return 1 / CHARACTERS_PER_TOKEN
         characters = use.own / use.calls + known.mean(known.history)
         return min(max(known.mean(known.prompt_tokens) / characters, _FEWEST), _MOST) if characters else 0.0
+
+
+def _assumed_tokens(debater: MemberConfig, cap: int | None) -> float:
+    """The tokens of a speech without stored ones to compare with."""
+    if is_simulated(debater.provider):
+        return _SIMULATED_TOKENS if cap is None else min(cap, _SIMULATED_TOKENS)
+    return _SPEECH_TOKENS if cap is None else min(_SHARE_OF_CAP * cap, _SPEECH_TOKENS)
 
 
 def _thinking(member: MemberConfig) -> float:

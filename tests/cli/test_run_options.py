@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import select as descriptors
 import shutil
-import subprocess
-import sys
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +20,7 @@ from command_line import debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, status
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pseudo_terminal import PseudoTerminal
 from scripted_ask import ScriptedAsk, tiny_config, tiny_plan
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 from two_runs import two_runs
@@ -1017,50 +1014,6 @@ def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Pa
 
 
 # --- at a terminal ----------------------------------------------------------------------------------------------------
-
-
-class PseudoTerminal:
-    """`debatebench run` in a pseudo-terminal."""
-
-    def __init__(self, root: Path, *arguments: str, output_to_terminal: bool = True) -> None:
-        self.descriptor, theirs = os.openpty()
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "debatebench", "--root", str(root), "run", *arguments],
-            stdin=theirs,
-            stdout=theirs if output_to_terminal else subprocess.DEVNULL,
-            stderr=theirs,
-            start_new_session=True,
-            env={**os.environ, "TERM": "dumb", "COLUMNS": "100"},
-        )
-        os.close(theirs)
-
-    def until(self, text: str) -> str:
-        """Everything that the terminal shows, up to `text`."""
-        shown = ""
-        while text not in shown:
-            ready, _, _ = descriptors.select([self.descriptor], [], [], 60)
-            assert ready, f"{text!r} never came after {shown!r}"
-            try:
-                shown += os.read(self.descriptor, 65536).decode()
-            except OSError:
-                raise AssertionError(f"it ended without {text!r}: {shown!r}") from None
-        return shown
-
-    def type(self, text: str) -> None:
-        os.write(self.descriptor, text.encode())
-
-    def end(self) -> tuple[int, str]:
-        """The exit code, and what was shown to the end."""
-        shown = ""
-        with suppress(OSError):
-            while data := os.read(self.descriptor, 65536):
-                shown += data.decode()
-        return self.process.wait(60), shown
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait(60)
-        os.close(self.descriptor)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections import Counter
@@ -30,12 +31,19 @@ from debatebench.config.load import (
     load_topics,
 )
 from debatebench.config.prompts import PromptSet, load_prompts
-from debatebench.plan.cost_estimate import estimate
+from debatebench.plan.cost_estimate import Left, estimate
 from debatebench.plan.panels import PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.plan_differences import plan_differences
 from debatebench.plan.plan_records import run_records
 from debatebench.plan.schedule import make_plan, replacement_judges
+from debatebench.plan.stored_use import StoredUse, Sums
+from debatebench.play.attempts import Step
+from debatebench.play.budget import largest_cost
+from debatebench.play.calls import Answer
+from debatebench.play.debate import play_debate
+from debatebench.play.judges.panel import judge_debate
+from debatebench.providers.base import Completion, Request
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Debater, Dimension, Judge, Run, ScheduledDebate, Topic
 from debatebench.shared.workspace import Workspace, packaged
@@ -62,6 +70,9 @@ PROMPTS = PromptSet(
     },
     winner_styles=("declared",),
 )
+
+
+VERDICT = json.dumps({"scores": {side: {"zeal": 3, "logic": 4} for side in ("pro", "con")}, "winner": "pro"})
 
 
 def members(prefix: str, count: int) -> tuple[MemberConfig, ...]:
@@ -534,44 +545,119 @@ def priced(name: str, prompt: str, completion: str) -> MemberConfig:
 
 def test_an_estimate_counts_calls_tokens_and_known_costs() -> None:
     debaters = (priced("a", "0.001", "0.01"), MemberConfig(id="b", provider="p", model="b", token_limit=200))
-    judges = (priced("j0", "0.001", "0"), *members("j-free-", 2))
+    judges = (
+        priced("j0", "0.001", "0"),
+        *(MemberConfig(id=f"j-free-0{n}", provider="p", model=f"j{n}") for n in range(2)),
+    )
     found = estimate(plan_of(debaters, judges, topic_count=1))
     assert (found.debates, found.turns, found.verdicts, found.calls) == (2, 4, 6, 10)
-    topic_tokens = 3 + 1
-    # Pro's speech is capped by the round at 100. Con's is capped by its debater only: b's at 200; a's is not, so 700.
-    pro_prompt, con_prompt = 10 + 5 + topic_tokens, 20 + 5 + topic_tokens + 100
+    # These templates hold no transcript, so the speeches are in no prompt. Of a limit, half is used: pro's is the
+    # round's 100. Con's is its debater's only: b's is 200; a has none.
     a, b = found.members[:2]
     assert (a.role, a.id, a.calls) == ("debater", "a", 2)
-    assert (a.prompt_tokens, a.completion_tokens) == (pro_prompt + con_prompt, 100 + 700)
-    assert (b.prompt_tokens, b.completion_tokens) == (pro_prompt + con_prompt, 100 + 200)
+    assert (a.prompt_tokens, a.completion_tokens) == ((40 + 20 + 80 + 20) / 4, 50 + 450)
+    assert (b.prompt_tokens, b.completion_tokens) == ((40 + 20 + 80 + 20) / 4, 50 + 100)
     assert a.cost_usd == Decimal(a.prompt_tokens) / 1000 + Decimal(a.completion_tokens) / 100
+    assert a.most_usd is None, "it may speak at any length"
     assert b.cost_usd is None
     judge = found.members[2]
     assert judge.calls == 2
-    assert judge.prompt_tokens > 2 * (10 + 10 + topic_tokens) + 100 + 200 + 100 + 700
+    assert judge.prompt_tokens == 2 * (40 + 40) / 4
     assert judge.cost_usd == Decimal(judge.prompt_tokens) / 1000
     assert found.unpriced == ("b", "j-free-00", "j-free-01")
     assert found.cost_usd == a.cost_usd + judge.cost_usd
     assert "Not included, because they have no price: b, j-free-00, j-free-01." in found.summary()
     columns, rows = found.table()
-    assert columns == ["role", "id", "calls", "prompt_tokens", "completion_tokens", "cost_usd"]
-    assert rows[1] == ["debater", "b", 2, b.prompt_tokens, 300, None]
+    assert columns == ["role", "id", "calls", "prompt_tokens", "completion_tokens", "cost_usd", "most_usd"]
+    assert rows[1] == ["debater", "b", 2, b.prompt_tokens, 150, None, None]
 
 
 def test_an_unknown_cost_is_unknown_and_not_zero() -> None:
-    found = estimate(plan_of())
+    hosted = [member.model_copy(update={"provider": "http"}) for member in (*members("d", 3), *members("j", 5))]
+    found = estimate(plan_of(hosted[:3], hosted[3:]))
     assert found.cost_usd is None
     assert len(found.unpriced) == 8
-    assert found.summary().endswith("at an unknown cost.")
+    assert found.summary().endswith(
+        "Cost: unknown, without an upper bound (no price or token limit: d00, d01, d02, j00, j01 and 3 more)."
+    )
+    assert estimate(plan_of()).costs() == "Cost: likely about 0.0000 USD, at most 0.0000 USD.", "simulated, so free"
+
+
+WITH_TRANSCRIPT = PromptSet(
+    templates={**PROMPTS.templates, "debater_turn": "Go on.\n{{ transcript }}", "judge_user": "{{ transcript }}"},
+    winner_styles=("declared",),
+)
+
+
+def priced_plan(rounds: int = 1, *, style: str = "default") -> Plan:
+    """Two debaters and three judges with prices and limits: 100 tokens a speech, 50 a verdict."""
+    config = CONFIG.model_copy(update={"rounds": CONFIG.rounds * rounds})
+    debaters = [priced(name, "0.001", "0.01").model_copy(update={"token_limit": 100}) for name in ("a", "b")]
+    judges = [
+        priced(name, "0.001", "0").model_copy(update={"token_limit": 50, "prompt_style": style})
+        for name in ("j0", "j1", "j2")
+    ]
+    return make_plan("run", config, topics(1), debaters, judges, WITH_TRANSCRIPT, PlanOptions(), None)
 
 
 def test_history_makes_later_turns_dearer() -> None:
-    once = CONFIG.rounds * 1
-    short = estimate(plan_of(config=CONFIG.model_copy(update={"rounds": once})))
-    long = estimate(plan_of(config=CONFIG.model_copy(update={"rounds": once * 3})))
+    short, long = estimate(priced_plan(1)), estimate(priced_plan(3))
     assert long.turns == 3 * short.turns
-    assert long.completion_tokens - short.completion_tokens == 2 * len(plan_of().debates) * (100 + 700)
+    assert long.completion_tokens - short.completion_tokens == 2 * len(priced_plan().debates) * (50 + 50)
     assert long.prompt_tokens > 3 * short.prompt_tokens
+    assert long.most_usd is not None
+    assert short.most_usd is not None
+    assert long.most_usd > 3 * short.most_usd
+
+
+def test_the_most_is_the_bound_of_every_request_with_speeches_of_the_whole_limit() -> None:
+    """The same bound as that of `--max-cost`, which is computed from the request itself."""
+    plan = priced_plan(2, style="declared")
+    speech, sent = "x" * (4 * 100), Decimal(0)
+
+    async def ask(step: Step, member: MemberConfig, request: Request) -> Answer:
+        nonlocal sent
+        bound = largest_cost(request, member)
+        assert bound is not None
+        sent += bound
+        text = speech if step.purpose == "turn" else VERDICT
+        return Answer("c", Completion(text), datetime(2026, 1, 1), 1.0)
+
+    async def play() -> None:
+        for debate in plan.debates:
+            turns = [turn async for turn in play_debate(debate, plan, ask)]
+            assert all(verdict.is_valid for verdict in await judge_debate(debate, turns, plan, ask))
+
+    asyncio.run(play())
+    most = estimate(plan).most_usd
+    assert most is not None
+    assert most == sent
+
+
+def test_stored_answers_of_the_same_model_count_and_else_those_of_others() -> None:
+    stored = StoredUse(
+        speeches={("p", "a", "opening"): Sums(10, 3000, 800, 2000, 1000), ("p", "z", "x"): Sums(10, 3000, 400, 800, 0)},
+        verdicts={("p", "other", ""): Sums(5, 5000, 200, 0, 4000)},
+    )
+    found = {member.id: member for member in estimate(priced_plan(), stored).members}
+    assert found["a"].completion_tokens == found["a"].calls * 80
+    assert found["b"].completion_tokens == found["b"].calls * 60, "the mean of a's and z's"
+    assert found["j0"].completion_tokens == found["j0"].calls * 40
+    assert found["a"].prompt_tokens > 0
+    simulated = estimate(plan_of(1 + 1, 3, topic_count=1), stored)
+    assert {member.completion_tokens / member.calls for member in simulated.members[:2]} == {(100 + 200) / 2}
+
+
+def test_what_is_left_is_estimated_alone() -> None:
+    plan = priced_plan(2)
+    whole, nothing = estimate(plan), estimate(plan, left=lambda _: Left(4, ()))
+    assert (nothing.debates, nothing.calls, nothing.cost_usd, nothing.most_usd) == (0, 0, 0, 0)
+    rest = estimate(plan, left=lambda debate: Left(3, debate.panel[:1]))
+    assert (rest.debates, rest.turns, rest.verdicts) == (2, 2, 2)
+    last = estimate(plan, left=lambda debate: Left(0, debate.panel) if debate == plan.debates[0] else Left(4, ()))
+    assert whole.cost_usd is not None
+    assert last.cost_usd is not None
+    assert last.cost_usd < whole.cost_usd
 
 
 def test_the_shipped_configuration_plans_a_tournament_with_a_known_cost(tmp_path: Path) -> None:
