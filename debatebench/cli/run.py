@@ -297,6 +297,7 @@ def _play(
     """Play the run, land its result, then print how it ended."""
     from debatebench.cli.progress_display import watching
     from debatebench.cli.run_report import is_all_simulated, note_costs, note_cut_speeches, note_missing, print_report
+    from debatebench.plan.stored_use import StoredUse
     from debatebench.play.progress import Progress
     from debatebench.play.runner import play_run
     from debatebench.warehouse.sources import check_before_run
@@ -305,10 +306,19 @@ def _play(
     progress = Progress(is_simulated=is_all_simulated(whole))
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
     check_before_run(workspace, plan.run_tag)
+    stored = run_cost.with_stored_use(workspace.database, plan.run_tag, StoredUse())
     try:
         with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
             report = play_run(
-                plan, journal, settings, environ=os.environ, now=now, progress=progress, warn=run_cost.warn, part=part
+                plan,
+                journal,
+                settings,
+                environ=os.environ,
+                now=now,
+                progress=progress,
+                warn=run_cost.warn,
+                part=part,
+                stored=stored,
             )
     except DebatebenchError:
         # Without planned debates this session did not begin: another process may be playing the run.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from debatebench.shared.records import ScheduledDebate
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Rehearsed", "confirm", "is_asked", "print_plan", "rehearsed", "warn"]
+__all__ = ["Rehearsed", "confirm", "is_asked", "print_plan", "rehearsed", "warn", "with_stored_use"]
 
 _SPEECHES = """
 with speeches as (
@@ -114,7 +114,7 @@ def rehearsed(
         now=now(),
     )
     turns = len(rehearsal.plan.config.rounds)
-    stored = _with_stored_use(workspace.database, plan.run_tag, rehearsal.remaining.stored)
+    stored = with_stored_use(workspace.database, plan.run_tag, rehearsal.remaining.stored)
 
     def left(debate: ScheduledDebate) -> Left:
         return rehearsal.remaining.left(debate, turns)
@@ -126,8 +126,8 @@ def _is_left(left: Left, turns: int) -> bool:
     return left.turns_done < turns or bool(left.judges)
 
 
-def _with_stored_use(database: Path, run_tag: str, stored: StoredUse) -> StoredUse:
-    """`stored`, which the run's own journal gave, and the use of models in all other runs of the warehouse."""
+def with_stored_use(database: Path, run_tag: str, stored: StoredUse) -> StoredUse:
+    """`stored` with the use of models in all runs of the warehouse except this one, whose own journal says more."""
     from debatebench.plan.stored_use import Sums
     from debatebench.query.safe_query import run_query
 

@@ -97,7 +97,7 @@ class Remaining:
             self._seen[row["debate_id"]].steps[row["step"]] = status
         for row in records.get("debates", ()):
             debate_id = row["debate_id"]
-            if not self._seen[debate_id].has_ended:
+            if not self._seen[debate_id].has_ended and data.get("by") != "reparse":
                 self.stored.add_debate(records.get("turns", ()), records.get("verdicts", ()), self._models)
             if debate_id in self._resume.complete_debates:
                 self._seen.pop(debate_id, None)
@@ -121,7 +121,7 @@ class Remaining:
         seen = self._seen.get(debate.debate_id)
         if seen is None:
             return Left(0, debate.panel)
-        done = seen.turns_done()
+        done = turns if debate.debate_id in self._resume.reopened else seen.turns_done()
         if not seen.has_ended:
             return Left(done, tuple(judge for judge in debate.panel if not seen.has_answer_of(judge)))
         # An answer without a speech ended it: the answer stays, so nothing more is asked.

@@ -41,6 +41,7 @@ from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn, Ve
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
+    from debatebench.plan.stored_use import StoredUse
     from debatebench.play.attempts import Step
     from debatebench.providers.base import Provider
 
@@ -101,10 +102,12 @@ def play_run(
     progress: Progress | None = None,
     warn: Callable[[str], None] = lambda _: None,
     part: PlanPart | None = None,
+    stored: StoredUse | None = None,
 ) -> RunReport:
     """Play `plan` to its end, or continue what `journal_path` holds of it, and report how it ended.
 
-    `part` is added to a run that has begun, and belongs to its plan from then on.
+    `part` is added to a run that has begun, and belongs to its plan from then on. `stored` is what stored answers of
+    models used, for the estimate in the report.
 
     Raises `UsageError` when the journal holds another plan, `BusyError` when another process plays the run,
     `InterruptedRunError` after SIGINT or SIGTERM, `RunIncompleteError` at the limit on cost, `DebatebenchError` when a
@@ -147,7 +150,9 @@ def play_run(
         pacing = Pacing(
             settings.concurrency, members, is_new=lambda member: member.id in speakers and resume.is_new(member)
         )
-        return uvloop.run(_Session(plan, journal, resume, ready.providers, settings, pacing, now, progress).play())
+        return uvloop.run(
+            _Session(plan, journal, resume, ready.providers, settings, pacing, now, progress, stored).play()
+        )
 
 
 class _Session:
@@ -163,8 +168,10 @@ class _Session:
         pacing: Pacing,
         now: Callable[[], datetime],
         progress: Progress,
+        stored: StoredUse | None,
     ) -> None:
         self._plan = plan
+        self._stored = stored
         self._journal = journal
         self._resume = resume
         self._providers = providers
@@ -228,7 +235,7 @@ class _Session:
             self._progress.void,
             self._progress.forfeits,
             self._resume.cut_short,
-            estimate(self._plan),
+            estimate(self._plan, self._stored),
             self._progress,
             tuple(sorted(self._bans.reasons.items())),
             tuple((*model, tuple(sorted(fields))) for model, fields in sorted(self._resume.adjusted.items())),

@@ -85,7 +85,7 @@ def test_the_help_of_a_command_loads_nothing_heavy(command: str):
         (["show-leaderboard"], HEAVY - {"duckdb"}),
         (["summarize"], HEAVY - {"duckdb"}),
         (["build"], HEAVY - {"duckdb"}),
-        (["run", "--run-tag", "dry", "--dry-run"], HEAVY - {"yaml"}),
+        (["run", "--run-tag", "dry", "--dry-run"], HEAVY - {"yaml", "duckdb"}),
         (["report"], {"httpx", "sqlglot", "plotly", "numpy"}),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",

@@ -196,7 +196,7 @@ def test_a_dry_run_asks_only_for_prices_and_a_catalogue_that_cannot_be_read_is_a
     assert server.requests == []
 
 
-# --- what is left ------------------------------------------------------------------------------------------------------
+# --- what is left -----------------------------------------------------------------------------------------------------
 
 
 def test_a_dry_run_of_a_run_that_has_begun_tells_what_is_left(tmp_path: Path):
@@ -309,13 +309,14 @@ def test_the_likely_cost_is_near_the_actual_one(tmp_path: Path, is_stored: bool)
             likely, _ = costs_of(play(root, *arguments, "--dry-run"))
             done = play(root, *arguments, "--no-build", "--format", "json")
             assert done.code == 0, done.err
-            actual = Decimal(str(json.loads(done.out)[0]["estimated_usd"]))
+            (report,) = json.loads(done.out)
+            assert round(Decimal(str(report["planned_usd"])), 4) == likely, "the report compares with the same figure"
+            actual = Decimal(str(report["estimated_usd"]))
             ratio = float(likely / actual)
-            print(f"{name}: likely {likely}, actual {actual}, ratio {ratio:.3f}")
             assert (0.75 < ratio < 1.25) if is_stored else (0.5 < ratio < 2), f"{name}: {likely} for {actual}"
 
 
-# --- the question before a run that costs ------------------------------------------------------------------------------
+# --- the question before a run that costs -----------------------------------------------------------------------------
 
 
 def terminal(root: Path, *arguments: str) -> PseudoTerminal:
