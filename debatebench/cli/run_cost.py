@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import Format, ask, note, now, print_rows, say
+from debatebench.cli.run_report import is_all_simulated
 from debatebench.shared.errors import DebatebenchError
 
 if TYPE_CHECKING:
@@ -71,7 +72,8 @@ class Rehearsed:
     def plan(self) -> Plan:
         """The plan of only the debates that are left."""
         plan, turns = self.rehearsal.plan, len(self.rehearsal.plan.config.rounds)
-        left = [d for d in plan.debates if _is_left(self.rehearsal.remaining.left(d, turns), turns)]
+        remaining = self.rehearsal.remaining
+        left = [d for d in plan.debates if _is_left(remaining.left(d, turns, plan.added_judges), turns)]
         return plan.model_copy(update={"debates": tuple(left)})
 
     @property
@@ -117,7 +119,7 @@ def rehearsed(
     stored = with_stored_use(workspace.database, plan.run_tag, rehearsal.remaining.stored)
 
     def left(debate: ScheduledDebate) -> Left:
-        return rehearsal.remaining.left(debate, turns)
+        return rehearsal.remaining.left(debate, turns, rehearsal.plan.added_judges)
 
     return Rehearsed(rehearsal, estimate(rehearsal.plan, stored, left))
 
@@ -149,11 +151,12 @@ def print_plan(workspace: Workspace, checked: Rehearsed, output: Format) -> None
     print_rows(columns, rows, output)
     if output is Format.TABLE:
         say(checked.expected.summary())
-    if (part := rehearsal.ready.part) is not None:
+    if (part := rehearsal.ready.part) is not None and part.debaters:
         note(f"--new-model adds {len(part.debates):,} debates to run '{rehearsal.plan.run_tag}'.")
     if rehearsal.has_begun:
         note(f"This run has begun: {len(rehearsal.resume.complete_debates):,} debates are complete. Above is the rest.")
-        note(f"Cost so far: {rehearsal.resume.ledger.total.summary()}")
+        is_simulated = is_all_simulated(rehearsal.plan)
+        note(f"Cost so far: {rehearsal.resume.ledger.total.summary(is_simulated=is_simulated)}")
         note("No requests were sent. The plan is in the run's journal, so no file was written.")
     else:
         note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, rehearsal.plan)}.")

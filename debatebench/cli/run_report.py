@@ -8,8 +8,6 @@ from debatebench.cli.common import Format, note, print_rows
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from debatebench.plan.cost_estimate import CostEstimate
     from debatebench.plan.plan import Plan
     from debatebench.play.budget import Spending
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from debatebench.play.runner import RunReport
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["is_all_simulated", "note_costs", "note_costs_so_far", "note_cut_speeches", "note_missing", "print_report"]
+__all__ = ["is_all_simulated", "note_costs", "note_cut_speeches", "note_missing", "print_report"]
 
 _MOST_REASONS = 10
 _NOT_FINISHED = "The debate was not finished."
@@ -76,24 +74,6 @@ def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
     share = f", of which {spent.known / expected.cost_usd:.0%} is spent" if expected.cost_usd else ""
     part = f"; not included: {', '.join(expected.unpriced)}" if expected.unpriced else ""
     note(f"The estimate for the whole plan was about {expected.cost_usd:.4f} USD{share}{part}.")
-
-
-def note_costs_so_far(journal: Path) -> None:
-    """Print what a run has cost so far, to compare with the plan; nothing if it has not begun."""
-    from debatebench.journal.events import pass_on
-    from debatebench.journal.reading import has_begun, read_journal
-    from debatebench.plan.frozen_plan import read_begun_plan
-    from debatebench.play.resume import Resume
-
-    if not journal.exists() or not has_begun(journal):
-        return
-    resume = Resume()
-    for event in read_journal(journal):
-        pass_on(journal, event, resume.see)
-    note(f"This run has begun: {len(resume.complete_debates):,} debates are complete.")
-    plan = read_begun_plan(journal)
-    is_simulated = plan is not None and is_all_simulated(plan)
-    note(f"Cost so far: {resume.ledger.total.summary(is_simulated=is_simulated)}")
 
 
 def is_all_simulated(plan: Plan) -> bool:

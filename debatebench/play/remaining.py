@@ -11,6 +11,8 @@ from debatebench.plan.stored_use import StoredUse
 from debatebench.play.pacing import TOO_BUSY
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from debatebench.journal.lines import Event
     from debatebench.play.resume import Resume
     from debatebench.shared.records import ScheduledDebate
@@ -32,6 +34,8 @@ class _Seen:
     has_ended: bool = False
     is_silent: bool = False
     """Whether it ended because a debater gave no speech."""
+    is_refused: bool = False
+    """Whether a debater refused to speak, which is final."""
     voted: set[int] = field(default_factory=set)
     """Seats with a valid verdict when it ended."""
 
@@ -49,6 +53,10 @@ class _Seen:
         ):
             done += 1
         return done
+
+    def was_asked(self, judge_id: str) -> bool:
+        """Whether the judge was asked."""
+        return any(step.startswith(f"verdict:{judge_id}:") for step in self.steps)
 
     def has_answer_of(self, judge_id: str) -> bool:
         """Whether the judge has answered."""
@@ -104,10 +112,11 @@ class Remaining:
                 continue
             seen = self._seen[debate_id]
             seen.has_ended, seen.is_silent = True, data.get("silent") is not None
+            seen.is_refused = row.get("status") in ("void", "forfeit")
             seen.voted = {v["panel_position"] for v in records.get("verdicts", ()) if v.get("is_valid")}
 
-    def left(self, debate: ScheduledDebate, turns: int) -> Left:
-        """The calls that are left of a debate of so many turns.
+    def left(self, debate: ScheduledDebate, turns: int, added_judges: Sequence[str] = ()) -> Left:
+        """The calls that are left of a debate of so many turns; `added_judges` take seats that stayed empty.
 
         A reader of the journal does not see which answers hold no speech or no vote; requests that follow from those
         are not counted.
@@ -124,6 +133,11 @@ class Remaining:
         done = turns if debate.debate_id in self._resume.reopened else seen.turns_done()
         if not seen.has_ended:
             return Left(done, tuple(judge for judge in debate.panel if not seen.has_answer_of(judge)))
+        if seen.is_refused:
+            return nothing
+        new = [judge for judge in added_judges if not seen.was_asked(judge)]
+        if done == turns and new and not self._retry_failed:
+            return Left(turns, tuple(new[: len(debate.panel) - len(seen.voted)]))
         # An answer without a speech ended it: the answer stays, so nothing more is asked.
         if seen.is_silent or not (self._retry_failed or seen.is_for_now):
             return nothing

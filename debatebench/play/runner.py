@@ -24,6 +24,7 @@ from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.plan.cost_estimate import CostEstimate, estimate
 from debatebench.plan.plan import Plan, PlanPart
+from debatebench.plan.prices import with_listed_prices
 from debatebench.play.before_run import check_limit, make_ready
 from debatebench.play.calls import CallFailedError, DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
