@@ -218,6 +218,7 @@ def retry(
     concurrency: parameters.Concurrency = 32,
     max_cost: parameters.MaxCost = None,
     yes: parameters.Yes = False,
+    dry_run: parameters.DryRun = False,
     no_build: parameters.NoBuild = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -234,6 +235,7 @@ def retry(
         concurrency=concurrency,
         max_cost=max_cost,
         yes=yes,
+        dry_run=dry_run,
         no_build=no_build,
         output=output,
     )

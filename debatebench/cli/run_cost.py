@@ -157,6 +157,10 @@ def print_plan(workspace: Workspace, checked: Rehearsed, output: Format) -> None
         note(f"This run has begun: {len(rehearsal.resume.complete_debates):,} debates are complete. Above is the rest.")
         is_simulated = is_all_simulated(rehearsal.plan)
         note(f"Cost so far: {rehearsal.resume.ledger.total.summary(is_simulated=is_simulated)}")
+        failed = sum(rehearsal.remaining.has_failed(debate.debate_id) for debate in rehearsal.plan.debates)
+        if failed and not rehearsal.remaining.retry_failed:
+            tag = rehearsal.plan.run_tag
+            note(f"{failed:,} debates ended without an answer that they need; `debatebench retry {tag}` asks again.")
         note("No requests were sent. The plan is in the run's journal, so no file was written.")
     else:
         note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, rehearsal.plan)}.")

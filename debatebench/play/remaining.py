@@ -69,7 +69,7 @@ class Remaining:
 
     def __init__(self, resume: Resume, *, retry_failed: bool) -> None:
         self._resume = resume
-        self._retry_failed = retry_failed
+        self.retry_failed = retry_failed
         self._seen: defaultdict[str, _Seen] = defaultdict(_Seen)
         self._open: dict[str, tuple[str, str]] = {}
         self._models: dict[tuple[str, str], tuple[str, str]] = {}
@@ -115,6 +115,12 @@ class Remaining:
             seen.is_refused = row.get("status") in ("void", "forfeit")
             seen.voted = {v["panel_position"] for v in records.get("verdicts", ()) if v.get("is_valid")}
 
+    def has_failed(self, debate_id: str) -> bool:
+        """Whether a debate ended incomplete, and only a retry asks for what it lacks."""
+        seen = self._seen.get(debate_id)
+        is_open = seen is None or not seen.has_ended or seen.is_refused or seen.is_for_now
+        return not is_open and debate_id not in self._resume.complete_debates
+
     def left(self, debate: ScheduledDebate, turns: int, added_judges: Sequence[str] = ()) -> Left:
         """The calls that are left of a debate of so many turns; `added_judges` take seats that stayed empty.
 
@@ -125,7 +131,7 @@ class Remaining:
         if debate.debate_id in self._resume.complete_debates:
             return nothing
         banned = self._resume.bans.reasons
-        if not self._retry_failed and (debate.pro_model_id in banned or debate.con_model_id in banned):
+        if not self.retry_failed and (debate.pro_model_id in banned or debate.con_model_id in banned):
             return nothing
         seen = self._seen.get(debate.debate_id)
         if seen is None:
@@ -136,9 +142,9 @@ class Remaining:
         if seen.is_refused:
             return nothing
         new = [judge for judge in added_judges if not seen.was_asked(judge)]
-        if done == turns and new and not self._retry_failed:
+        if done == turns and new and not self.retry_failed:
             return Left(turns, tuple(new[: len(debate.panel) - len(seen.voted)]))
         # An answer without a speech ended it: the answer stays, so nothing more is asked.
-        if seen.is_silent or not (self._retry_failed or seen.is_for_now):
+        if seen.is_silent or not (self.retry_failed or seen.is_for_now):
             return nothing
         return Left(done, tuple(judge for seat, judge in enumerate(debate.panel) if seat not in seen.voted))

@@ -235,7 +235,9 @@ def test_calls_that_failed_for_good_are_left_only_with_retry_failed(tmp_path: Pa
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
         assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 5
-        assert "0 debates: 0 calls" in play(root, "--dry-run").out
+        told = play(root, "--dry-run")
+        assert "0 debates: 0 calls" in told.out
+        assert "8 debates ended without an answer that they need; `debatebench retry tiny` asks again." in told.err
         found = re.search(r"(\d+) debates: (\d+) calls", play(root, "--dry-run", "--retry-failed").out)
         assert found is not None
         failing.clear()
