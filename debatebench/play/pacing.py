@@ -269,7 +269,7 @@ class _Lane:
 
     @property
     def has_room(self) -> bool:
-        return not self.is_probed if self.is_down else self.in_flight < int(self.limit)
+        return self.in_flight < int(self.limit) if self._down_since is None else not self.is_probed
 
     @property
     def is_down(self) -> bool:
@@ -277,7 +277,8 @@ class _Lane:
         return self._down_since is not None
 
     def opens_at(self, now: float, tokens: int) -> float:
-        return max(self.quota.opens_at(now, tokens), self._probe_at if self.is_down else now)
+        opens = self.quota.opens_at(now, tokens)
+        return opens if self._down_since is None else max(opens, self._probe_at)
 
     def unreachable(self, now: float, is_probe: bool) -> float:
         """See `Admission.unreachable`. The first new attempt is made at once, because connections do get lost."""
