@@ -303,8 +303,6 @@ class _Session:
             self._ban_the_silent()
         if status == "complete":
             self._complete.add(scheduled.debate_id)
-        elif status == "forfeit":
-            self._reasons[scheduled.debate_id] = f"{_next_speaker(scheduled, self._plan, turns)} has lost: {reason}"
         else:
             self._reasons[scheduled.debate_id] = reason or status
         if is_refused:
