@@ -28,6 +28,14 @@ having cut > 0
 order by all
 """
 
+_BROKEN_OFF = """
+select coalesce(model_id, judge_id) as id, lower(finish_reason) as reason, count(*) as answers
+from raw.calls
+where run_tag = $run_tag and status = 'retried' and finish_reason is not null
+group by all
+order by all
+"""
+
 
 def print_report(report: RunReport, plan: Plan, output: Format) -> None:
     """Print how the run ended, and what is missing. Debates and money are of the whole run, with earlier sessions."""
@@ -126,8 +134,13 @@ def _line(what: str, group: list[tuple[str, str]], plan: Plan) -> str:
 
 
 def note_cut_speeches(workspace: Workspace, run_tag: str) -> None:
-    """Print how many speeches of each debater were cut off at the token limit, of those that have landed."""
+    """Print how many speeches of each debater were cut off at the token limit, of those that have landed.
+
+    So are answers that broke off, which were asked for again.
+    """
     from debatebench.query.safe_query import run_query
 
     for model_id, cut, speeches in run_query(workspace.database, _SPEECHES, {"run_tag": run_tag}, limit=None).rows:
         note(cut_speeches(model_id, cut, speeches))
+    for id_, reason, answers in run_query(workspace.database, _BROKEN_OFF, {"run_tag": run_tag}, limit=None).rows:
+        note(f"{answers:,} answers of '{id_}' broke off at the provider ({reason}) and were asked for again.")

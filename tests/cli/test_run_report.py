@@ -113,6 +113,20 @@ def test_speeches_that_were_cut_off_are_told_at_the_end_of_a_run_and_of_every_la
     assert told in debatebench(root, "doctor", "--format", "csv").out.replace('""', '"')
 
 
+def test_answers_that_broke_off_at_the_provider_are_counted_and_asked_for_again(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        out_of_memory = answer("Half a", choice={"finish_reason": "insufficient_system_resource"})
+        return out_of_memory if received.number < 2 else good_answers(received)
+
+    with FakeProvider(script) as server:
+        done = play(write_workspace(tmp_path, server), "--no-build", "--concurrency", "1")
+    assert done.code == 0, done.err
+    told = [line for line in done.err.splitlines() if "broke off" in line]
+    assert [re.sub(r"'.*?'", "X", line) for line in told] == [
+        "2 answers of X broke off at the provider (insufficient_system_resource) and were asked for again."
+    ]
+
+
 # --- money ------------------------------------------------------------------------------------------------------------
 
 
