@@ -79,8 +79,8 @@ def run(
     max_cost: parameters.MaxCost = None,
     yes: parameters.Yes = False,
     max_ambiguous_retries: parameters.MaxAmbiguousRetries = 3,
-    wait_for_limit: parameters.WaitForLimit = "10m",  # type: ignore[assignment]
-    wait_for_provider: parameters.WaitForProvider = "10m",  # type: ignore[assignment]
+    wait_for_limit: parameters.WaitForLimit = 600.0,
+    wait_for_provider: parameters.WaitForProvider = 600.0,
     max_failures_in_a_row: parameters.MaxFailuresInARow = 5,
     skip_on_empty: parameters.SkipOnEmpty = False,
     empty_debates: parameters.EmptyDebates = None,

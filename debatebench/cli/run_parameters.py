@@ -22,8 +22,10 @@ _DURATION = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|min|h|)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
-def duration(text: str) -> float:
-    """Seconds of a duration such as `90s`, `10m`, `1.5h` or `90`."""
+def duration(text: str | float) -> float:
+    """Seconds of a duration such as `90s`, `10m`, `1.5h` or `90`; a default is in seconds already."""
+    if isinstance(text, float):
+        return text
     found = _DURATION.fullmatch(text.strip().lower())
     if found is None:
         raise typer.BadParameter(f"'{text}' is not a duration; write it like 90s, 10m or 1h.")
@@ -249,7 +251,9 @@ WaitForLimit = Annotated[
         "--wait-for-limit",
         parser=duration,
         metavar="<duration>",
-        help="Retry a call that meets a rate limit or an overloaded provider until it has waited this long.",
+        show_default=False,
+        help="Retry a call that meets a rate limit or an overloaded provider until it has waited this long. "
+        "Default: 10m.",
         rich_help_panel=_COST,
     ),
 ]
@@ -259,7 +263,8 @@ WaitForProvider = Annotated[
         "--wait-for-provider",
         parser=duration,
         metavar="<duration>",
-        help="Wait this long for a provider that cannot be reached; then the run stops.",
+        show_default=False,
+        help="Wait this long for a provider that cannot be reached; then the run stops. Default: 10m.",
         rich_help_panel=_COST,
     ),
 ]

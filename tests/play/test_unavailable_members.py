@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from call_session import QUICK, REQUEST, STEP, Session
+from command_line import debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, status
-from tournament import good_answers, play, write_workspace
+from tournament import KEY, good_answers, play, write_workspace
 
 from debatebench.journal.reading import read_journal
 from debatebench.play.calls import CallFailedError, RunStoppedError
@@ -103,6 +104,23 @@ def test_a_run_that_has_waited_in_vain_is_resumed_by_the_same_command(tmp_path: 
         assert play(root, "--no-build").code == 0
         assert len(second.requests) == CALLS - 10
     assert answered_twice(root) == []
+
+
+def test_a_retry_waits_for_limits_and_servers_as_a_run_does(tmp_path: Path):
+    broken = [True]
+
+    def script(received: Received) -> Behaviour:
+        if broken:
+            return status(400, "Moved.") if received.number == 3 else good_answers(received)
+        return status(429, headers={"retry-after": "0"}) if received.number % 2 else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--no-build").code == 5
+        broken.clear()
+        done = debatebench(root, "retry", "tiny", "--no-build", environ={"TINY_KEY": KEY})
+        assert done.code == 0, done.err
+    assert any(row["status"] == "retried" for row in attempts(root))
 
 
 # --- a member that gives nothing but errors ---------------------------------------------------------------------------
