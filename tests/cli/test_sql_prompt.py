@@ -376,7 +376,8 @@ class Terminal:
         shown = ""
         while until not in shown:
             os.write(self.descriptor, b"\x03")
-            while select.select([self.descriptor], [], [], 1)[0]:
+            # A second one that comes before the first is handled would end the session.
+            while until not in shown and select.select([self.descriptor], [], [], 20)[0]:
                 shown += os.read(self.descriptor, 65536).decode()
         return shown.replace("\r\n", "\n")
 
