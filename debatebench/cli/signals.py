@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from debatebench.shared.errors import InterruptedRunError
 
-__all__ = ["Received", "forget_signals", "handled_signals"]
+__all__ = ["Received", "at_prompt", "forget_signals", "handled_signals"]
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -27,6 +27,8 @@ class Received:
     read: int = 0
     handled: int = 0
     forgotten: int = 0
+    is_at_prompt: bool = False
+    """Whether the command waits for a line. Ctrl-C then only drops the line, however often it is pressed."""
 
     @property
     def count(self) -> int:
@@ -69,6 +71,19 @@ def forget_signals() -> None:
     _current.forgotten += _current.count
 
 
+@contextmanager
+def at_prompt() -> Iterator[None]:
+    """While the block waits for a line at a terminal, Ctrl-C does not end the process.
+
+    Python's line editor misses one that comes as it begins to wait, and the user presses it again.
+    """
+    _current.is_at_prompt = True
+    try:
+        yield
+    finally:
+        _current.is_at_prompt = False
+
+
 def _interrupt(number: int, _: object) -> None:
     _current.handled += 1
     if "duckdb" in sys.modules and not hasattr(sys.modules["duckdb"], "connect"):
@@ -81,7 +96,8 @@ def _watch(reader: int, received: Received) -> None:
     """Count the signals, and leave at the second one; the files of a publication are replaced as a whole or not."""
     with os.fdopen(reader, "rb", buffering=0) as pipe:
         while numbers := pipe.read(64):
-            received.read += sum(number in _NUMBERS for number in numbers)
+            counted = (signal.SIGTERM,) if received.is_at_prompt else _NUMBERS
+            received.read += sum(number in counted for number in numbers)
             if received.count > 1:
                 os.write(2, b"Interrupted.\n")
                 os._exit(InterruptedRunError.exit_code)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from debatebench.cli.common import note, note_error, say
-from debatebench.cli.signals import forget_signals
+from debatebench.cli.signals import at_prompt, forget_signals
 from debatebench.cli.sql_session import LeaveSession, SqlSession
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.visible_text import visible
@@ -36,7 +36,8 @@ def interact(session: SqlSession, history: Path) -> None:
     with _line_editing(session, history) as remember:
         while True:
             try:
-                text = input("        ...> " if session.is_in_statement else "debatebench> ")
+                with at_prompt():
+                    text = input("        ...> " if session.is_in_statement else "debatebench> ")
             except EOFError:
                 say("")
                 return
