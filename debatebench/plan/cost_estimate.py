@@ -219,7 +219,7 @@ class _Estimator:
         speeches: dict[tuple[int, str], tuple[float, float]],
     ) -> _Transcript:
         """Count the turns that are left of a debate, and return all of its speeches."""
-        members = {"pro": self.plan.debater(debate.pro_model_id), "con": self.plan.debater(debate.con_model_id)}
+        members = {side: self.plan.debater(debater_id) for side, debater_id in debate.speakers.items()}
         said = _Transcript()
         for number, turn in enumerate(self.plan.config.rounds):
             debater = members[turn.role]

@@ -111,7 +111,7 @@ def plan_part(
 
 def replacement_judges(plan: Plan, debate: ScheduledDebate) -> tuple[str, ...]:
     """The judges who may take a failed judge's seat: in a seeded order, then those that were added to the run."""
-    active = [plan.debater(debate.pro_model_id), plan.debater(debate.con_model_id)]
+    active = [plan.debater(debater_id) for debater_id in debate.speakers.values()]
     eligible = [id_ for id_ in _eligible(plan.judges, active, plan.options) if id_ not in debate.panel]
     free = [id_ for id_ in eligible if id_ not in plan.added_judges]
     _rng(debate.debate_seed, "replacements").shuffle(free)
@@ -176,7 +176,7 @@ def _debates(
     """Every debate of the pairs in playing order, to follow the debates that were planned earlier."""
     balance, orders = PanelBalance(), OrderBalance()
     for debate in before:
-        balance.seat(debate.panel, debate.topic_id, _pair(debate.pro_model_id, debate.con_model_id))
+        balance.seat(debate.panel, debate.topic_id, _pair(*debate.speakers.values()))
         orders.seat(debate.panel, debate.con_first)
     # With flipped sides the same topic and sides can occur again; a count keeps every id unique.
     repetitions: Counter[tuple[str, str, str]] = Counter()

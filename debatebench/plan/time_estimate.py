@@ -67,7 +67,7 @@ class TimeEstimate:
 def estimate_time(plan: Plan, stored: Latencies, concurrency: int) -> TimeEstimate:
     """The time that the debates of `plan` take. Simulated members answer at once, whatever durations they report."""
     turn_s, unknown_debaters = _seconds(
-        plan.debaters, stored.turn_ms, {d.pro_model_id for d in plan.debates} | {d.con_model_id for d in plan.debates}
+        plan.debaters, stored.turn_ms, {id_ for d in plan.debates for id_ in d.speakers.values()}
     )
     verdict_s, unknown_judges = _seconds(plan.judges, stored.verdict_ms, {j for d in plan.debates for j in d.panel})
     assumed = tuple(sorted(unknown_debaters | unknown_judges))
@@ -93,7 +93,7 @@ def spoken(seconds: float) -> str:
 
 
 def _speaking_s(plan: Plan, debate: ScheduledDebate, turn_s: Mapping[str, float]) -> float:
-    speakers = {"pro": debate.pro_model_id, "con": debate.con_model_id}
+    speakers = debate.speakers
     return sum(turn_s[speakers[turn.role]] for turn in plan.config.rounds)
 
 

@@ -37,7 +37,7 @@ async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask) -> AsyncIte
     after the last turn yielded.
     """
     topic = plan.topic(debate.topic_id)
-    members = {"pro": plan.debater(debate.pro_model_id), "con": plan.debater(debate.con_model_id)}
+    members = {side: plan.debater(debater_id) for side, debater_id in debate.speakers.items()}
     turns: list[Turn] = []
     for round_ in plan.config.rounds:
         context = _TurnContext(debate, plan, topic, members[round_.role], round_, tuple(turns))

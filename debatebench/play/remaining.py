@@ -131,7 +131,7 @@ class Remaining:
         if debate.debate_id in self._resume.complete_debates:
             return nothing
         banned = self._resume.bans.reasons
-        if not self.retry_failed and (debate.pro_model_id in banned or debate.con_model_id in banned):
+        if not self.retry_failed and any(debater in banned for debater in debate.speakers.values()):
             return nothing
         seen = self._seen.get(debate.debate_id)
         if seen is None:

@@ -298,8 +298,7 @@ class _Session:
             debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
         records = (*participants(self._plan.run_tag, scheduled), *turns, *verdicts)
         if self._keep(debate, *records, silent=silent):
-            debaters = (scheduled.pro_model_id, scheduled.con_model_id)
-            self._bans.debate_ended(debaters, is_complete=status == "complete", silent=silent)
+            self._bans.debate_ended(scheduled.speakers.values(), is_complete=status == "complete", silent=silent)
             self._ban_the_silent()
         if status == "complete":
             self._complete.add(scheduled.debate_id)
@@ -343,7 +342,7 @@ class _Session:
     def _ban_of(self, scheduled: ScheduledDebate) -> str | None:
         """Why a debate cannot be played: one of its debaters is banned."""
         reasons = self._bans.reasons
-        return reasons.get(scheduled.pro_model_id) or reasons.get(scheduled.con_model_id)
+        return next((reasons[debater] for debater in scheduled.speakers.values() if debater in reasons), None)
 
     def _leave_out(self, scheduled: ScheduledDebate, reason: str) -> None:
         """Journal that a debate is not played; turns from an earlier start are kept."""
@@ -407,5 +406,4 @@ def _leave_now() -> None:
 
 def _next_speaker(scheduled: ScheduledDebate, plan: Plan, turns: list[Turn]) -> str:
     """The debater whose speech would have followed `turns`."""
-    side = plan.config.rounds[len(turns)].role
-    return scheduled.pro_model_id if side == "pro" else scheduled.con_model_id
+    return scheduled.speakers[plan.config.rounds[len(turns)].role]

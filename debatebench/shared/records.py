@@ -32,6 +32,7 @@ __all__ = [
     "Gold",
     "Json",
     "Judge",
+    "JudgeNote",
     "Money",
     "Participant",
     "Record",
@@ -186,7 +187,13 @@ class Run(Record):
     key = ("run_tag",)
 
     source: Literal["run", "import"]
-    format: Text = Field(description="`tournament` for a run; the importer's name for an import.")
+    format: Text = Field(
+        description="`tournament` for a run that plays debates, `judging` for one that judges the stored debates of "
+        "another; the importer's name for an import."
+    )
+    source_run_tag: Text | None = Field(
+        None, description="The run or import whose stored debates this run judges; null for all others."
+    )
     benchmark_name: Text | None = None
     benchmark_version: Text | None = None
     rubric_version: Text | None = None
@@ -249,7 +256,12 @@ class Judge(Record):
     provider: Text | None = None
     model_name: Text | None = None
     is_simulated: bool = False
+    method: Text = Field("direct", description="The judge method: how a transcript becomes a verdict.")
+    is_baseline: bool = Field(
+        False, description="Whether the method is a fixed rule without a model. Baselines have no vote in panels."
+    )
     prompt_style: Text | None = None
+    context_window: int | None = Field(None, description="The most tokens of a request and its answer.")
     token_limit: int | None = None
     thinking_tokens: int | None = Field(
         None, description="Tokens for thinking, by which every token limit that was sent is larger."
@@ -272,6 +284,11 @@ class Dimension(Record):
     min_score: ScoreValue | None = None
     max_score: ScoreValue | None = None
     description: Text | None = None
+    weight: ScoreValue = Field(Decimal(1), description="Its weight in the whole debate.")
+    allows_ties: bool = Field(True, description="Whether a judge may name no winner on it.")
+    tie_band: ScoreValue = Field(
+        Decimal(0), description="Scores of both sides that differ by no more than this count as a tie."
+    )
 
 
 class ScheduledDebate(Record):
@@ -283,18 +300,29 @@ class ScheduledDebate(Record):
     debate_id: Text
     schedule_position: int
     topic_id: Text
-    pro_model_id: Text
-    con_model_id: Text
-    repetition: int
+    pro_model_id: Text | None
+    con_model_id: Text | None
+    repetition: int | None
     debate_seed: int
     panel: tuple[Text, ...]
     con_first: tuple[Text, ...] = Field(
         (), description="The judges of the panel that are shown con first; empty without --swap-order."
     )
+    source_debate_id: Text | None = Field(
+        None, description="The stored debate that is judged, in the run's source; null in a run that plays debates."
+    )
+    trial: int = Field(1, description="Which time the stored debate is judged, from 1.")
 
     def model_post_init(self, _context: Any, /) -> None:
         """Share the set of field names between objects: it is half of their memory, and plans may be long."""
         object.__setattr__(self, "__pydantic_fields_set__", _SCHEDULE_FIELDS)
+
+    @property
+    def speakers(self) -> dict[Side, str]:
+        """The debaters who speak in this run: one for each side, and nobody where a stored debate is judged."""
+        if self.source_debate_id is not None or self.pro_model_id is None or self.con_model_id is None:
+            return {}
+        return {"pro": self.pro_model_id, "con": self.con_model_id}
 
 
 _SCHEDULE_FIELDS = set(ScheduledDebate.model_fields)
@@ -331,6 +359,12 @@ class Debate(Record):
     recorded_winner: Text | None = Field(
         None, description="The winner that an import's source states; it is never derived."
     )
+    source_debate_id: Text | None = Field(
+        None,
+        description="The stored debate that was judged, in the run's source, which has its turns; null for a debate "
+        "with turns of its own.",
+    )
+    trial: int = Field(1, description="Which time the stored debate was judged, from 1.")
     dimension_order: tuple[Text, ...] | None = Field(
         None, description="Order in which an import's source lists the dimensions of this debate."
     )
@@ -416,6 +450,29 @@ class Verdict(Record):
     is_injection_suspected: bool = False
     call_id: Text | None = Field(None, description="The call whose answer counted; null for imports.")
     metadata: Json = None
+
+
+class JudgeNote(Record):
+    """One statement of a judge on the way to its verdict: an analysis, a score with its reason, or a winner.
+
+    `step` is `speech` (the analysis of a speech), `debate` (of the whole debate), `score` (of a position), `winner`
+    (one row per winning position; a tie has a row for each that shares it), `reason` (for a side, or without a
+    position for the winner), `summary` (over dimensions).
+    """
+
+    table = "judge_notes"
+    key = ("run_tag", "debate_id", "judge_id", "note_index")
+
+    debate_id: Text
+    judge_id: Text
+    note_index: int
+    step: Literal["speech", "debate", "score", "winner", "reason", "summary"]
+    dimension: Text | None = Field(None, description="Null for a statement about the whole.")
+    speech: int | None = Field(None, description="The turn that was analysed.")
+    position: Text | None = Field(None, description="The position of the speaker, or the one that is scored or wins.")
+    text: Text | None = None
+    score: ScoreValue | None = None
+    call_id: Text | None = Field(None, description="The call whose answer it is from.")
 
 
 class Call(Record):
@@ -528,6 +585,7 @@ TABLES: dict[str, type[Record]] = {
         Participant,
         Turn,
         Verdict,
+        JudgeNote,
         Call,
         Annotation,
         Gold,

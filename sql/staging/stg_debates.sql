@@ -18,6 +18,8 @@ select
     judges_actual as count_actual_judges,
     panel_latency_ms as panel_duration_ms,
     recorded_winner,
+    source_debate_id,
+    trial,
     dimension_order,
     is_control,
     metadata

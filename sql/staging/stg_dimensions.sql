@@ -1,2 +1,5 @@
 -- One row per scored dimension of a run.
-select run_tag, dimension, source_position, min_score, max_score, description from raw.dimensions
+select
+    run_tag, dimension, source_position, min_score, max_score, description, weight, allows_ties, tie_band
+
+from raw.dimensions

@@ -3,6 +3,7 @@ select
     run_tag,
     source,
     format,
+    source_run_tag,
     benchmark_name,
     benchmark_version,
     rubric_version,

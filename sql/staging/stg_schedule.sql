@@ -9,6 +9,8 @@ select
     repetition,
     debate_seed,
     panel,
-    con_first
+    con_first,
+    source_debate_id,
+    trial
 
 from raw.schedule

@@ -27,6 +27,8 @@ select
     debate_costs.cost_usd,
     debate_costs.count_unpriced,
     debates.recorded_winner,
+    debates.source_debate_id,
+    debates.trial,
     debates.created_at,
     debates.is_control
 

@@ -70,6 +70,7 @@ final as (
         runs.run_tag,
         runs.source,
         runs.format,
+        runs.source_run_tag,
         runs.benchmark_name,
         runs.benchmark_version,
         runs.rubric_version,

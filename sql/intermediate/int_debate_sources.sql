@@ -1,0 +1,9 @@
+-- One row per debate: the run and debate that have its turns, and what people said of it.
+select
+    debates.run_tag, debates.debate_id,
+    case when debates.source_debate_id is null then debates.run_tag else runs.source_run_tag end as source_run_tag,
+    coalesce(debates.source_debate_id, debates.debate_id) as source_debate_id,
+    debates.trial
+
+from staging.stg_debates as debates
+inner join staging.stg_runs as runs using (run_tag)
