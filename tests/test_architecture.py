@@ -24,8 +24,9 @@ ROOMS: dict[str, set[str]] = {
     "warehouse": {"shared", "config", "journal", "transform", "query", "landing"},
     "output": {"shared", "stats", "config", "transform", "query", "landing", "warehouse"},
     "providers": {"shared", "config"},
-    "plan": {"shared", "config", "journal", "providers"},
-    "play": {"shared", "config", "journal", "providers", "plan"},
+    "judges": {"shared", "config", "providers"},
+    "plan": {"shared", "config", "journal", "providers", "judges"},
+    "play": {"shared", "config", "journal", "providers", "judges", "plan"},
 }
 ROOMS["cli"] = {*ROOMS, "api"}
 
@@ -84,7 +85,7 @@ def test_a_room_imports_only_rooms_below_it(room: str):
 
 
 def test_playing_and_analysis_never_meet():
-    analysis, play = {"stats", "transform", "query", "landing", "warehouse", "output"}, {"providers", "plan", "play"}
+    analysis, play = {"stats", "transform", "query", "landing", "warehouse", "output"}, {"providers", "judges", "plan", "play"}
     assert [room for room in play if ROOMS[room] & analysis] == []
     assert [room for room in analysis if ROOMS[room] & play] == []
 

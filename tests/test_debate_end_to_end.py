@@ -20,8 +20,8 @@ from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.schedule import make_plan
 from debatebench.play.calls import DurableCalls
 from debatebench.play.debate import play_debate
-from debatebench.play.judges.panel import judge_debate
 from debatebench.play.pacing import Pacing
+from debatebench.play.panel import judge_debate
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
 from debatebench.play.retries import RetryPolicy

@@ -9,15 +9,13 @@ debate.py          one debate, turn by turn
 debate_records.py  the records of a debate that has ended
 opening.py         the steps before the first request of a run
 pacing.py          when a request may leave: concurrency, rate limits, order
+panel.py           a panel judges a debate; failed judges are replaced
 probe.py           tiny requests before a run
 progress.py        counters of a run, and what follows from them
 rate_limits.py     the configured limits of a provider or model
 reparsing.py       stored answers of judges, parsed again with the current parser
 remaining.py       which calls of a run are left, from its journal
-requests.py        the request to a debater or judge, and its seed
 resume.py          what earlier sessions of a run have done, from its journal
 retries.py         after a failed attempt at a call: whether there is another one, and when
 runner.py          the run: workers, debates, panels, stops
-thinking.py        separate thinking that a model wrote into its answer
-judges/            judge methods: from a transcript to a verdict
 """

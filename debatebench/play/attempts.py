@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from debatebench.play.budget import largest_cost
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply, Request
@@ -14,8 +12,9 @@ from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
+    from debatebench.providers.asking import Step
 
-__all__ = ["Attempt", "Step", "call_id_of", "reply_of", "status_of"]
+__all__ = ["Attempt", "call_id_of", "reply_of", "status_of"]
 
 _STATUS: dict[FailureKind, str] = {
     FailureKind.UNSENT: "unsent",
@@ -27,18 +26,6 @@ _STATUS: dict[FailureKind, str] = {
     FailureKind.OVERSIZE: "oversize",
     FailureKind.STOP: "stopped",
 }
-
-
-class Step(msgspec.Struct, frozen=True):
-    """The place of a call in its debate: `turn:0`, `verdict:j3:0`. The call's id is made from it and the request.
-
-    `calls_after` is the number of calls that must follow, one after another, until the debate is over.
-    """
-
-    debate_id: str
-    name: str
-    purpose: Literal["turn", "verdict"]
-    calls_after: int = 0
 
 
 def call_id_of(run_tag: str, step: Step, request: Request) -> str:

@@ -11,17 +11,15 @@ import base64
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from decimal import Decimal
 from itertools import count
-from typing import TYPE_CHECKING, Any, Protocol
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from debatebench.plan.time_estimate import spoken
-from debatebench.play.attempts import Attempt, Step, call_id_of, reply_of, status_of
+from debatebench.play.attempts import Attempt, call_id_of, reply_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, shown_source
 from debatebench.play.pacing import TOO_BUSY, estimated_tokens
 from debatebench.play.retries import RetryPolicy, Tries, is_for_now, way_out
+from debatebench.providers.asking import Answer, CallFailedError, Step, cost_of
 from debatebench.providers.base import (
     Completion,
     FailureKind,
@@ -31,7 +29,7 @@ from debatebench.providers.base import (
     Request,
 )
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
-from debatebench.shared.records import MOST_MONEY, CostSource, to_money
+from debatebench.shared.records import to_money
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
@@ -41,60 +39,14 @@ if TYPE_CHECKING:
     from debatebench.play.resume import PastAttempt, Resume
     from debatebench.providers.base import Provider
 
-__all__ = [
-    "Answer",
-    "Ask",
-    "CallFailedError",
-    "DurableCalls",
-    "RunStoppedError",
-    "cost_of",
-]
+__all__ = ["DurableCalls", "RunStoppedError"]
 
 _FIRST_ERROR_STATUS = 400
 _ERRORS = frozenset({FailureKind.RETRY, FailureKind.AMBIGUOUS, FailureKind.FAILED, FailureKind.OVERSIZE})
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """A completion that is durable in the journal, with what is known about its call."""
-
-    call_id: str
-    completion: Completion
-    received_at: datetime
-    duration_ms: float
-
-
-class CallFailedError(DebatebenchError):
-    """A call ended without an answer: refused, empty, too large, rejected, or out of attempts."""
-
-    def __init__(self, kind: FailureKind, message: str, call_id: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.call_id = call_id
-
-
 class RunStoppedError(DebatebenchError):
     """The run is stopping, and this call was not sent."""
-
-
-class Ask(Protocol):
-    """Sends a request to a configured debater or judge. Replays answers from the journal, retries where possible.
-
-    Raises `CallFailedError` when the call has ended without an answer, and `RunStoppedError` when the whole
-    run stops; the latter must reach the runner uncaught.
-    """
-
-    async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer: ...
-
-
-def cost_of(completion: Completion, member: MemberConfig) -> tuple[Decimal | None, CostSource | None]:
-    """USD of a completion: as the provider billed it, else from the configured prices, else unknown (None, never 0)."""
-    if completion.cost is not None:
-        return completion.cost, "billed"
-    if member.pricing is None or completion.prompt_tokens is None or completion.completion_tokens is None:
-        return None, None
-    cost = member.pricing.prompt * completion.prompt_tokens + member.pricing.completion * completion.completion_tokens
-    # An amount larger than any column holds comes from implausible token counts.
-    return (cost, "estimated") if cost <= MOST_MONEY else (None, None)
 
 
 class DurableCalls:

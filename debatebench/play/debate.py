@@ -10,11 +10,10 @@ import msgspec
 
 from debatebench.config.prompts import debater_values, fill
 from debatebench.config.transcript_layout import render_transcript
-from debatebench.play.attempts import Step
-from debatebench.play.calls import Answer, Ask, CallFailedError, cost_of
-from debatebench.play.requests import is_cut_off, request_to, seed_of
-from debatebench.play.thinking import split_thinking, strip_thinking
+from debatebench.providers.asking import Answer, Ask, CallFailedError, Step, cost_of
 from debatebench.providers.base import FailureKind, Message
+from debatebench.providers.requests import is_cut_off, request_to, seed_of
+from debatebench.providers.thinking import split_thinking, strip_thinking
 from debatebench.shared.records import Turn
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from debatebench.play.attempts import Step, call_id_of
-from debatebench.play.calls import Answer, CallFailedError, cost_of
-from debatebench.play.judges import make_judge
-from debatebench.play.judges.base import Seat, Transcript
-from debatebench.play.requests import is_cut_off, request_to
-from debatebench.play.thinking import strip_thinking
+from debatebench.judges import make_judge
+from debatebench.judges.base import Seat, Transcript
+from debatebench.play.attempts import call_id_of
 from debatebench.providers import is_simulated, make_provider, provider_key
+from debatebench.providers.asking import Answer, CallFailedError, Step, cost_of
 from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError
+from debatebench.providers.requests import is_cut_off, request_to
+from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Turn
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from debatebench.play.attempts import Step
+    from debatebench.providers.asking import Step
     from debatebench.shared.records import Debate
 
 __all__ = ["Pace", "Progress", "write_progress"]

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import Event
 from debatebench.journal.writing import Journal
+from debatebench.judges.injection import planted_scores
+from debatebench.judges.parsing import InvalidVerdictError, parse_verdict
 from debatebench.plan.plan import begun_plan
-from debatebench.play.judges.injection import planted_scores
-from debatebench.play.judges.panel import panel_reason
-from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
+from debatebench.play.panel import panel_reason
 from debatebench.providers.meanings import CUT_OFF
 from debatebench.shared.records import Debate, Turn, Verdict
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
+    from debatebench.judges.parsing import ParsedVerdict
     from debatebench.plan.plan import Plan
-    from debatebench.play.judges.parsing import ParsedVerdict
 
 __all__ = ["ChangedVerdict", "reparse_run"]
 

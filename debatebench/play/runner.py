@@ -26,16 +26,17 @@ from debatebench.plan.cost_estimate import CostEstimate, estimate
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
 from debatebench.play.before_run import check_limit, make_ready
-from debatebench.play.calls import CallFailedError, DurableCalls, RunStoppedError
+from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
 from debatebench.play.debate_records import debate_record, event_rows, participants
-from debatebench.play.judges.panel import judge_debate, panel_reason
 from debatebench.play.opening import begin
 from debatebench.play.pacing import Pacing
+from debatebench.play.panel import judge_debate, panel_reason
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
 from debatebench.play.retries import RetryPolicy
 from debatebench.providers import provider_key
+from debatebench.providers.asking import CallFailedError
 from debatebench.providers.base import FailureKind
 from debatebench.shared.errors import InterruptedRunError
 from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn, Verdict
@@ -43,7 +44,7 @@ from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn, Ve
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
     from debatebench.plan.stored_use import StoredUse
-    from debatebench.play.attempts import Step
+    from debatebench.providers.asking import Step
     from debatebench.providers.base import Provider
 
 __all__ = ["RunReport", "RunSettings", "play_run"]

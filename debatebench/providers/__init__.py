@@ -1,5 +1,6 @@
 """Providers by name. One with OpenAI's chat completions is an entry in `profiles.py`; another, a file and a line here.
 
+asking.py             what a debater or judge is asked, the answer, and what it cost
 base.py               what a provider is: request, reply, completion
 connecting.py         opening a connection to a host with several addresses
 direct_transport.py   a transport of httpx for one address, without a proxy
@@ -14,9 +15,11 @@ proxied_transport.py  httpx's own transports, for proxies
 redaction.py          remove keys from everything that is stored or shown
 refused_fields.py     optional fields that a server refuses, and a request without them
 reply_json.py         the JSON value of a body, also of server-sent events
+requests.py           the request to a debater or judge, and its seed
 retry_after.py        how long a provider asks the client to wait
 sent_schema.py        a JSON schema in the keywords that every provider accepts
 served_models.py      the models and prices that a provider lists
+thinking.py           separate thinking that a model wrote into its answer
 transport.py          one request: its reply, and whether the request was sent
 simulated/            the offline provider
 """

@@ -41,7 +41,7 @@ from debatebench.plan.schedule import make_plan, plan_part
 from debatebench.plan.selection import parse_numbers
 from debatebench.plan.time_estimate import Latencies, estimate_time
 from debatebench.play.bans import Bans
-from debatebench.play.judges.panel import judge_debate
+from debatebench.play.panel import judge_debate
 from debatebench.play.probe import check_judges, probe_members
 from debatebench.play.retries import RetryPolicy
 from debatebench.play.runner import RunSettings, play_run

@@ -38,11 +38,10 @@ from debatebench.plan.plan_differences import plan_differences
 from debatebench.plan.plan_records import run_records
 from debatebench.plan.schedule import make_plan, replacement_judges
 from debatebench.plan.stored_use import StoredUse, Sums
-from debatebench.play.attempts import Step
 from debatebench.play.budget import largest_cost
-from debatebench.play.calls import Answer
 from debatebench.play.debate import play_debate
-from debatebench.play.judges.panel import judge_debate
+from debatebench.play.panel import judge_debate
+from debatebench.providers.asking import Answer, Step
 from debatebench.providers.base import Completion, Request
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Debater, Dimension, Judge, Run, ScheduledDebate, Topic

@@ -16,10 +16,10 @@ from tournament import KEY, good_answers, is_judge, play, write_workspace
 from debatebench.config.types import MemberConfig
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
-from debatebench.play.attempts import Step
-from debatebench.play.calls import Answer, CallFailedError, DurableCalls
+from debatebench.play.calls import DurableCalls
 from debatebench.play.probe import probe_members
 from debatebench.play.retries import RetryPolicy
+from debatebench.providers.asking import Answer, CallFailedError, Step
 
 FULL = msgspec.structs.replace(REQUEST, temperature=0.7, max_tokens=90, seed=7)
 OTHER = Step("d2", "turn:0", "turn")

@@ -32,13 +32,14 @@ from hypothesis import strategies as st
 from debatebench.config.load import MemberConfig, Pricing
 from debatebench.config.types import DimensionConfig
 from debatebench.journal.reading import read_journal
-from debatebench.play.attempts import Step, call_id_of
-from debatebench.play.calls import Answer, CallFailedError, DurableCalls, RunStoppedError, cost_of
-from debatebench.play.judges.direct import verdict_schema
-from debatebench.play.requests import seed_of, short_hash
+from debatebench.judges.direct import verdict_schema
+from debatebench.play.attempts import call_id_of
+from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.resume import Resume
 from debatebench.play.retries import RetryPolicy
+from debatebench.providers.asking import Answer, CallFailedError, Step, cost_of
 from debatebench.providers.base import Completion, FailureKind, Message, Request
+from debatebench.providers.requests import seed_of, short_hash
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Call
 

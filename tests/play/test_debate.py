@@ -14,9 +14,8 @@ from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_pl
 from debatebench.config.transcript_layout import read_transcript
 from debatebench.config.types import MemberConfig, Pricing, Round
 from debatebench.plan.plan import Plan
-from debatebench.play.attempts import Step
-from debatebench.play.calls import CallFailedError
 from debatebench.play.debate import clean_speech, play_debate
+from debatebench.providers.asking import CallFailedError, Step
 from debatebench.providers.base import FailureKind
 from debatebench.providers.openai_compatible import request_body
 from debatebench.providers.profiles import PROFILES

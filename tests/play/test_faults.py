@@ -56,10 +56,11 @@ from debatebench.landing.journal_records import journal_records
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
 from debatebench.play.budget import Spending
-from debatebench.play.calls import Answer, CallFailedError, RunStoppedError
+from debatebench.play.calls import RunStoppedError
 from debatebench.play.progress import Progress
 from debatebench.play.retries import RetryPolicy
 from debatebench.play.runner import RunReport, RunSettings, play_run
+from debatebench.providers.asking import Answer, CallFailedError
 from debatebench.providers.base import FailureKind
 from debatebench.providers.openai_compatible import OpenAICompatible
 from debatebench.shared.errors import DebatebenchError
@@ -740,8 +741,8 @@ def test_a_run_that_was_stopped_says_so_without_the_key(tmp_path: Path):
 
 def test_whatever_waits_for_money_leaves_when_the_run_stops(tmp_path: Path):
     """Two calls do not fit the limit together; the first is refused its key, and the second must not wait for ever."""
-    from debatebench.play.attempts import Step
     from debatebench.play.calls import DurableCalls
+    from debatebench.providers.asking import Step
     from debatebench.providers.base import Message, Request
 
     with FakeProvider([status(401)]) as server:

@@ -15,14 +15,14 @@ from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_pl
 
 from debatebench.config.transcript_layout import read_transcript
 from debatebench.config.types import DimensionConfig, Pricing
+from debatebench.judges import make_judge
+from debatebench.judges.base import Seat
+from debatebench.judges.direct import verdict_schema
 from debatebench.plan.plan import Plan
 from debatebench.plan.schedule import replacement_judges
-from debatebench.play.attempts import Step
 from debatebench.play.calls import RunStoppedError
-from debatebench.play.judges import make_judge
-from debatebench.play.judges.base import Seat
-from debatebench.play.judges.direct import verdict_schema
-from debatebench.play.judges.panel import judge_debate
+from debatebench.play.panel import judge_debate
+from debatebench.providers.asking import Step
 from debatebench.providers.base import FailureKind
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Turn, Verdict

@@ -16,8 +16,9 @@ from fake_provider import Behaviour, FakeProvider, Received, answer, status
 from tournament import KEY, good_answers, play, write_workspace
 
 from debatebench.journal.reading import read_journal
-from debatebench.play.calls import CallFailedError, RunStoppedError
+from debatebench.play.calls import RunStoppedError
 from debatebench.play.retries import RetryPolicy
+from debatebench.providers.asking import CallFailedError
 from debatebench.providers.base import FailureKind
 
 CALLS = 48

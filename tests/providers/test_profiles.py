@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from paths import REPOSITORY
 
 from debatebench.config.types import DimensionConfig, MemberConfig
-from debatebench.play.judges.direct import verdict_schema
+from debatebench.judges.direct import verdict_schema
 from debatebench.providers import KNOWN, make_provider
 from debatebench.providers.base import Message, ProviderFailure, Reply, Request
 from debatebench.providers.endpoints import completions_url, key_for, key_variable

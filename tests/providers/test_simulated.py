@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from debatebench.config.load import DimensionConfig, MemberConfig, Pricing
 from debatebench.config.transcript_layout import render_transcript
-from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
-from debatebench.play.thinking import strip_thinking
+from debatebench.judges.parsing import InvalidVerdictError, parse_verdict
 from debatebench.providers import make_provider, provider_key
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
 from debatebench.providers.simulated import themes as simulated_themes
 from debatebench.providers.simulated.judging import qualities_of
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.providers.simulated.speech import WEAKNESSES, points_named
+from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Turn
 

@@ -14,13 +14,13 @@ from fake_provider import FakeProvider
 from debatebench.config.load import MemberConfig, Pricing
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
-from debatebench.play.attempts import Step
-from debatebench.play.calls import Answer, DurableCalls
+from debatebench.play.calls import DurableCalls
 from debatebench.play.pacing import Pacing
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
 from debatebench.play.retries import RetryPolicy
 from debatebench.providers import make_provider
+from debatebench.providers.asking import Answer, Step
 from debatebench.providers.base import Message, Request
 
 CANARY = "sk-canary-0123456789abcdef"

@@ -12,8 +12,8 @@ from debatebench.config.prompts import DEBATER_PLACEHOLDERS, JUDGE_PLACEHOLDERS,
 from debatebench.config.types import Config, DimensionConfig, MemberConfig, Round, TopicConfig
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.schedule import make_plan
-from debatebench.play.attempts import Step, call_id_of
-from debatebench.play.calls import Answer, CallFailedError
+from debatebench.play.attempts import call_id_of
+from debatebench.providers.asking import Answer, CallFailedError, Step
 from debatebench.providers.base import Completion, FailureKind, Request
 
 START = datetime(2026, 1, 1, 12, 0, 0)

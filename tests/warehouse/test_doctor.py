@@ -357,8 +357,8 @@ def test_a_sound_journal_is_not_salvaged(whole: Path):
 @pytest.fixture
 def strict_then_lenient(monkeypatch: pytest.MonkeyPatch):
     """A parser of tomorrow that accepts scores in words, which that of today refuses."""
+    from debatebench.judges.parsing import parse_verdict
     from debatebench.play import reparsing
-    from debatebench.play.judges.parsing import parse_verdict
 
     def lenient(text: str, dimensions: object, declares_winner: bool):
         return parse_verdict(text.replace('"seven"', "7"), dimensions, declares_winner)
@@ -413,8 +413,8 @@ def test_a_seat_that_was_filled_again_keeps_its_judge(tmp_path: Path, strict_the
 
 
 def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from debatebench.judges.parsing import InvalidVerdictError
     from debatebench.play import reparsing
-    from debatebench.play.judges.parsing import InvalidVerdictError
 
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server, judges=4)

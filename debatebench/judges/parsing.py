@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from debatebench.play.thinking import strip_thinking
+from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Score, Winner, clean_text
 

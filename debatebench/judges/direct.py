@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 from debatebench.config.prompts import fill, judge_values
 from debatebench.config.transcript_layout import fenced, render_transcript
 from debatebench.config.verdict_schema import verdict_schema
-from debatebench.play.attempts import Step
-from debatebench.play.calls import Ask
-from debatebench.play.judges.asks import JudgeAsks
-from debatebench.play.judges.injection import planted_scores
-from debatebench.play.judges.parsing import InvalidVerdictError, parse_verdict
-from debatebench.play.requests import is_cut_off, request_to, seed_of, short_hash
+from debatebench.judges.asks import JudgeAsks
+from debatebench.judges.injection import planted_scores
+from debatebench.judges.parsing import InvalidVerdictError, parse_verdict
+from debatebench.providers.asking import Ask, Step
 from debatebench.providers.base import Message
+from debatebench.providers.requests import is_cut_off, request_to, seed_of, short_hash
 
 if TYPE_CHECKING:
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config
-    from debatebench.play.judges.base import Seat, Transcript
+    from debatebench.judges.base import Seat, Transcript
     from debatebench.providers.base import Request
     from debatebench.shared.records import Side, Verdict
 

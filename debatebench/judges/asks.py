@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from debatebench.play.attempts import Step
-from debatebench.play.calls import Answer, Ask, CallFailedError, cost_of
+from debatebench.providers.asking import Answer, Ask, CallFailedError, Step, cost_of
 from debatebench.shared.records import Verdict
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.play.judges.base import Seat, Transcript
-    from debatebench.play.judges.parsing import ParsedVerdict
+    from debatebench.judges.base import Seat, Transcript
+    from debatebench.judges.parsing import ParsedVerdict
     from debatebench.providers.base import Request
 
 __all__ = ["JudgeAsks"]

@@ -9,7 +9,7 @@ from debatebench.config.transcript_layout import in_order
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.play.calls import Ask
+    from debatebench.providers.asking import Ask
     from debatebench.shared.records import Side, Turn, Verdict
 
 __all__ = ["JudgeMethod", "Seat", "Transcript"]
@@ -46,7 +46,7 @@ class Seat:
 
 
 class JudgeMethod(Protocol):
-    """A way of judging, bound to one seat. Created by `debatebench.play.judges.make_judge`."""
+    """A way of judging, bound to one seat. Created by `debatebench.judges.make_judge`."""
 
     async def judge(self, transcript: Transcript, ask: Ask, *, again: int = 0) -> Verdict:
         """Return the verdict of this seat; it is invalid when the answer contains no vote or there is no answer.

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debatebench.config.types import DimensionConfig
-from debatebench.play.judges.parsing import InvalidVerdictError, ParsedVerdict, json_objects, parse_verdict
-from debatebench.play.thinking import split_thinking, strip_thinking
+from debatebench.judges.parsing import InvalidVerdictError, ParsedVerdict, json_objects, parse_verdict
+from debatebench.providers.thinking import split_thinking, strip_thinking
 
 DIMENSIONS = {
     "clarity": DimensionConfig(min=1, max=10),

@@ -4,7 +4,6 @@ asks.py       all requests to one judge about one debate
 base.py       what a judge method is
 direct.py     the whole transcript in one call
 injection.py  signs that a speech addresses the judge
-panel.py      a panel judges a debate; failed judges are replaced
 parsing.py    a judge's answer → scores, parsed strictly
 """
 
@@ -13,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from debatebench.play.judges.direct import DirectJudge
+from debatebench.judges.direct import DirectJudge
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config
-    from debatebench.play.judges.base import JudgeMethod, Seat
+    from debatebench.judges.base import JudgeMethod, Seat
 
 __all__ = ["JUDGE_METHODS", "make_judge"]
 

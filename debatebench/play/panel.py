@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from debatebench.judges import make_judge
+from debatebench.judges.base import Seat, Transcript
 from debatebench.plan.schedule import replacement_judges
-from debatebench.play.judges import make_judge
-from debatebench.play.judges.base import Seat, Transcript
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
-    from debatebench.play.calls import Ask
+    from debatebench.providers.asking import Ask
     from debatebench.shared.records import ScheduledDebate, Side, Turn, Verdict
 
 __all__ = ["judge_debate", "panel_reason"]
