@@ -11,6 +11,7 @@ elo.py                     Elo ratings in order of play
 elo_orders.py              how much of an Elo rating depends on the order of the games
 jackknife.py               intervals for statistics of clustered data, leaving out one cluster at a time
 power.py                   how many games a test needs to detect a difference
+quality.py                 how close a judge comes to what people say, with intervals over debates
 significance.py            intervals for rates and means, tests of difference, many tests at once
 standings.py               Bradley-Terry ratings with intervals, and ranges of ranks
 votes.py                   agreement of winners with a gold standard

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from debatebench.stats import agreement, bias, correlation, votes
+from debatebench.stats import agreement, bias, correlation, quality, votes
 from debatebench.stats.sql.sql_function import SqlFunction
 
 __all__ = ["FUNCTIONS"]
@@ -22,6 +22,8 @@ def weighted_kappa(a: Sequence[str], b: Sequence[str], categories: Sequence[str]
 _AGREEMENT = ("stats/agreement.py", "stats/jackknife.py", "stats/significance.py", "stats/distributions.py")
 _BIAS = ("stats/bias.py", "stats/significance.py", "stats/distributions.py")
 _CORRELATION = ("stats/correlation.py", "stats/agreement.py")
+_QUALITY = ("stats/quality.py", "stats/votes.py", "stats/correlation.py", *_AGREEMENT)
+_INTERVAL = "STRUCT(value DOUBLE, standard_error DOUBLE, ci_low DOUBLE, ci_high DOUBLE, clusters BIGINT)"
 _TWO_LABELS = ("VARCHAR[]", "VARCHAR[]")
 _TWO_LISTS = ("DOUBLE[]", "DOUBLE[]")
 
@@ -42,7 +44,7 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
     "krippendorff_alpha_interval": SqlFunction(
         agreement.krippendorff_alpha_interval,
         ("VARCHAR[]", "DOUBLE[]", "VARCHAR[]", "VARCHAR", "DOUBLE"),
-        "STRUCT(value DOUBLE, standard_error DOUBLE, ci_low DOUBLE, ci_high DOUBLE, clusters BIGINT)",
+        _INTERVAL,
         _AGREEMENT,
     ),
     "winner_errors": SqlFunction(
@@ -51,6 +53,14 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
         'STRUCT("count" BIGINT, rmse DOUBLE, accuracy DOUBLE, macro_f1 DOUBLE, decisive_rate DOUBLE)',
         ("stats/votes.py",),
     ),
+    "prediction_quality": SqlFunction(
+        quality.prediction_quality,
+        (*_TWO_LABELS, *_TWO_LISTS, *_TWO_LISTS, *_TWO_LISTS, "DOUBLE[]"),
+        f"STRUCT(rmse_score_comparison {_INTERVAL}, rmse_direct_prediction {_INTERVAL}, kappa {_INTERVAL}, "
+        f"weighted_f1 {_INTERVAL}, spearman {_INTERVAL}, kendall_tau_b {_INTERVAL})",
+        _QUALITY,
+    ),
+    "rmse_interval": SqlFunction(quality.rmse_interval, ("VARCHAR[]", "DOUBLE[]"), _INTERVAL, _QUALITY),
     "mirrored_test": SqlFunction(
         bias.mirrored_pairs,
         _TWO_LABELS,

@@ -1,0 +1,162 @@
+"""How close a judge comes to what people say, with intervals over debates.
+
+A judge may judge a debate more than once. The trials of a debate are averaged first, so that every debate counts once:
+a debate has shares of predictions (2/3 pro, 1/3 tie), mean squared errors and a mean score difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from debatebench.stats.correlation import kendall_tau_b, spearman
+from debatebench.stats.jackknife import JackknifeInterval, jackknife
+from debatebench.stats.votes import WINNERS
+
+__all__ = ["MOST_GROUPS", "PredictionQuality", "prediction_quality", "rmse_interval"]
+
+MOST_GROUPS = 200
+"""The most groups of debates that are left out in turn. With more debates than this, a group has several."""
+
+# What is left by rounding where two predictions by chance always agree.
+_ROUNDING = 1e-12
+
+_T = TypeVar("_T")
+_Row = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionQuality:
+    """Each measure with its interval; `None` where it is not defined."""
+
+    rmse_score_comparison: JackknifeInterval | None
+    rmse_direct_prediction: JackknifeInterval | None
+    kappa: JackknifeInterval | None
+    weighted_f1: JackknifeInterval | None
+    spearman: JackknifeInterval | None
+    kendall_tau_b: JackknifeInterval | None
+
+
+def prediction_quality(
+    debates: Sequence[str],
+    truths: Sequence[str | None],
+    pro_shares: Sequence[float | None],
+    tie_shares: Sequence[float | None],
+    con_shares: Sequence[float | None],
+    score_comparison_errors: Sequence[float | None],
+    direct_prediction_errors: Sequence[float | None],
+    judge_differences: Sequence[float | None],
+    people_differences: Sequence[float | None],
+) -> PredictionQuality:
+    """How close predictions come to the truth, each measure with a 95 % interval; element i of each list is debate i.
+
+        rmse = sqrt(mean squared error)
+        kappa = (Po - Pe) / (1 - Pe),   Po = Σ n(k, k) / n,   Pe = Σ t(k) p(k) / n²
+        weighted F1 = Σ t(k) / n · 2 n(k, k) / (t(k) + p(k))
+
+    over the classes k (pro, tie, con): n(j, k) adds up the shares of predictions k in debates whose truth is j, t and p
+    are its sums over predictions and over truths (J. Cohen, Educational and Psychological Measurement 20, 1960; C. van
+    Rijsbergen, Information Retrieval, 1979). `truths` holds classes. The errors are squared differences of labels (pro
+    0, tie ½, con 1); the differences are scores of pro minus con. A measure leaves out debates that lack what it needs.
+    Each debate is left out in turn (`jackknife.jackknife`), or each of `MOST_GROUPS` groups of debates. Kappa is `None`
+    where chance alone gives perfect agreement. Raises `ValueError` for lists of different lengths.
+    """
+    lists: tuple[Sequence[object], ...] = (truths, pro_shares, tie_shares, con_shares, score_comparison_errors)
+    lists = (*lists, direct_prediction_errors, judge_differences, people_differences)
+    if any(len(each) != len(debates) for each in lists):
+        raise ValueError(f"there are {len(debates)} debates but lists of {sorted({len(each) for each in lists})}")
+    order = sorted(range(len(debates)), key=lambda i: debates[i])
+    cells = [_cells(truths[i], (pro_shares[i], tie_shares[i], con_shares[i])) for i in order]
+    scored = [(judge_differences[i], people_differences[i]) for i in order]
+    pairs = [(a, b) for a, b in scored if a is not None and b is not None]
+    return PredictionQuality(
+        rmse_score_comparison=_rmse([score_comparison_errors[i] for i in order]),
+        rmse_direct_prediction=_rmse([direct_prediction_errors[i] for i in order]),
+        kappa=_of_sums(cells, _kappa, low=-1.0, high=1.0),
+        weighted_f1=_of_sums(cells, _weighted_f1, low=0.0, high=1.0),
+        spearman=_of_pairs(pairs, spearman),
+        kendall_tau_b=_of_pairs(pairs, kendall_tau_b),
+    )
+
+
+def rmse_interval(debates: Sequence[str], squared_errors: Sequence[float | None]) -> JackknifeInterval | None:
+    """The root of the mean of squared errors from 0 to 1, with a 95 % interval over debates.
+
+    Element i of both is debate i; an error that is `None` is left out. See `prediction_quality`. `None` without errors.
+    """
+    if len(debates) != len(squared_errors):
+        raise ValueError(f"there are {len(debates)} debates but {len(squared_errors)} errors")
+    return _rmse([squared_errors[i] for i in sorted(range(len(debates)), key=lambda i: debates[i])])
+
+
+def _cells(truth: str | None, shares: tuple[float | None, ...]) -> _Row | None:
+    """What a debate adds to the nine cells n(truth, prediction), row by row."""
+    if truth is None or None in shares:
+        return None
+    if truth not in WINNERS:
+        raise ValueError(f"a truth is pro, tie or con, not '{truth}'")
+    return tuple((share or 0.0) if winner == truth else 0.0 for winner in WINNERS for share in shares)
+
+
+def _rmse(errors: Sequence[float | None]) -> JackknifeInterval | None:
+    """The root of the mean of squared errors."""
+    rows = [None if error is None else (1.0, error) for error in errors]
+    return _of_sums(rows, lambda sums: math.sqrt(max(sums[1], 0.0) / sums[0]), low=0.0, high=1.0)
+
+
+def _kappa(sums: _Row) -> float | None:
+    n, rows, columns = _margins(sums)
+    by_chance = math.fsum(row * column for row, column in zip(rows, columns, strict=True)) / n**2
+    if 1 - by_chance <= _ROUNDING:
+        return None
+    return (math.fsum(sums[::4]) / n - by_chance) / (1 - by_chance)
+
+
+def _weighted_f1(sums: _Row) -> float | None:
+    n, rows, columns = _margins(sums)
+    shares = zip(rows, columns, sums[::4], strict=True)
+    return math.fsum(row / n * 2 * hits / (row + column) for row, column, hits in shares if row > _ROUNDING)
+
+
+def _margins(sums: _Row) -> tuple[float, list[float], list[float]]:
+    """All predictions, those by truth, and those by what was predicted."""
+    return math.fsum(sums), [math.fsum(sums[k : k + 3]) for k in (0, 3, 6)], [math.fsum(sums[k::3]) for k in range(3)]
+
+
+def _of_sums(
+    rows: Sequence[_Row | None], statistic: Callable[[_Row], float | None], *, low: float, high: float
+) -> JackknifeInterval | None:
+    """The interval of a statistic of the rows' sums; a row is a debate, `None` one that does not count."""
+    groups = _groups([row for row in rows if row is not None])
+    parts = [tuple(math.fsum(column) for column in zip(*group, strict=True)) for group in groups]
+    total = tuple(math.fsum(column) for column in zip(*parts, strict=True))
+    value = statistic(total) if total else None
+    if value is None:
+        return None
+    rest = (tuple(whole - part for whole, part in zip(total, each, strict=True)) for each in parts)
+    left_out = [statistic(sums) for sums in rest] if len(parts) > 1 else [None]
+    return jackknife(value, left_out, low=low, high=high)
+
+
+def _of_pairs(
+    pairs: Sequence[tuple[float, float]], statistic: Callable[[Sequence[float], Sequence[float]], float | None]
+) -> JackknifeInterval | None:
+    """The interval of a correlation."""
+
+    def of(some: Sequence[tuple[float, float]]) -> float | None:
+        return statistic([a for a, _ in some], [b for _, b in some])
+
+    value = of(pairs)
+    if value is None:
+        return None
+    groups = _groups(pairs)
+    left_out = [of([pair for other in groups if other is not group for pair in other]) for group in groups]
+    return jackknife(value, left_out, low=-1.0, high=1.0)
+
+
+def _groups(rows: Sequence[_T]) -> list[Sequence[_T]]:
+    """The rows one by one, or in `MOST_GROUPS` groups of nearly one size."""
+    count = min(len(rows), MOST_GROUPS)
+    return [rows[first::count] for first in range(count)]

@@ -1,0 +1,127 @@
+-- One row per debate, truth (`gold` or `annotations`) and dimension, or `overall` for the whole debate.
+with
+
+gold_positions as (
+
+    select
+        run_tag, debate_id, unit,
+        unnest(winning_positions) as position
+
+    from staging.stg_gold
+
+),
+
+-- The winning side of four-team debates, where all winning teams are on one side.
+gold_sides as (
+
+    select
+        gold_positions.run_tag, gold_positions.debate_id, gold_positions.unit,
+        case when count(distinct participants.side) = 1 then min(participants.side) end as side
+
+    from gold_positions
+    inner join staging.stg_participants as participants using (run_tag, debate_id, position)
+    group by gold_positions.run_tag, gold_positions.debate_id, gold_positions.unit
+
+),
+
+gold as (
+
+    select
+        gold.run_tag, gold.debate_id,
+        'gold' as truth,
+        case gold.unit when 'winner' then 'overall' else gold.unit end as dimension,
+        debates.format,
+        coalesce(gold.winner, case debates.format when 'british_parliamentary' then gold_sides.side end) as winner,
+        cast(gold.label as double) as label,
+        case
+            when debates.format = 'british_parliamentary' and len(gold.winning_positions) > 0
+                then list_sort(gold.winning_positions)
+        end as winning_positions,
+        cast(null as double) as score_difference,
+        cast(null as bigint) as count_annotators
+
+    from staging.stg_gold as gold
+    inner join staging.stg_debates as debates using (run_tag, debate_id)
+    left join gold_sides using (run_tag, debate_id, unit)
+    where gold.unit <> 'overall'
+
+),
+
+opinions as (
+
+    select
+        run_tag, debate_id,
+        'overall' as dimension,
+        coalesce(winner, scored_winner) as winner,
+        cast(pro_mean_score - con_mean_score as decimal(38, 12)) as score_difference
+
+    from marts.annotations
+
+    union all
+
+    select
+        run_tag, debate_id, dimension,
+        case when pro_score > con_score then 'pro' when pro_score < con_score then 'con' else 'tie' end as winner,
+        cast(pro_score - con_score as decimal(38, 12)) as score_difference
+
+    from marts.annotation_scores
+    where dimension <> 'overall'
+
+),
+
+counted as (
+
+    select
+        run_tag, debate_id, dimension,
+        count(winner) as count_annotators,
+        count(case when winner = 'pro' then 1 end) as count_pro,
+        count(case when winner = 'con' then 1 end) as count_con,
+        cast(sum(score_difference) as double) / count(score_difference) as score_difference,
+        cast(sum(macros.label_of(winner)) as double) / count(winner) as label
+
+    from opinions
+    group by run_tag, debate_id, dimension
+
+),
+
+annotations as (
+
+    select
+        counted.run_tag, counted.debate_id,
+        'annotations' as truth,
+        counted.dimension, debates.format,
+        case
+            when 2 * counted.count_pro > counted.count_annotators then 'pro'
+            when 2 * counted.count_con > counted.count_annotators then 'con'
+            else 'tie'
+        end as winner,
+        counted.label,
+        cast(null as varchar[]) as winning_positions,
+        counted.score_difference, counted.count_annotators
+
+    from counted
+    inner join staging.stg_debates as debates using (run_tag, debate_id)
+    where counted.count_annotators > 0
+
+),
+
+final as (
+
+    select
+        run_tag, debate_id, truth, dimension, format, winner,
+        coalesce(label, macros.label_of(winner)) as label,
+        winning_positions, score_difference, count_annotators
+
+    from gold
+
+    union all
+
+    select
+        run_tag, debate_id, truth, dimension, format, winner, label, winning_positions, score_difference,
+        count_annotators
+
+    from annotations
+
+)
+
+select * from final
