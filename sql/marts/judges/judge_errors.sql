@@ -25,6 +25,8 @@ verdicts as (
         and predictions.source_debate_id = truths.debate_id
         and predictions.dimension = truths.dimension
 
+    where predictions.has_truth
+
 ),
 
 hits as (

@@ -18,7 +18,19 @@ dimensions as (
 
 ),
 
-scored as (
+weights as (
+
+    select
+        run_tag,
+        map(list(dimension), list(weight)) as weights
+
+    from staging.stg_dimensions
+    where dimension <> 'overall'
+    group by run_tag
+
+),
+
+noted as (
 
     select
         run_tag, debate_id, judge_id, dimension,
@@ -27,7 +39,7 @@ scored as (
         max(score) as best_score,
         list(case when position is not null then {'position': position, 'score': score} end) as positions
 
-    from marts.position_scores
+    from marts.noted_scores
     group by run_tag, debate_id, judge_id, dimension
 
 ),
@@ -50,16 +62,33 @@ named as (
 
 ),
 
+-- Lists are read in place: rows for all scores of all verdicts would have to be grouped before any could be left out.
 verdicts as (
 
     select
         verdicts.run_tag, verdicts.debate_id, verdicts.judge_id, verdicts.is_valid, debates.format,
         judges.method, judges.is_baseline, sources.source_run_tag, sources.source_debate_id, sources.trial,
+        people.debate_id is not null as has_truth,
         dimensions.dimension,
         case debates.format when 'two_sided' then dimensions.tie_band else 0 end as tie_band,
         case dimensions.dimension when 'overall' then verdicts.declared_winner end as declared_winner,
-        scored.pro_score, scored.con_score, scored.best_score,
-        scored.positions as scored_positions,
+        case
+            when not verdicts.is_valid then null
+            when dimensions.dimension = 'overall' then
+                {
+                    'pro': list_sum(list_transform(verdicts.scores, lambda each: each.pro * weights[each.dimension])),
+                    'con': list_sum(list_transform(verdicts.scores, lambda each: each.con * weights[each.dimension])),
+                    'weight': list_sum(list_transform(verdicts.scores, lambda each: weights[each.dimension]))
+                }
+            else
+                list_transform(
+                    list_filter(verdicts.scores, lambda each: each.dimension = dimensions.dimension),
+                    lambda each: {'pro': each.pro, 'con': each.con, 'weight': 1}
+                )[1]
+        end as stated,
+        noted.judge_id is not null as is_noted,
+        noted.pro_score, noted.con_score, noted.best_score,
+        noted.positions as noted_positions,
         named.winner as named_winner,
         named.positions as named_positions
 
@@ -67,13 +96,33 @@ verdicts as (
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     inner join staging.stg_judges as judges using (run_tag, judge_id)
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
+    left join intermediate.int_truth_debates as people using (run_tag, debate_id)
     inner join dimensions using (run_tag)
-    left join scored using (run_tag, debate_id, judge_id, dimension)
+    left join weights using (run_tag)
+    left join noted using (run_tag, debate_id, judge_id, dimension)
     left join named using (run_tag, debate_id, judge_id, dimension)
 
 ),
 
-predictions as (
+-- Sums are exact, and equal sums with equal weights have equal quotients.
+scored as (
+
+    select
+        * exclude (pro_score, con_score),
+        case
+            when is_noted then pro_score
+            else cast(cast(stated.pro as double) / nullif(cast(stated.weight as double), 0) as decimal(38, 12))
+        end as pro_score,
+        case
+            when is_noted then con_score
+            else cast(cast(stated.con as double) / nullif(cast(stated.weight as double), 0) as decimal(38, 12))
+        end as con_score
+
+    from verdicts
+
+),
+
+compared as (
 
     select
         *,
@@ -83,23 +132,38 @@ predictions as (
             when pro_score > con_score then 'pro'
             else 'con'
         end as score_comparison,
-        list_sort(
-            list_transform(
-                list_filter(scored_positions, lambda each: each.score >= best_score - tie_band),
-                lambda each: each.position
-            )
-        ) as best_positions,
-        case when is_valid then coalesce(named_winner, declared_winner) end as direct_prediction,
-        coalesce(
-            named_positions,
-            case
-                when format <> 'two_sided' then null
-                when declared_winner = 'tie' then ['con', 'pro']
-                else [declared_winner]
-            end
-        ) as direct_choices
+        case when is_valid then coalesce(named_winner, declared_winner) end as direct_prediction
 
-    from verdicts
+    from scored
+
+),
+
+predictions as (
+
+    select
+        *,
+        case
+            when score_comparison is null then null
+            when is_noted then
+                list_sort(
+                    list_transform(
+                        list_filter(noted_positions, lambda each: each.score >= best_score - tie_band),
+                        lambda each: each.position
+                    )
+                )
+            when format <> 'two_sided' then null
+            when score_comparison = 'tie' then ['con', 'pro']
+            else [score_comparison]
+        end as score_positions,
+        case
+            when direct_prediction is null then null
+            when named_winner is not null then named_positions
+            when format <> 'two_sided' then null
+            when direct_prediction = 'tie' then ['con', 'pro']
+            else [direct_prediction]
+        end as direct_positions
+
+    from compared
 
 ),
 
@@ -107,18 +171,15 @@ final as (
 
     select
         run_tag, debate_id, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, trial, dimension,
-        is_valid,
+        is_valid, has_truth,
         cast(pro_score as double) as pro_score,
         cast(con_score as double) as con_score,
         score_comparison,
-        case when score_comparison is not null and len(best_positions) > 0 then best_positions end as score_positions,
-        direct_prediction,
-        case when direct_prediction is not null then direct_choices end as direct_positions,
+        nullif(score_positions, []) as score_positions,
+        direct_prediction, direct_positions,
         coalesce(direct_prediction, score_comparison) as prediction,
-        case
-            when direct_prediction is not null then direct_choices
-            when score_comparison is not null and len(best_positions) > 0 then best_positions
-        end as predicted_positions
+        case when direct_prediction is null then nullif(score_positions, []) else direct_positions end
+        as predicted_positions
 
     from predictions
 

@@ -19,7 +19,7 @@ choices as (
         and predictions.source_debate_id = truths.debate_id
         and predictions.dimension = truths.dimension
 
-    where predictions.dimension = 'overall' and truths.truth = 'gold'
+    where predictions.has_truth and predictions.dimension = 'overall' and truths.truth = 'gold'
 
 ),
 

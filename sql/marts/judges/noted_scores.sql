@@ -1,4 +1,4 @@
--- One row per valid verdict, dimension (or `overall`) and position with a score.
+-- One row per valid verdict with scores that the judge noted for positions, dimension (or `overall`) and position.
 with
 
 -- In debates of two sides, the position is the side, and the best score of a side's debaters counts.
@@ -21,6 +21,12 @@ noted as (
 noted_dimensions as (
 
     select distinct run_tag, debate_id, judge_id, dimension from noted
+
+),
+
+noted_verdicts as (
+
+    select distinct run_tag, debate_id, judge_id from noted
 
 ),
 
@@ -52,6 +58,7 @@ by_dimension as (
         case sides.side when 'pro' then scores.pro_score else scores.con_score end as score
 
     from marts.verdict_scores as scores
+    inner join noted_verdicts using (run_tag, debate_id, judge_id)
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     left join noted_dimensions as noted using (run_tag, debate_id, judge_id, dimension)
     cross join sides

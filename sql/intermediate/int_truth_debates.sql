@@ -1,0 +1,20 @@
+-- One row per debate on which people gave a verdict, in its run or in the source of the run.
+with
+
+truths as (
+
+    select run_tag, debate_id from staging.stg_gold
+    union
+    select run_tag, debate_id from staging.stg_annotations
+
+),
+
+final as (
+
+    select sources.run_tag, sources.debate_id
+    from intermediate.int_debate_sources as sources
+    inner join truths on sources.source_run_tag = truths.run_tag and sources.source_debate_id = truths.debate_id
+
+)
+
+select * from final
