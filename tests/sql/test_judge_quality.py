@@ -394,6 +394,24 @@ def test_the_data_tests_of_the_new_tables_hold(trials: duckdb.DuckDBPyConnection
     assert len(results) > 50
 
 
+def test_a_judge_is_compared_with_gold_on_the_dimensions_for_which_it_predicts() -> None:
+    """On argument, gold differs from the whole by 1/2 in d1; the judge is wrong by 1 in d2. Style has no gold."""
+    run = JudgedRun("dimensions", {"argument": ("1", "0"), "style": ("1", "0")})
+    run.judge("j", "dimensional")
+    run.judge("tie", "always_tie", is_baseline=True)
+    for debate, (pro, con) in {"d1": ("5", "5"), "d2": ("6", "5")}.items():
+        run.verdict("j", debate, scores={"argument": (pro, con), "style": ("1", "1")})
+        run.verdict("tie", debate, "tie")
+    truths = [gold("d1", "pro"), gold("d2", "con"), gold("d1", "tie", "argument"), gold("d2", "con", "argument")]
+    con = built([*source(["d1", "d2"]), *truths], run.records)
+    found = one(con, "from marts.panelbench_dimensions")
+    con.close()
+    assert (found["judge_id"], found["dimension"], found["count_debates"]) == ("j", "argument", 2)
+    assert found["rmse_score_comparison"] == near(100 * (1 / 2) ** 0.5)
+    assert found["rmse_direct_prediction"] is None
+    assert found["rmse_to_overall"] == near(100 * (0.25 / 2) ** 0.5)
+
+
 def test_annotations_of_a_run_judge_its_own_verdicts() -> None:
     """d1: two of three people for pro. d2: a majority for con. d3: no majority. The judge differs by 2, -1 and 1."""
     people = {"d1": ((4, 2), (3, 1), (2, 3)), "d2": ((1, 4), (2, 3)), "d3": ((3, 2), (2, 3))}

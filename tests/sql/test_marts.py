@@ -212,7 +212,11 @@ def test_every_model_has_a_tested_key(project: Project):
         for column in keys[0]:
             is_never_null = any(test.kind == "not_null" for test in columns[column].data_tests)
             assert is_never_null or (name, column) in NO_DIMENSION, f"{name}.{column}"
-        scope = {"run_tag"} if is_about_a_run(model) else {"benchmark_version", "pool", "baseline", "model_id"}
+        scope = (
+            {"run_tag"}
+            if is_about_a_run(model)
+            else {"benchmark_version", "pool", "baseline", "model_id", "source_run_tag"}
+        )
         assert name in CONSTANTS or scope & set(keys[0]), name
 
 

@@ -37,7 +37,7 @@ noted as (
         max(case when side = 'pro' then score end) as pro_score,
         max(case when side = 'con' then score end) as con_score,
         max(score) as best_score,
-        list(case when position is not null then {'position': position, 'score': score} end) as positions
+        list({'position': position, 'score': score}) as positions
 
     from marts.noted_scores
     group by run_tag, debate_id, judge_id, dimension
@@ -174,12 +174,9 @@ final as (
         is_valid, has_truth,
         cast(pro_score as double) as pro_score,
         cast(con_score as double) as con_score,
-        score_comparison,
-        nullif(score_positions, []) as score_positions,
-        direct_prediction, direct_positions,
+        score_comparison, score_positions, direct_prediction, direct_positions,
         coalesce(direct_prediction, score_comparison) as prediction,
-        case when direct_prediction is null then nullif(score_positions, []) else direct_positions end
-        as predicted_positions
+        case when direct_prediction is null then score_positions else direct_positions end as predicted_positions
 
     from predictions
 

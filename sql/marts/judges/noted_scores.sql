@@ -54,7 +54,7 @@ by_dimension as (
 
     select
         scores.run_tag, scores.debate_id, scores.judge_id, scores.dimension, sides.side,
-        case debates.format when 'two_sided' then sides.side end as position,
+        sides.side as position,
         case sides.side when 'pro' then scores.pro_score else scores.con_score end as score
 
     from marts.verdict_scores as scores
@@ -62,7 +62,7 @@ by_dimension as (
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     left join noted_dimensions as noted using (run_tag, debate_id, judge_id, dimension)
     cross join sides
-    where noted.run_tag is null and scores.dimension <> 'overall'
+    where noted.run_tag is null and debates.format = 'two_sided' and scores.dimension <> 'overall'
 
 ),
 

@@ -14,7 +14,7 @@ choices as (
 
     from marts.judge_predictions as predictions
 
-    inner join marts.truths as truths
+    inner join marts.truths
         on predictions.source_run_tag = truths.run_tag
         and predictions.source_debate_id = truths.debate_id
         and predictions.dimension = truths.dimension
