@@ -10,18 +10,22 @@ debates_of_runs as (
         topics.motion,
         debates.pro_model_id,
         debates.con_model_id,
+        sources.source_run_tag,
+        sources.source_debate_id,
+        debates.trial,
         -- Imports do not number the repetitions of a debate; the order in the source is used instead.
         coalesce(
             debates.repetition,
             row_number() over (
-                partition by debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id
+                partition by
+                    debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id, debates.trial
                 order by debates.source_position, debates.debate_id
             ) - 1
         ) as repetition
 
     from staging.stg_debates as debates
+    inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
     left join staging.stg_topics as topics using (run_tag, topic_id)
-    where debates.pro_model_id is not null and debates.con_model_id is not null
 
 ),
 
@@ -43,7 +47,7 @@ final as (
 
     from debates_of_runs
     inner join staging.stg_runs as runs using (run_tag)
-    where runs.benchmark_version is not null
+    where runs.benchmark_version is not null and runs.source_run_tag is null
 
 )
 

@@ -1,4 +1,5 @@
--- One row per subject of comparisons (a run, or a benchmark version that pools its runs) and run in it.
+-- One row per subject of comparisons (a run, or a benchmark version that pools the runs that held its debates) and run
+-- in it.
 select
     'run' as kind,
     run_tag as subject,
@@ -14,4 +15,4 @@ select
     run_tag
 
 from staging.stg_runs
-where benchmark_version is not null
+where benchmark_version is not null and source_run_tag is null

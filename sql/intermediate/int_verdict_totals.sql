@@ -5,4 +5,4 @@ select
     list_sum(list_transform(scores, lambda score: score.con)) as con_total,
     len(scores) as count_dimensions
 
-from staging.stg_verdicts
+from intermediate.int_panel_verdicts

@@ -52,7 +52,7 @@ lengths as (
         coalesce(sum(case when turns.side = 'con' then length(turns.content) end), 0) as con_characters
 
     from sampled_games
-    inner join staging.stg_turns as turns using (run_tag, debate_id)
+    inner join intermediate.int_debate_turns as turns using (run_tag, debate_id)
     where not sampled_games.is_forfeit
     group by sampled_games.run_tag, sampled_games.debate_id
 

@@ -1,16 +1,17 @@
--- One row per pool of runs and run in it: a benchmark version pools its runs, and one pool holds all runs.
+-- One row per pool of runs and run in it: a benchmark version pools its runs, and one pool holds all runs that held debates.
 with
 
 members as (
 
     select 'version' as pool_kind, benchmark_version as pool, run_tag, elo_initial_rating, elo_k_factor, created_at
     from staging.stg_runs
-    where benchmark_version is not null
+    where benchmark_version is not null and source_run_tag is null
 
     union all
 
     select 'overall' as pool_kind, 'overall' as pool, run_tag, elo_initial_rating, elo_k_factor, created_at
     from staging.stg_runs
+    where source_run_tag is null
 
 ),
 

@@ -12,6 +12,6 @@ left join staging.stg_schedule as schedule
 
 where
     schedule.debate_id is null
-    or schedule.topic_id <> debates.topic_id
-    or schedule.pro_model_id <> debates.pro_model_id
-    or schedule.con_model_id <> debates.con_model_id
+    or schedule.topic_id is distinct from debates.topic_id
+    or schedule.pro_model_id is distinct from debates.pro_model_id
+    or schedule.con_model_id is distinct from debates.con_model_id

@@ -3,7 +3,7 @@ with
 
 debate_means as materialized (
 
-    select * from intermediate.int_debate_means
+    select * from intermediate.int_debate_means where trial = 1
 
 ),
 

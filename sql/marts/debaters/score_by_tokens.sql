@@ -10,7 +10,7 @@ side_tokens as (
         count(case when side = 'pro' and completion_tokens is null then 1 end) as pro_unmetered,
         count(case when side = 'con' and completion_tokens is null then 1 end) as con_unmetered
 
-    from staging.stg_turns
+    from intermediate.int_debate_turns
     group by run_tag, debate_id
 
 ),
@@ -30,7 +30,8 @@ debates as (
     inner join side_tokens using (run_tag, debate_id)
 
     where
-        side_tokens.pro_unmetered + side_tokens.con_unmetered = 0
+        debate_means.trial = 1
+        and side_tokens.pro_unmetered + side_tokens.con_unmetered = 0
         and side_tokens.pro_tokens is not null
         and side_tokens.con_tokens is not null
 

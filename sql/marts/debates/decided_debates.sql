@@ -12,7 +12,9 @@ select
         when debates.status = 'forfeit' then case debates.refused_by when 'pro' then 'con' when 'con' then 'pro' end
         else panel_winners.winner
     end as winner,
-    coalesce(debates.format = 'two_sided' and debates.pro_model_id <> debates.con_model_id, false) as is_rated,
+    coalesce(
+        debates.format = 'two_sided' and debates.pro_model_id <> debates.con_model_id and debates.trial = 1, false
+    ) as is_rated,
     debates.status = 'forfeit' as is_forfeit
 
 from staging.stg_debates as debates

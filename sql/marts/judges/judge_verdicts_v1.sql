@@ -7,7 +7,7 @@ winners as (
         run_tag, debate_id, judge_id, panel_position,
         case when is_valid then declared_winner end as winner
 
-    from staging.stg_verdicts
+    from intermediate.int_panel_verdicts
 
 ),
 

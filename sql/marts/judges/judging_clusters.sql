@@ -22,14 +22,15 @@ final as (
 
     select
         decided_debates.run_tag, decided_debates.debate_id,
-        -- Two topics are not enough to estimate how topics differ.
+        -- Two topics are not enough to estimate how topics differ. Trials of one stored debate are the same debate.
         case
             when topic_counts.count_topics >= 3 then decided_debates.topic_id
-            else decided_debates.debate_id
+            else sources.source_debate_id
         end as cluster_id
 
     from decided_debates
     inner join topic_counts using (run_tag)
+    inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
 
 )
 

@@ -7,7 +7,7 @@ scores as (
         run_tag, debate_id, judge_id,
         unnest(scores) as score
 
-    from staging.stg_verdicts
+    from intermediate.int_panel_verdicts
     where is_valid
 
 ),
