@@ -27,14 +27,14 @@ _Setting = tuple[str, str, Any]
 
 _FINEST_PRICE = Decimal("1e-12")
 
-# The plan may be long, so DuckDB computes its fingerprints.
+# The plan may be long, so DuckDB computes its fingerprints. Trials of a stored debate are one debate of the plan.
 _SCHEDULE = """
 with debates as (
     select
         concat_ws(' ', topic_id, pro_model_id, con_model_id, repetition) as debate,
         concat(debate, ' ', array_to_string(panel, ' ')) as debate_and_panel
     from raw.schedule
-    where run_tag = ?
+    where run_tag = ? and trial = 1
 )
 select
     count(*),
@@ -67,7 +67,10 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
     """Item and part → setting as text, for a run whose other tables have landed."""
     (run,) = _landed(con, Run, run_tag)
     debaters = {debater.model_id: debater for debater in _landed(con, Debater, run_tag)}
-    judges = {judge.judge_id: judge for judge in _landed(con, Judge, run_tag)}
+    pool = _landed(con, Judge, run_tag)
+    # A baseline has no model, prompt or vote.
+    judges = {judge.judge_id: judge for judge in pool if not judge.is_baseline}
+    dimensions = _landed(con, Dimension, run_tag)
     config = config_sections(_object(run.config))
     refused = {(role, id_): set(fields) for role, id_, fields in con.execute(_REFUSED, [run_tag]).fetchall()}
     settings = (
@@ -77,7 +80,9 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
         *_of_members("debater", debaters, run, config.settings.get("temperature"), refused),
         *_of_members("judge", judges, run, 0, refused),
         *_of_judge_prompts(judges, run),
-        *_of_dimensions(_landed(con, Dimension, run_tag), run, config.dimensions),
+        *_of_judge_methods(pool, run),
+        *_of_dimensions(dimensions, run, config.dimensions),
+        *_of_weights_and_ties(dimensions, run),
         *_of_schedule(*con.execute(_SCHEDULE, [run_tag]).fetchall()[0]),
         *_of_answers(con.execute(_NAMES_WINNERS, [run_tag]).fetchall()),
     )
@@ -203,7 +208,9 @@ def _of_played_member(member: Debater | Judge, usual_temperature: Any, refused: 
     temperature = _or(parameters["temperature"], "none") if "temperature" in parameters else usual_temperature
     yield "none" if "temperature" in refused else temperature
     thinking = "" if member.thinking_tokens is None else f" and {member.thinking_tokens} for thinking"
-    yield f"{_or(member.token_limit, 'none')}{thinking}"
+    window = member.context_window if isinstance(member, Judge) else None
+    within = "" if window is None else f" in a window of {window}"
+    yield f"{_or(member.token_limit, 'none')}{thinking}{within}"
     yield " and ".join(_per_million(_object(member.pricing).get(kind)) for kind in ("prompt", "completion"))
 
 
@@ -219,6 +226,12 @@ def _of_judge_prompts(judges: Mapping[str, Judge], run: Run) -> Iterator[_Settin
     for judge_id, judge in judges.items():
         sha256 = _prompt(run, f"judge_{judge.prompt_style}")
         yield "judge_prompts", judge_id, None if sha256 is None else f"{judge.prompt_style} {sha256}"
+
+
+def _of_judge_methods(pool: Iterable[Judge], run: Run) -> Iterator[_Setting]:
+    """How each judge reaches its verdicts. The source of an import does not say it, whatever the column holds."""
+    for judge in pool:
+        yield "judge_methods", judge.judge_id, judge.method if run.source == "run" else None
 
 
 def _of_dimensions(
@@ -237,6 +250,13 @@ def _of_dimensions(
         yield "scales", f"{name} numbers", numbers
     if in_order:
         yield "dimensions", "order", ", ".join(dimension.dimension for dimension in in_order)
+
+
+def _of_weights_and_ties(dimensions: Iterable[Dimension], run: Run) -> Iterator[_Setting]:
+    for dimension in dimensions:
+        ties = f"ties within {dimension.tie_band.normalize():f}" if dimension.allows_ties else "no ties"
+        value = f"weight {dimension.weight.normalize():f}, {ties}"
+        yield "weights_and_ties", dimension.dimension, value if run.source == "run" else None
 
 
 def _of_schedule(count: int, debates_md5: str, panels_md5: str) -> Iterator[_Setting]:

@@ -77,6 +77,7 @@ def test_a_member_has_its_model_parameters_temperature_cap_and_prices(con: duckd
         "judge_temperatures: j": "0",
         "judge_token_caps: j": "none",
         "prices: judge j": "unknown and unknown",
+        "judge_methods: j": "direct",
         "judge_prompts: j": "strict 0123456789ab",
         "judge_prompts: rubric and transcript": None,
         "debater_prompts: pro": None,
@@ -102,6 +103,48 @@ def test_replaced_parameters_and_fields_that_a_model_refused_are_part_of_its_set
     assert found["debater_models: other parameters"] == ""
 
 
+def test_methods_windows_weights_and_ties_are_settings_and_a_baseline_is_a_method_only(con: duckdb.DuckDBPyConnection):
+    found = settings(
+        con,
+        Judge(run_tag="r", judge_id="j", method="dimensional", token_limit=9, context_window=4096),
+        Judge(run_tag="r", judge_id="always_tie", method="always_tie", is_baseline=True),
+        Dimension(run_tag="r", dimension="logic", source_position=0, weight="2.50", tie_band="0.5"),
+        Dimension(run_tag="r", dimension="style", source_position=1, allows_ties=False),
+    )
+    assert (found["judge_methods: j"], found["judge_token_caps: j"]) == ("dimensional", "9 in a window of 4096")
+    assert [name for name in found if "always_tie" in name] == ["judge_methods: always_tie"]
+    assert found["weights_and_ties: logic"] == "weight 2.5, ties within 0.5"
+    assert found["weights_and_ties: style"] == "weight 1, no ties"
+
+
+def test_trials_of_a_stored_debate_are_one_debate_of_the_plan(con: duckdb.DuckDBPyConnection):
+    def planned(*trials: int) -> dict[str, str | None]:
+        return settings(
+            con,
+            *(
+                ScheduledDebate(
+                    run_tag="r",
+                    debate_id=f"d{trial}",
+                    schedule_position=trial,
+                    topic_id="t",
+                    pro_model_id="a",
+                    con_model_id="b",
+                    repetition=0,
+                    debate_seed=trial,
+                    panel=("j",),
+                    source_debate_id="s",
+                    trial=trial,
+                )
+                for trial in trials
+            ),
+        )
+
+    once, thrice = planned(1), planned(1, 2, 3)
+    assert once["schedule: debates"] == thrice["schedule: debates"]
+    assert (once["schedule: debates"] or "").startswith("1 ")
+    assert once["schedule: panels"] == thrice["schedule: panels"]
+
+
 def test_a_run_from_before_the_setting_left_refusals_void(con: duckdb.DuckDBPyConnection):
     assert settings(con, config={"temperature": 0.7})["refusal_rule: on refusal"] == "void"
     assert settings(con, config={"on_refusal": "forfeit"})["refusal_rule: on refusal"] == "forfeit"
@@ -121,8 +164,9 @@ def test_an_import_is_silent_about_what_its_records_cannot_say(con: duckdb.DuckD
         "judge_overlap: debaters may judge",
         "refusal_rule: on refusal",
         "dimensions: logic",
+        "weights_and_ties: logic",
     )
-    assert [found[name] for name in (*unknown, *others, "scales: logic", "scales: logic numbers")] == [None] * 10
+    assert [found[name] for name in (*unknown, *others, "scales: logic", "scales: logic numbers")] == [None] * 11
 
 
 def test_turns_topics_and_dimensions_are_settings_each(con: duckdb.DuckDBPyConnection):

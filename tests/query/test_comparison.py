@@ -218,7 +218,7 @@ Items = dict[str, dict[str, tuple[Any, ...]]]
 
 def test_the_same_plan_under_another_tag_is_like_for_like(verdicts: Verdicts, items: Items):
     assert verdicts["again"] == ("like_for_like", [], [], "Like for like.")
-    assert len(items["again"]) == 29
+    assert len(items["again"]) == 32
     assert set(map(str, items["again"].values())) == {"('same', True, [])"}
 
 
@@ -253,7 +253,7 @@ def test_what_an_import_does_not_say_is_unknown_and_not_the_same(verdicts: Verdi
     assert "judge_prompts" in explanation.partition("Unknown: ")[2]
     assert items["import"]["prices"] == ("unknown", None, [])
     same = {item for item, (state, *_) in items["import"].items() if state == "same"}
-    assert same == {"elo_settings", "sql_models"}
+    assert same == {"elo_settings", "sql_models", "debates"}
 
 
 def test_a_version_is_the_pool_of_its_runs(plans: Path):

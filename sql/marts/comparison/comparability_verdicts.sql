@@ -32,14 +32,15 @@ named as (
 final as (
 
     select
-        baseline_kind, baseline, candidate_kind, candidate,
+        named.baseline_kind, named.baseline, named.candidate_kind, named.candidate,
         case
             when count_spoiling > 0 then 'not_like_for_like'
             when count_doubtful > 0 then 'unknown'
             else 'like_for_like'
         end as verdict,
-        differing_items,
-        unknown_items,
+        coalesce(sources.is_same_debates, false) as is_same_debates,
+        named.differing_items,
+        named.unknown_items,
         concat_ws(
             ' ',
             case
@@ -47,12 +48,19 @@ final as (
                 when count_doubtful > 0 then 'It is unknown whether they are like for like.'
                 else 'Like for like.'
             end,
-            'Different: ' || nullif(array_to_string(differing_items, ', '), '') || '.',
-            nullif(array_to_string(effects, ' '), ''),
-            'Unknown: ' || nullif(array_to_string(unknown_items, ', '), '') || '.'
+            case when sources.is_same_debates then 'The debates are the same: only their judging can differ.' end,
+            'Different: ' || nullif(array_to_string(named.differing_items, ', '), '') || '.',
+            nullif(array_to_string(named.effects, ' '), ''),
+            'Unknown: ' || nullif(array_to_string(named.unknown_items, ', '), '') || '.'
         ) as explanation
 
     from named
+
+    left join intermediate.int_comparison_sources as sources
+        on named.baseline_kind = sources.baseline_kind
+        and named.baseline = sources.baseline
+        and named.candidate_kind = sources.candidate_kind
+        and named.candidate = sources.candidate
 
 )
 

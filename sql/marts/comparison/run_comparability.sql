@@ -1,6 +1,28 @@
 -- One row per pair of subjects and item of the comparability check.
 with
 
+-- Most runs hold their own debates, and runs with the same plan can still be compared.
+debates as (
+
+    select
+        baseline_kind, baseline, candidate_kind, candidate,
+        unnest(
+            [
+                {
+                    'side': 'baseline',
+                    'value': case when is_judged_again then 'of run ' || baseline_sources else 'its own' end
+                },
+                {
+                    'side': 'candidate',
+                    'value': case when is_judged_again then 'of run ' || candidate_sources else 'its own' end
+                }
+            ]
+        ) as held
+
+    from intermediate.int_comparison_sources
+
+),
+
 -- A version that pools runs has every value of its runs.
 side_values as (
 
@@ -11,6 +33,17 @@ side_values as (
     from intermediate.int_comparison_sides as sides
     inner join marts.run_settings as settings using (run_tag)
     group by all
+
+    union all
+
+    select
+        baseline_kind, baseline, candidate_kind, candidate,
+        held.side as side,
+        'debates' as item,
+        'debates' as part,
+        held.value as value
+
+    from debates
 
 ),
 
