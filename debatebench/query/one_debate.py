@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from textwrap import indent
@@ -19,8 +20,10 @@ _DEBATES = """
 select
     d.run_tag, d.debate_id, d.topic_id, d.motion, d.category, d.format, d.pro_model_id, d.con_model_id, d.status,
     d.status_reason, d.refused_by, d.winner, d.count_pro, d.count_con, d.count_tie, d.pro_mean_score, d.con_mean_score,
-    d.total_tokens, d.cost_usd, t.info_slide
+    d.total_tokens, d.cost_usd, t.info_slide, s.source_run_tag, s.source_debate_id, d.trial
 from marts.debates as d
+left join intermediate.int_debate_sources as s
+    on s.run_tag = d.run_tag and s.debate_id = d.debate_id and d.source_debate_id is not null
 left join staging.stg_topics as t on t.run_tag = d.run_tag and t.topic_id = d.topic_id
 where starts_with(d.debate_id, $debate_id) and ($run_tag is null or d.run_tag = $run_tag)
 order by d.run_tag, d.debate_id
@@ -29,19 +32,32 @@ order by d.run_tag, d.debate_id
 _TURNS = """
 select turn_index, position, side, model_id, stage, content, prompt_tokens, completion_tokens, cost_usd, finish_reason
 from staging.stg_turns
-where run_tag = $run_tag and debate_id = $debate_id
+inner join intermediate.int_debate_sources as s
+    on s.source_run_tag = stg_turns.run_tag and s.source_debate_id = stg_turns.debate_id
+where s.run_tag = $run_tag and s.debate_id = $debate_id
 order by turn_index
 """
 
 _VERDICTS = """
 select
-    v.judge_id, v.is_valid, v.invalid_reason, v.declared_winner, j.winner, v.scores, v.count_asks, v.replaces_judge_id,
-    v.is_repaired, v.is_injection_suspected
+    v.judge_id, m.method, m.is_baseline, v.is_valid, v.invalid_reason, v.declared_winner,
+    case when m.is_baseline then v.declared_winner else j.winner end as winner, v.scores, v.count_asks,
+    v.replaces_judge_id, v.is_repaired, v.is_injection_suspected
 from staging.stg_verdicts as v
+inner join staging.stg_judges as m on m.run_tag = v.run_tag and m.judge_id = v.judge_id
 left join marts.judge_verdicts as j
     on j.run_tag = v.run_tag and j.debate_id = v.debate_id and j.judge_id = v.judge_id
 where v.run_tag = $run_tag and v.debate_id = $debate_id
 order by v.panel_position, v.judge_id
+"""
+
+_NOTES = """
+select n.judge_id, n.step, n.dimension, n.turn_index, n.position, n.score, t.title, n.text
+from marts.judge_notes as n
+inner join intermediate.int_titled_notes as t using (run_tag, debate_id, judge_id, note_index)
+inner join staging.stg_verdicts as v using (run_tag, debate_id, judge_id)
+where n.run_tag = $run_tag and n.debate_id = $debate_id
+order by v.panel_position, n.judge_id, n.note_index
 """
 
 _MOST_NAMED = 5
@@ -54,8 +70,10 @@ def check_marts(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str, Any]:
-    """The debate whose id is, or uniquely begins with, `debate_id`: its row of `marts.debates`, `turns` and `verdicts`.
+    """The debate whose id is, or uniquely begins with, `debate_id`: its row of `marts.debates`, `turns`, `verdicts`
+    and `notes` (what the judges wrote).
 
+    A debate that is judged again has the turns of its source, which `source_run_tag` and `source_debate_id` name.
     Raises `UsageError` if there is none or more than one.
     """
     from debatebench.query.safe_query import open_for_query, run_query
@@ -77,15 +95,21 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
             )
         (debate,) = rows
         key = {"run_tag": debate["run_tag"], "debate_id": debate["debate_id"]}
-        for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS)):
+        for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS), ("notes", _NOTES)):
             part = run_query(con, sql, key, limit=None)
             debate[name] = [dict(zip(part.columns, row, strict=True)) for row in part.rows]
     return debate
 
 
 def debate_text(debate: dict[str, Any]) -> str:
-    """The motion, speeches and verdicts as text for a person."""
-    return "\n".join([*_heading(debate), *_speeches(debate["turns"]), *_verdicts(debate["verdicts"])]) + "\n"
+    """The motion, speeches, verdicts and what the judges wrote, as text for a person."""
+    parts = (
+        _heading(debate),
+        _speeches(debate["turns"]),
+        _verdicts(debate["verdicts"]),
+        _notes(debate["notes"], {verdict["judge_id"]: verdict["method"] for verdict in debate["verdicts"]}),
+    )
+    return "\n".join(line for part in parts for line in part) + "\n"
 
 
 def _heading(debate: dict[str, Any]) -> list[str]:
@@ -101,6 +125,9 @@ def _heading(debate: dict[str, Any]) -> list[str]:
         f"status    {debate['status']}" + (f": {debate['status_reason']}" if debate["status_reason"] else ""),
         f"winner    {debate['winner']}, {_grounds(debate)}",
     ]
+    if debate["source_debate_id"] is not None:
+        source = f"debate {debate['source_debate_id']} of run '{debate['source_run_tag']}'"
+        lines.append(f"speeches  those of {source}, trial {debate['trial']}")
     slide = ["", "Info slide:", "", _quoted(debate["info_slide"])] if debate["info_slide"] else []
     return [*map(visible, lines), *slide]
 
@@ -135,11 +162,28 @@ def _verdicts(verdicts: list[dict[str, Any]]) -> list[str]:
     if not verdicts:
         return ["", "No verdicts."]
     dimensions = list(dict.fromkeys(score["dimension"] for v in verdicts for score in v["scores"] or ()))
+    about = ["judge", "method"] if any(verdict["method"] != "direct" for verdict in verdicts) else ["judge"]
     rows = []
     for verdict in verdicts:
         scores = {s["dimension"]: f"{s['pro'].normalize():f}–{s['con'].normalize():f}" for s in verdict["scores"] or ()}
         seat = f"for {verdict['replaces_judge_id']}" if verdict["replaces_judge_id"] else ""
         remark = verdict["invalid_reason"] or seat
-        rows.append([verdict["judge_id"], verdict["winner"] or "invalid", *map(scores.get, dimensions), remark])
-    columns = ["judge", "winner", *(f"{name} (pro–con)" for name in dimensions), "remark"]
+        judge = [verdict["judge_id"], verdict["method"]][: len(about)]
+        rows.append([*judge, verdict["winner"] or "invalid", *map(scores.get, dimensions), remark])
+    columns = [*about, "winner", *(f"{name} (pro–con)" for name in dimensions), "remark"]
     return ["", "── verdicts", "", render(columns, rows, "table").rstrip("\n")]
+
+
+def _notes(notes: list[dict[str, Any]], methods: Mapping[str, str]) -> list[str]:
+    """The statements of each judge, under its name and method."""
+    from debatebench.shared.visible_text import visible
+
+    lines: list[str] = []
+    judge = None
+    for note in notes:
+        if note["judge_id"] != judge:
+            judge = note["judge_id"]
+            lines += ["", visible(f"── notes of {judge} ({methods[judge]})")]
+        lines += ["", visible(note["title"])]
+        lines += [_quoted(note["text"])] if note["text"] else []
+    return lines

@@ -20,7 +20,8 @@ from built_warehouse import stored
 from command_line import debatebench_here
 from hypothesis import given
 from hypothesis import strategies as st
-from imported import kept_records
+from imported import PANELBENCH, imported_run, kept_records
+from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
 
 from debatebench.landing.importers.store import add_import
@@ -297,6 +298,68 @@ def test_now_is_the_only_time_on_a_page(database: Path, site: Path, tmp_path: Pa
         new = (tmp_path / "later" / "runs" / "bare" / name).read_text(encoding="utf-8")
         assert new != old
         assert new == old.replace("2026-02-03 04:05", "2030-01-01 00:00")
+
+
+# --- debates that are judged again ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of `held`, of `again`, which judges it twice in hostile words, of an import, and of `teams`, which judges it."""
+    held = list(tournament("held", ("alpha", "beta"), repetitions=1))
+    methods = {f"judge {HOSTILE}": "chronological", "judge-b": "direct"}
+    made = make_warehouse(
+        tmp_path_factory.mktemp("judged") / "debatebench.duckdb",
+        ("held", iter(held)),
+        ("again", judged_run("again", held, trials=2, methods=methods, text=HOSTILE)),
+        ("t", iter(imported_run("panelbench", PANELBENCH))),
+        ("teams", judged_run("teams", imported_run("panelbench", PANELBENCH))),
+    )
+    return build_site(stored(made), report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent
+
+
+def test_a_judged_debate_shows_the_speeches_of_its_source_and_links_to_it(judged: Path) -> None:
+    page = judged / "runs" / "again" / "debates" / f"j2-{1:016x}.html"
+    text = words(page)
+    assert f"Speeches are those of debate {1:016x} of run held." in text
+    assert "We argue that this is right. (pro, 0)" in text
+    assert "Trial 2" in text
+    links = {str(attrs["href"]) for tag, attrs in parse(page).tags if tag == "a" and "href" in attrs}
+    assert f"../../../runs/held/debates/{1:016x}.html" in links
+    assert "../../../runs/held/index.html" in links
+    source = words(judged / "runs" / "held" / "debates" / f"{1:016x}.html")
+    assert "Judged again" not in source
+    assert "What the judges wrote" not in source
+
+
+def test_what_each_judge_wrote_unfolds_under_its_name_and_method(judged: Path) -> None:
+    page = parse(judged / "runs" / "again" / "debates" / f"j1-{1:016x}.html")
+    folds = [attrs for tag, attrs in page.tags if tag == "details" and attrs.get("class") == "notes"]
+    assert len(folds) == 2
+    text = " ".join("".join(page.text).split())
+    assert "judge-b · direct · pro" in text
+    for title in ("Speech 1, pro", "The whole debate", "Score of pro: 7.5 (logic)", "Winner: pro", "Reason", "Summary"):
+        assert title in text
+    # A baseline has no notes and no scores, but a winner and a method.
+    assert re.search(r"always_tie always_tie tie – –", text)
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & {"img", "b", "i"}
+
+
+def test_a_judged_debate_of_four_teams_shows_positions(judged: Path) -> None:
+    text = words(judged / "runs" / "teams" / "debates" / "j1-bp_002.html")
+    assert "Positions" in text
+    assert "Score of CG: 7.5 (logic)" in text
+    assert "Winner: CG" in text
+    assert "External verdicts" in text, "those of the source"
+
+
+def test_every_link_of_a_site_with_judged_runs_leads_somewhere(judged: Path) -> None:
+    for page in html_pages(judged):
+        for tag, attrs in parse(page).tags:
+            href = str(attrs.get("href") or "")
+            if tag == "a" and href and not href.startswith(("#", "http")):
+                assert (page.parent / href.partition("#")[0]).is_file(), (page, href)
 
 
 # --- hostile text -----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from paths import DATA
 from debatebench.landing.importers import IMPORTERS, BadRecord, Imported
 from debatebench.landing.importers.import_landing import land_import, read_import
 from debatebench.landing.land import create_raw_tables
-from debatebench.shared.records import TABLES, Record, Row
+from debatebench.shared.records import TABLES, Record, Row, Run
 from debatebench.shared.workspace import Workspace
 
 FIXTURES = DATA / "imports"
@@ -40,6 +40,14 @@ def rows(format_name: str, path: Path, kind: type[RecordT]) -> list[RecordT]:
 def records_of(unit: Imported) -> list[Record]:
     """All records of a unit."""
     return [*unit.shared, *as_records(unit.rows(0))]
+
+
+def imported_run(format_name: str, path: Path) -> list[Record]:
+    """Every record of a source without bad records, as run `t`."""
+    found = {
+        (record.table, record.key_values()): record for unit in units(format_name, path) for record in records_of(unit)
+    }
+    return [Run(run_tag="t", source="import", format=format_name), *found.values()]
 
 
 def as_records(rows: Iterable[Row]) -> Iterator[Record]:

@@ -161,4 +161,6 @@ def _verdict(
     notes += [{"step": "winner", "position": winner}, {"step": "reason", "text": text}]
     notes.append({"step": "summary", "text": f"All in all. {text}"})
     for n, note in enumerate(notes):
-        yield JudgeNote.model_validate({"run_tag": tag, "debate_id": debate, "judge_id": judge, "note_index": n, **note})
+        yield JudgeNote.model_validate(
+            {"run_tag": tag, "debate_id": debate, "judge_id": judge, "note_index": n, **note}
+        )

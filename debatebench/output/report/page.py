@@ -46,7 +46,7 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """What each chart needs to know of its query: the roles that columns must take, and those that they may take."""
 
 _PAGES_FOLDER = "pages/"
-_NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "text")
+_NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "notes", "text")
 _ROLES = {**CHARTS, "crosstab": (("x", "y", "value"), ())}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PLACEHOLDERS: dict[str, set[str]] = {"site": set(), "run": {"run_tag"}, "debate": {"run_tag", "debate_id"}}
@@ -101,8 +101,8 @@ class Section:
     """One query and how its rows are shown.
 
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
-    `speeches`, or `text` (without a query). `roles` say which columns a chart uses for what. `columns` are those of the
-    table, in order; empty means all. `note` is SQL that returns remarks, one per row.
+    `speeches`, `notes` (texts that unfold), or `text` (without a query). `roles` say which columns a chart uses for
+    what. `columns` are those of the table, in order; empty means all. `note` is SQL that returns remarks, one per row.
     """
 
     id: str

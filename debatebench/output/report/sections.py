@@ -1,4 +1,4 @@
-"""A section's query and rows → what its template shows: a table, a chart, figures or speeches."""
+"""A section's query and rows → what its template shows: a table, a chart, figures, speeches or notes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from debatebench.output.report.html import MISSING, Cell, format_values, guess_f
 from debatebench.output.report.page import CHARTS, ColumnFormat, Section
 from debatebench.shared.errors import ConfigError
 
-__all__ = ["Heading", "Link", "SectionView", "Speech", "Table", "view"]
+__all__ = ["Heading", "Link", "Note", "Notes", "SectionView", "Speech", "Table", "view"]
 
 Row = Mapping[str, Any]
 Link = Callable[[str, Row], str | None]
 """Where a cell of the format `run` or `debate` leads, given its row; `None` when there is no such page."""
 
-_SPEECH_COLUMNS = ("side", "speaker", "content")
+_TEXT_COLUMNS = {"speeches": ("side", "speaker", "content"), "notes": ("heading", "title", "content")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,22 @@ class Speech:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """One statement of a judge as text to read."""
+
+    title: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Statements that unfold under one heading."""
+
+    heading: str
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SectionView:
     """Everything that the template of a section needs."""
 
@@ -65,6 +81,7 @@ class SectionView:
     chart: str | None = None
     facts: tuple[tuple[str, Cell], ...] = ()
     speeches: tuple[Speech, ...] = ()
+    folds: tuple[Notes, ...] = ()
 
 
 def paragraphs(text: str) -> tuple[str, ...]:
@@ -95,6 +112,8 @@ def view(
             changes["facts"] = _facts(section, rows[0], link)
         case "speeches":
             changes["speeches"] = tuple(_speech(row) for row in rows)
+        case "notes":
+            changes["folds"] = _folds(rows)
         case "crosstab" | "heatmap":
             changes["table"] = _crosstab(section, rows)
         case _:
@@ -110,7 +129,7 @@ def _fields(base: SectionView) -> dict[str, Any]:
 
 def _check_columns(section: Section, columns: Sequence[str]) -> None:
     wanted = [*section.columns, *(column for role in section.roles.values() for column in role)]
-    wanted += _SPEECH_COLUMNS if section.show == "speeches" else ()
+    wanted += _TEXT_COLUMNS.get(section.show, ())
     for column in wanted:
         if column not in columns:
             raise ConfigError(
@@ -127,8 +146,16 @@ def _cells(section: Section, name: str, values: Sequence[Any]) -> list[Cell]:
 def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Cell:
     """The cell, with a link if the format of its column has one."""
     chosen = section.columns.get(name, ColumnFormat()).format or guess_format(name, [row[name]])
-    href = link(chosen, row) if chosen in ("run", "debate") else None
+    href = link(chosen, _target(name, row)) if chosen in ("run", "debate") else None
     return cell if href is None else Cell(cell.text, cell.sort, cell.is_number, href, cell.mark)
+
+
+def _target(name: str, row: Row) -> Row:
+    """The run and debate that a cell names: `source_debate_id` is a debate of the run in `source_run_tag`."""
+    prefix = name.removesuffix("debate_id").removesuffix("run_tag")
+    if prefix == name or f"{prefix}run_tag" not in row:
+        return row
+    return {"run_tag": row[f"{prefix}run_tag"], "debate_id": row.get(f"{prefix}debate_id")}
 
 
 def _table(section: Section, columns: Sequence[str], rows: Sequence[Row], link: Link) -> Table:
@@ -181,3 +208,11 @@ def _speech(row: Row) -> Speech:
         content=row["content"] or "",
         remark=row.get("remark") or "",
     )
+
+
+def _folds(rows: Sequence[Row]) -> tuple[Notes, ...]:
+    """The notes under each heading, both in the order in which they first occur."""
+    under: dict[str, list[Note]] = {}
+    for row in rows:
+        under.setdefault(_text(row["heading"]), []).append(Note(_text(row["title"]), row["content"] or ""))
+    return tuple(Notes(heading, tuple(notes)) for heading, notes in under.items())
