@@ -12,16 +12,18 @@ from typing import Any
 
 import duckdb
 import pytest
-from exported import NOON, make_workspace
+from exported import NOON, land_runs, make_workspace, played_records
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from imported import ORIGINAL, records_of
+from judged_runs import judged_run
 
 from debatebench.landing.importers import IMPORTERS
 from debatebench.landing.importers.base import Imported
 from debatebench.landing.importers.store import add_import
 from debatebench.output.export import export
 from debatebench.output.export.original_record import original_record
+from debatebench.output.summaries import write_summaries
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import TABLES, Debate, Turn, Verdict
 from debatebench.shared.workspace import Workspace
@@ -355,3 +357,65 @@ def test_any_record_that_can_be_imported_comes_back_as_the_same_rows(source: dic
     run = {"format": "debatebench"}
     again = original_record(run, debate, turns, verdicts, means)  # type: ignore[arg-type]
     assert records_of(read_record(again)) == records_of(unit)
+
+
+# --- debates that are judged again ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """`played`, `again`, which judges its debates twice, and `orphan`, whose source is not there."""
+    workspace = make_workspace(tmp_path_factory.mktemp("judged"), {})
+    played = list(played_records("played"))
+    gone = [record.model_copy(update={"run_tag": "gone"}) for record in played]
+    land_runs(workspace, {"again": judged_run("again", played, trials=2), "orphan": judged_run("orphan", gone)})
+    return workspace
+
+
+def test_a_debate_that_is_judged_again_has_the_speeches_without_what_they_cost(judged: Workspace, tmp_path: Path):
+    result = export(judged, "jsonl", tmp_path / "out", run_tags=["again"])
+    (file,) = tmp_path.glob("out/*.jsonl")
+    records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    assert [record["transcript"]["debate_id"] for record in records] == [
+        f"j{trial}-d{n}" for trial in (1, 2) for n in range(4)
+    ]
+    for record in records:
+        turns = record["transcript"]["turns"]
+        assert [turn["content"][:8] for turn in turns] == ["Speech 0", "Speech 1"]
+        assert {turn[name] for turn in turns for name in ("cost", "total_tokens", "duration_ms")} == {None}
+        assert [verdict["judge_id"] for verdict in record["judges"]] == ["judge-x"]
+    left_out = [(part.what, part.why, part.count) for part in result.manifest.left_out]
+    assert left_out == [("verdicts", "they are those of baselines", 8)]
+    other = imported_again(tmp_path, file, "again")
+    with duckdb.connect(str(other.database), read_only=True) as con:
+        assert con.execute("select count(*), count(cost) from raw.turns").fetchall() == [(16, 0)]
+
+
+def test_a_debate_whose_speeches_are_not_in_the_warehouse_is_left_out(judged: Workspace, tmp_path: Path):
+    result = export(judged, "jsonl", tmp_path / "out", run_tags=["again", "orphan"])
+    (part,) = [part for part in result.manifest.left_out if part.run_tag == "orphan"]
+    assert (part.what, part.count) == ("debates", 4)
+    assert part.why == "their speeches are those of run gone, which is not in the warehouse"
+
+
+@pytest.mark.parametrize("format_name", ["duckdb", "dbt"])
+def test_a_warehouse_of_a_judged_run_has_its_source(judged: Workspace, tmp_path: Path, format_name: str):
+    result = export(judged, format_name, tmp_path / "out", run_tags=["again"])
+    assert result.manifest.run_tags == ("again", "played")
+    with duckdb.connect(str(tmp_path / "out" / "debatebench.duckdb"), read_only=True) as con:
+        assert con.execute("select run_tag, count(*) from raw.turns group by all").fetchall() == [("played", 8)]
+    if format_name == "duckdb":
+        with duckdb.connect(str(tmp_path / "out" / "debatebench.duckdb"), read_only=True) as con:
+            lengths = "select count(*) from intermediate.int_debate_lengths where run_tag = 'again'"
+            assert con.execute(lengths).fetchall() == [(8,)]
+
+
+def test_parquet_and_summaries_of_a_judged_run_are_written(judged: Workspace, tmp_path: Path):
+    result = export(judged, "parquet", tmp_path / "out", run_tags=["again"])
+    rows = {file.path: file.rows for file in result.manifest.files}
+    assert rows["marts/debates/run_tag=again/data.parquet"] == 8
+    assert rows["marts/judge_notes/run_tag=again/data.parquet"] > 8
+    with duckdb.connect(str(judged.database), read_only=True) as con:
+        paths = write_summaries(con, "again", tmp_path / "csv")
+    counts = next(path for path in paths if path.stem == "winner_counts").read_text().split()
+    assert counts == ["winner,count", "pro,3", "con,5", "tie,0"]

@@ -305,7 +305,7 @@ def test_now_is_the_only_time_on_a_page(database: Path, site: Path, tmp_path: Pa
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site of `held`, of `again`, which judges it twice in hostile words, of an import, and of `teams`, which judges it."""
+    """A site of `held`, `again` (which judges it twice, in hostile words), an import, and `teams` (which judges it)."""
     held = list(tournament("held", ("alpha", "beta"), repetitions=1))
     methods = {f"judge {HOSTILE}": "chronological", "judge-b": "direct"}
     made = make_warehouse(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -50,14 +50,19 @@ def make_workspace(root: Path, imports: dict[str, tuple[str, Path]] | None = Non
 
 def land(workspace: Workspace, *run_tags: str) -> None:
     """Land `played_records` under each tag as if journals had held them, and build."""
+    land_runs(workspace, {run_tag: played_records(run_tag) for run_tag in run_tags})
+
+
+def land_runs(workspace: Workspace, runs: Mapping[str, Iterable[Record]]) -> None:
+    """Land the records under each tag as if journals had held them, and build."""
     with publishing(workspace.database) as con:
         create_raw_tables(con)
         con.execute(
             "create schema if not exists meta; create table if not exists meta.landings "
             "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp)"
         )
-        for run_tag in run_tags:
-            count = sum(land_records(con, run_tag, played_records(run_tag)).values())
+        for run_tag, records in runs.items():
+            count = sum(land_records(con, run_tag, records).values())
             con.execute(
                 "insert into meta.landings by name "
                 "select ? as run_tag, 'journal' as source, ? as content_sha256, ? as rows, ? as landed_at",

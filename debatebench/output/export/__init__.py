@@ -46,6 +46,10 @@ FORMATS: dict[str, str] = {
 """Format → the module that writes it."""
 
 
+# These build the SQL models again, so a run that judges stored debates needs the run that has the speeches.
+_WHOLE_WAREHOUSES = ("duckdb", "dbt")
+
+
 class _Format(Protocol):
     """The interface of the module of a format."""
 
@@ -72,6 +76,8 @@ def export(
 ) -> Export:
     """Write `run_tags` (None: every run) of the workspace's warehouse to the folder `out`, completely or not at all.
 
+    An export as DuckDB or dbt also holds the runs whose debates the chosen runs judge.
+
     `select` chooses tables of a Parquet export: SQL models as in a build, and `raw.turns`; None: marts and ratings.
     `now` (naive UTC) is the build time in an exported DuckDB file; an export contains no other time of its own.
     With `force`, an export in `out` is replaced, unless the folder contains something that the export did not write.
@@ -90,7 +96,9 @@ def export(
     try:
         with (
             replacing(place, force=force) as folder,
-            open_snapshot(workspace, folder, run_tags, tuple(select or ()), now) as snapshot,
+            open_snapshot(
+                workspace, folder, run_tags, tuple(select or ()), now, with_sources=format_name in _WHOLE_WAREHOUSES
+            ) as snapshot,
         ):
             contents = cast(_Format, import_module(FORMATS[format_name])).write(snapshot, folder)
             manifest = make_manifest(snapshot, format_name, folder, contents)

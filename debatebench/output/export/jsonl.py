@@ -26,12 +26,14 @@ _ROWS_AT_ONCE = 2_000
 _LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 
 # The run's debates, and why one does not have the original's shape: a debate with two sides and panel verdicts. An
-# import of that format is exported as it was, even without verdicts or with invalid ones.
+# import of that format is exported as it was, even without verdicts or with invalid ones. A debate that is judged again
+# has the speeches of its source.
 _SORTED = """
 create or replace table memory.main.sorted as
 select
     row_number() over (order by debates.source_position, debates.debate_id) as n,
     debates.debate_id,
+    coalesce(debates.source_debate_id, debates.debate_id) as source_debate_id,
     case
         when debates.format <> 'two_sided' then 'they have more than two sides'
         when debates.status <> 'complete' then 'they are ' || debates.status
@@ -41,7 +43,12 @@ select
                 verdicts.run_tag = debates.run_tag
                 and verdicts.debate_id = debates.debate_id
                 and verdicts.is_valid
+                and not list_contains($baselines, verdicts.judge_id)
         ) then 'no judge gave a valid verdict'
+        when debates.source_debate_id is not null and not exists (
+            select 1 from warehouse.raw.debates as sources
+            where sources.run_tag = $source_run_tag and sources.debate_id = debates.source_debate_id
+        ) then 'their speeches are those of run ' || $source_run_tag || ', which is not in the warehouse'
     end as reason
 from warehouse.raw.debates
 where debates.run_tag = $run_tag
@@ -66,7 +73,8 @@ order by sorted.n
 _TURNS = """
 select sorted.n, turns.*
 from memory.main.sorted
-inner join warehouse.raw.turns on turns.run_tag = $run_tag and turns.debate_id = sorted.debate_id
+inner join warehouse.raw.turns
+    on turns.run_tag = $source_run_tag and turns.debate_id = sorted.source_debate_id
 where sorted.reason is null
 order by sorted.n, turns.turn_index
 """
@@ -80,7 +88,10 @@ left join warehouse.marts.judge_verdicts
         judge_verdicts.run_tag = $run_tag
         and judge_verdicts.debate_id = sorted.debate_id
         and judge_verdicts.judge_id = verdicts.judge_id
-where sorted.reason is null and (verdicts.is_valid or $is_original)
+where
+    sorted.reason is null
+    and (verdicts.is_valid or $is_original)
+    and not list_contains($baselines, verdicts.judge_id)
 order by sorted.n, verdicts.panel_position, verdicts.judge_id
 """
 
@@ -94,25 +105,44 @@ order by sorted.n, means.dimension_position, means.dimension
 """
 
 _UNHEARD = """
-select count(*)
+select
+    case
+        when list_contains($baselines, verdicts.judge_id) then 'they are those of baselines'
+        else 'they are not valid'
+    end as why,
+    count(*)
 from memory.main.sorted
 inner join warehouse.raw.verdicts on verdicts.run_tag = $run_tag and verdicts.debate_id = sorted.debate_id
-where sorted.reason is null and not (verdicts.is_valid or $is_original)
+where
+    sorted.reason is null
+    and (list_contains($baselines, verdicts.judge_id) or not (verdicts.is_valid or $is_original))
+group by why
+order by why
 """
+
+_BASELINES = "select judge_id from warehouse.raw.judges where run_tag = ? and is_baseline order by judge_id"
+
+# What a speech took is part of the run that held the debate, and must not be counted a second time.
+_TAKEN = ("duration_ms", "prompt_tokens", "completion_tokens", "total_tokens", "cost", "currency", "metadata")
 
 
 def write(snapshot: Snapshot, folder: Path) -> Contents:
     """Write `debates_<run tag>.jsonl` for every run that has a debate of the original's shape, in the source's order.
 
-    Debates of another shape, and verdicts that are not valid, are left out and listed. Raises `UsageError` if nothing
-    is left.
+    Debates of another shape, and verdicts that are not valid or those of baselines, are left out and listed. A debate
+    that is judged again has its source's speeches, without what they cost. Raises `UsageError` if nothing is left.
     """
     rows: dict[str, int] = {}
     left_out: list[LeftOut] = []
     for run_tag in snapshot.run_tags:
         run = _run(snapshot.con, run_tag)
-        values = {"run_tag": run_tag, "is_original": run["format"] == "debatebench"}
-        snapshot.con.execute(_SORTED, values)
+        values = {
+            "run_tag": run_tag,
+            "source_run_tag": run["source_run_tag"] or run_tag,
+            "is_original": run["format"] == "debatebench",
+            "baselines": [judge for (judge,) in snapshot.con.execute(_BASELINES, [run_tag]).fetchall()],
+        }
+        _execute(snapshot.con, _SORTED, values)
         left_out += _left_out(snapshot.con, values)
         records = _records(snapshot.con, run, values)
         name = f"debates_{run_tag}.jsonl"
@@ -162,9 +192,8 @@ def _left_out(con: duckdb.DuckDBPyConnection, values: Row) -> list[LeftOut]:
         )
         for reason, count in reasons.items()
     ]
-    ((unheard,),) = con.execute(_UNHEARD, values).fetchall()
-    if unheard:
-        parts.append(LeftOut(what="verdicts", why="they are not valid", count=unheard, run_tag=values["run_tag"]))
+    for reason, count in _execute(con, _UNHEARD, values).fetchall():
+        parts.append(LeftOut(what="verdicts", why=reason, count=count, run_tag=values["run_tag"]))
     return parts
 
 
@@ -176,14 +205,14 @@ def _records(con: duckdb.DuckDBPyConnection, run: Row, values: Row) -> Iterator[
         closing(con.cursor()) as verdicts,
         closing(con.cursor()) as means,
     ):
-        tag = {"run_tag": values["run_tag"]}
-        parts = (
-            _by_debate(turns, _TURNS, tag),
-            _by_debate(verdicts, _VERDICTS, values),
-            _by_debate(means, _MEANS, tag),
+        turns_of, verdicts_of, means_of = (
+            _by_debate(cursor, query, values)
+            for cursor, query in ((turns, _TURNS), (verdicts, _VERDICTS), (means, _MEANS))
         )
-        for debate in _rows(debates, _DEBATES, tag):
-            yield original_record(run, debate, *(of_debate(debate["n"]) for of_debate in parts))
+        taken = dict.fromkeys(_TAKEN) if run["source_run_tag"] else {}
+        for debate in _rows(debates, _DEBATES, values):
+            n = debate["n"]
+            yield original_record(run, debate, [{**turn, **taken} for turn in turns_of(n)], verdicts_of(n), means_of(n))
 
 
 def _by_debate(cursor: duckdb.DuckDBPyConnection, query: str, values: Row) -> Callable[[int], list[Row]]:
@@ -204,7 +233,7 @@ def _by_debate(cursor: duckdb.DuckDBPyConnection, query: str, values: Row) -> Ca
 
 def _rows(cursor: duckdb.DuckDBPyConnection, query: str, values: Row) -> Iterator[Row]:
     """The rows of a query, one at a time."""
-    cursor.execute(query, values)
+    _execute(cursor, query, values)
     names = _names(cursor)
     while batch := cursor.fetchmany(_ROWS_AT_ONCE):
         for row in batch:
@@ -213,3 +242,8 @@ def _rows(cursor: duckdb.DuckDBPyConnection, query: str, values: Row) -> Iterato
 
 def _names(cursor: duckdb.DuckDBPyConnection) -> list[str]:
     return [column[0] for column in cursor.description or ()]
+
+
+def _execute(con: duckdb.DuckDBPyConnection, query: str, values: Row) -> duckdb.DuckDBPyConnection:
+    """Run a query with those of the values that it names; DuckDB refuses others."""
+    return con.execute(query, {name: value for name, value in values.items() if f"${name}" in query})

@@ -42,10 +42,17 @@ class Snapshot:
 
 @contextmanager
 def open_snapshot(
-    workspace: Workspace, folder: Path, run_tags: Sequence[str] | None, select: tuple[str, ...], now: datetime | None
+    workspace: Workspace,
+    folder: Path,
+    run_tags: Sequence[str] | None,
+    select: tuple[str, ...],
+    now: datetime | None,
+    *,
+    with_sources: bool = False,
 ) -> Iterator[Snapshot]:
     """Attach the warehouse and check the runs, for an export to `folder`.
 
+    With `with_sources`, the runs whose debates a chosen run judges are chosen too, if the warehouse has them.
     A publication does not change the snapshot: the old file stays open.
 
     Raises `UsageError` when there is no warehouse, when it is behind its SQL models, and for a run that it does not
@@ -65,7 +72,10 @@ def open_snapshot(
             raise UsageError(
                 f"{workspace.database} is older than its SQL models; run `debatebench build`, then export."
             )
-        chosen = _chosen(landed_tags(con), run_tags)
+        known = landed_tags(con)
+        chosen = _chosen(known, run_tags)
+        if with_sources:
+            chosen = tuple(tag for tag in known if tag in {*chosen, *_sources(con, chosen)})
         yield Snapshot(con, workspace.database, project, chosen, run_tags is None, select, now)
 
 
@@ -77,3 +87,13 @@ def _chosen(known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ..
     if unknown:
         raise UsageError(f"No run '{unknown[0]}' in the warehouse. Known: {', '.join(known)}.")
     return tuple(known) if wanted is None else tuple(sorted(set(wanted)))
+
+
+def _sources(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str]) -> list[str]:
+    """The runs whose debates are judged in `run_tags`."""
+    found = con.execute(
+        "select distinct source_run_tag from raw.runs "
+        "where list_contains(?::varchar[], run_tag) and source_run_tag is not null",
+        [list(run_tags)],
+    )
+    return [tag for (tag,) in found.fetchall()]
