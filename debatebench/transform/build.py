@@ -18,11 +18,11 @@ from debatebench.transform.build_state import (
     BuiltModel,
     build_state,
     content_fingerprint,
+    content_with_sources,
     create_meta_tables,
     data_fingerprints,
     definitions,
     is_current,
-    landed_content,
     read_builds,
     relations,
     write_builds,
@@ -133,7 +133,7 @@ class _Build:
         self.rows = read_builds(con)
         self.present = relations(con)
         self.definitions = definitions(project.models, project.macros)
-        self.landed = landed_content(con) if "meta.landings" in self.present else None
+        self.landed = content_with_sources(con) if "meta.landings" in self.present else None
         self.expected = self._expected()
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []

@@ -162,6 +162,20 @@ def landed_content(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return dict(con.execute("select run_tag, content_sha256 from meta.landings order by all").fetchall())
 
 
+def content_with_sources(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """The same, but the hash of a run that judges the debates of another run changes with the other's content too."""
+    landed = landed_content(con)
+    judged = con.execute(
+        "select 1 from duckdb_columns() where database_name = current_database() and schema_name = 'raw' "
+        "and table_name = 'runs' and column_name = 'source_run_tag'"
+    )
+    if not judged.fetchall():
+        return landed
+    found = con.execute("select run_tag, source_run_tag from raw.runs where source_run_tag is not null").fetchall()
+    sources = {tag: hash_of(landed[tag], landed.get(source, "")) for tag, source in found if tag in landed}
+    return landed | sources
+
+
 def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
     """Hash over every run's tag and content."""
     return hash_of(*(part for landed in landed_content(con).items() for part in landed))

@@ -1,7 +1,8 @@
 """Bring a table up to date for the runs that changed, and leave the rows of all other runs unchanged.
 
 A SQL model with `incremental_by: run_tag` promises that each of its rows belongs to one run and is computed from the
-landed rows of that run only. So after a landing, only the rows of the changed runs are computed again.
+landed rows of that run, and of the run whose debates it judges. So after a landing, only the rows of the changed runs,
+and of those that judge their debates, are computed again.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from judged_runs import judged_run
 from report_warehouse import annotated, tournament
 
 from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.shared.records import Debate, Record, ScheduledDebate
+from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
 from debatebench.transform.project import Project, load_project
@@ -28,9 +28,14 @@ def project() -> Project:
     return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
 
 
-def held() -> list[Record]:
-    """A small run of two debaters and a newcomer on two topics."""
-    records = list(tournament("held", ("a", "b"), repetitions=2))
+def held(pro_speaks: int = 1) -> list[Record]:
+    """A small run of two debaters and a newcomer on two topics, with speeches of three lengths."""
+    records = [
+        record.model_copy(update={"content": record.content * (pro_speaks if record.side == "pro" else 1 + n % 3)})
+        if isinstance(record, Turn)
+        else record
+        for n, record in enumerate(tournament("held", ("a", "b"), repetitions=2))
+    ]
     return [*records, *(_planned(record) for record in records if isinstance(record, Debate))]
 
 
@@ -160,8 +165,8 @@ def test_baselines_have_no_vote_and_are_in_no_statistic_about_judges(con: duckdb
     for table in ("panel_winners_v1", "panel_winners_v2"):
         votes = f"select distinct count_verdicts, count_tie from marts.{table} where run_tag = 'again'"
         assert rows(con, votes) == [(2, 0)]
-    counted = "select count_verdicts, count_invalid_verdicts from marts.runs where run_tag = 'again'"
-    assert rows(con, counted) == [(30, 0)]
+    counted = "select count_judges, count_verdicts, count_invalid_verdicts from marts.runs where run_tag = 'again'"
+    assert rows(con, counted) == [(2, 30, 0)]
     named = rows(
         con,
         """
@@ -246,3 +251,23 @@ def test_debates_are_compared_with_the_judgment_of_the_same_stored_debate(con: d
     assert rows(
         con, f"select count(*), bool_and({both}) from marts.debate_comparison where " + pair.format("other", "again")
     ) == [(5, True)]
+
+
+def test_ratings_follow_when_the_source_lands_again(project: Project):
+    con = duckdb.connect()
+    create_raw_tables(con)
+    con.execute("create schema meta; create table meta.landings (run_tag varchar, content_sha256 varchar)")
+    length = "select length_sd from ratings.bradley_terry_terms where run_tag = 'again' and term = 'length'"
+    found = []
+    for number, records in enumerate((held(), held(pro_speaks=9))):
+        land_records(con, "held", records)
+        con.execute("delete from meta.landings")
+        con.execute(f"insert into meta.landings values ('held', '{number}'), ('again', 'x'), ('bare', 'y')")
+        if number == 0:
+            land_records(con, "again", judged_run("again", held(), methods=METHODS))
+            land_records(con, "bare", annotated("bare"))
+        build(con, project)
+        found.append(con.execute(length).fetchall())
+    build(con, project, full_refresh=True)
+    assert found[0] != found[1] == con.execute(length).fetchall()
+    con.close()

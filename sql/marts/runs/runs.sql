@@ -9,7 +9,7 @@ debater_counts as (
 
 judge_counts as (
 
-    select run_tag, count(*) as count_judges from staging.stg_judges group by run_tag
+    select run_tag, count(*) as count_judges from staging.stg_judges where not is_baseline group by run_tag
 
 ),
 
