@@ -85,7 +85,8 @@ def test_a_room_imports_only_rooms_below_it(room: str):
 
 
 def test_playing_and_analysis_never_meet():
-    analysis, play = {"stats", "transform", "query", "landing", "warehouse", "output"}, {"providers", "judges", "plan", "play"}
+    analysis = {"stats", "transform", "query", "landing", "warehouse", "output"}
+    play = {"providers", "judges", "plan", "play"}
     assert [room for room in play if ROOMS[room] & analysis] == []
     assert [room for room in analysis if ROOMS[room] & play] == []
 

@@ -214,15 +214,24 @@ def _dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dic
             end.refuse(f"min below max (found {least} and {most})")
         description = entry.at("description").optional_text() or entry.at("name").optional_text()
         integer = entry.at("integer").flag(default=False) if entry.at("integer").is_given else None
-        dimensions[name] = DimensionConfig(min=least, max=most, description=description, integer=integer)
+        dimensions[name] = DimensionConfig(
+            min=least,
+            max=most,
+            description=description,
+            integer=integer,
+            weight=_not_negative(entry.at("weight"), Decimal(1)),
+            tie_band=_not_negative(entry.at("tie_band"), Decimal(0)),
+        )
     if not dimensions:
         setting.refuse("at least one dimension, as a mapping of names to {min, max, description}")
+    if not any(dimension.weight for dimension in dimensions.values()):
+        setting.refuse("at least one dimension with a weight above 0", is_shown=False)
     return dimensions
 
 
 def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
     """(name, its mapping or nothing) of every dimension, in order."""
-    keys = ("min", "max", "integer", "description", "name")
+    keys = ("min", "max", "integer", "description", "name", "weight", "tie_band")
     if not isinstance(setting.value, list):
         for name in setting.mapping():
             entry = setting.at_key(name)
@@ -235,6 +244,13 @@ def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
         else:
             entry.allow(("id", *keys))
             yield _name(entry.at("id")), entry
+
+
+def _not_negative(setting: Setting, default: Decimal) -> Decimal:
+    value = _score(setting, default)
+    if value < 0:
+        setting.refuse("a number that is not negative")
+    return value
 
 
 def _score(setting: Setting, default: Decimal) -> Decimal:

@@ -47,12 +47,18 @@ class Round(_Frozen):
 
 
 class DimensionConfig(_Frozen):
-    """A scored dimension with its own scale. `integer` says whether scores must be whole numbers."""
+    """A scored dimension with its own scale. `integer` says whether scores must be whole numbers.
+
+    Where judges are compared with people, `weight` is its weight in the whole debate, and scores of both sides that
+    differ by no more than `tie_band` count as a tie.
+    """
 
     min: ScoreValue = Decimal(1)
     max: ScoreValue = Decimal(10)
     description: str | None = None
     integer: bool | None = None
+    weight: ScoreValue = Field(Decimal(1), ge=0)
+    tie_band: ScoreValue = Field(Decimal(0), ge=0)
 
     @cached_property
     def is_integer(self) -> bool:
@@ -154,6 +160,10 @@ class TopicConfig(_Frozen):
     info_slide: str | None = None
 
 
+# Settings of a dimension that the first versions did not have.
+_LATER = {"weight", "tie_band"}
+
+
 class Config(_Frozen):
     """The contents of `config.yaml`: the debate format, the rubric and the rating settings.
 
@@ -176,7 +186,12 @@ class Config(_Frozen):
 
     @field_serializer("dimensions", when_used="json")
     def _dimensions_to_list(self, dimensions: dict[str, DimensionConfig]) -> list[dict[str, Any]]:
-        return [{"dimension": name, **d.model_dump(mode="json")} for name, d in dimensions.items()]
+        # What is not configured is left out, so that configurations of any version compare.
+        return [
+            {"dimension": name, **{k: v for k, v in d.model_dump(mode="json").items() if k not in _LATER or k in given}}
+            for name, d in dimensions.items()
+            for given in (d.model_dump(exclude_defaults=True),)
+        ]
 
     @field_validator("dimensions", mode="before")
     @classmethod

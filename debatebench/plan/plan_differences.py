@@ -71,7 +71,7 @@ def _changed_list(name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str
     changes += [f"{key} removed" for key in old if key not in new]
     for key in old:
         if key in new and old[key] != new[key]:
-            fields = [field for field in old[key] if old[key][field] != new[key].get(field)]
+            fields = [field for field in {**old[key], **new[key]} if old[key].get(field) != new[key].get(field)]
             changes.append(f"{key} changed: {', '.join(fields)}")
     if not changes and list(old) != list(new):
         changes.append("in a different order")

@@ -57,6 +57,8 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
             min_score=dimension.min,
             max_score=dimension.max,
             description=dimension.description,
+            weight=dimension.weight,
+            tie_band=dimension.tie_band,
         )
     yield from plan.debates
 

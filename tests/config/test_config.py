@@ -190,6 +190,21 @@ def test_every_dimension_keeps_its_own_scale_exactly(write: Callable[[str, str],
     }
 
 
+def test_a_dimension_may_have_a_weight_and_a_band_of_scores_that_count_as_ties(
+    write: Callable[[str, str], Path],
+) -> None:
+    text = "rounds: [{role: pro}]\ndimensions: {logic: {weight: 3}, style: {tie_band: 0.5, weight: 2}, wit: }\n"
+    config = load_config(write("c.yaml", text))
+    assert {name: (d.weight, d.tie_band) for name, d in config.dimensions.items()} == {
+        "logic": (3, 0),
+        "style": (2, Decimal("0.5")),
+        "wit": (1, 0),
+    }
+    rows = {row["dimension"]: row for row in config.model_dump(mode="json")["dimensions"]}
+    assert not {"weight", "tie_band"} & rows["wit"].keys()
+    assert type(config).model_validate(config.model_dump(mode="json")) == config
+
+
 def test_the_rubric_version_is_the_benchmark_version_unless_given(write: Callable[[str, str], Path]) -> None:
     versioned = LEAST + "benchmark: {version: v9}\n"
     assert load_config(write("a.yaml", versioned)).rubric_version == "v9"
