@@ -260,4 +260,11 @@ def stored_rows(workspace: Workspace) -> dict[str, list[str]]:
 def test_every_packaged_table_of_runs_is_incremental() -> None:
     models = load_project(Workspace(Path("nowhere")).files("sql", "**/*")).models.values()
     by_run = {m.name for m in models if m.materialized == "table" and m.has_column("run_tag")}
-    assert by_run == {m.name for m in models if m.properties.config.incremental_by}
+    # What people said of a debate that was judged again lies in another run, which may land later.
+    beside_people = {
+        "intermediate.int_truth_debates",
+        "marts.judge_errors",
+        "marts.judge_quality",
+        "marts.panelbench_sizes",
+    }
+    assert by_run - beside_people == {m.name for m in models if m.properties.config.incremental_by}
