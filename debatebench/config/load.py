@@ -247,6 +247,7 @@ def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
 
 
 def _not_negative(setting: Setting, default: Decimal) -> Decimal:
+    """A weight or a difference of scores."""
     value = _score(setting, default)
     if value < 0:
         setting.refuse("a number that is not negative")

@@ -186,11 +186,14 @@ class Config(_Frozen):
 
     @field_serializer("dimensions", when_used="json")
     def _dimensions_to_list(self, dimensions: dict[str, DimensionConfig]) -> list[dict[str, Any]]:
-        # What is not configured is left out, so that configurations of any version compare.
+        # A later setting is left out at its default, so that configurations of any version compare.
         return [
-            {"dimension": name, **{k: v for k, v in d.model_dump(mode="json").items() if k not in _LATER or k in given}}
+            {
+                "dimension": name,
+                **d.model_dump(mode="json", exclude=_LATER),
+                **d.model_dump(mode="json", include=_LATER, exclude_defaults=True),
+            }
             for name, d in dimensions.items()
-            for given in (d.model_dump(exclude_defaults=True),)
         ]
 
     @field_validator("dimensions", mode="before")

@@ -1,7 +1,8 @@
 -- One row per pair of subjects and debate that both have: the same stored debate, or the same topic, sides and repetition.
 with
 
--- Judgments of one stored debate are matched by it, the trials by their number.
+-- Judgments of one stored debate are matched by it, the trials by their number. One join with `or` would compare every
+-- debate with every other.
 same_source as (
 
     select
