@@ -104,19 +104,12 @@ verdicts as (
 
 ),
 
--- Sums are exact, and equal sums with equal weights have equal quotients.
 scored as (
 
     select
         * exclude (pro_score, con_score),
-        case
-            when is_noted then pro_score
-            else cast(cast(stated.pro as double) / nullif(cast(stated.weight as double), 0) as decimal(38, 12))
-        end as pro_score,
-        case
-            when is_noted then con_score
-            else cast(cast(stated.con as double) / nullif(cast(stated.weight as double), 0) as decimal(38, 12))
-        end as con_score
+        case when is_noted then pro_score else macros.weighted_mean(stated.pro, stated.weight) end as pro_score,
+        case when is_noted then con_score else macros.weighted_mean(stated.con, stated.weight) end as con_score
 
     from verdicts
 

@@ -66,12 +66,11 @@ by_dimension as (
 
 ),
 
--- Sums are exact, and equal sums with equal weights have equal quotients.
 means as (
 
     select
         scores.run_tag, scores.debate_id, scores.judge_id, scores.side, scores.position,
-        cast(sum(dimensions.weight * scores.score) as double) / nullif(cast(sum(dimensions.weight) as double), 0) as score
+        macros.weighted_mean(sum(dimensions.weight * scores.score), sum(dimensions.weight)) as score
 
     from by_dimension as scores
     inner join staging.stg_dimensions as dimensions using (run_tag, dimension)
