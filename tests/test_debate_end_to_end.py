@@ -13,7 +13,7 @@ from fake_provider import FakeProvider, Received, answer
 from scripted_ask import tiny_plan
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
-from debatebench.config.prompts import load_prompts
+from debatebench.config.prompt_files import load_prompts
 from debatebench.config.types import MemberConfig
 from debatebench.journal.writing import Journal
 from debatebench.plan.plan import Plan, PlanOptions
@@ -72,7 +72,10 @@ def play(plan: Plan, journal_path: Path) -> tuple[Played, int]:
         played: Played = {}
         for debate in plan.debates:
             turns = [turn async for turn in play_debate(debate, plan, calls)]
-            played[debate.debate_id] = (turns, await judge_debate(debate, turns, plan, calls))
+            played[debate.debate_id] = (
+                turns,
+                [each.verdict for each in await judge_debate(debate, turns, plan, calls)],
+            )
         for provider in providers.values():
             await provider.aclose()
         return played

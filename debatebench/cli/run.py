@@ -69,6 +69,7 @@ def run(
     judges_path: parameters.JudgesPath = None,
     debater_prompt: parameters.DebaterPrompt = None,
     judge_prompt: parameters.JudgePrompt = None,
+    judge_method: parameters.JudgeMethod = None,
     list_prompts: parameters.ListPrompts = False,
     resume: parameters.Resume = False,
     retry_failed: parameters.RetryFailed = False,
@@ -148,6 +149,7 @@ def run(
         selected_judges=_ids(judge),
         debater_prompt=debater_prompt,
         judge_prompt=judge_prompt,
+        judge_method=judge_method,
         config_path=_text(config_path),
         topics_path=_text(topics_path),
         models_path=_text(models_path),
@@ -160,7 +162,7 @@ def run(
         checking.probe_models(checking.chosen(inputs, options), output)
         return
     if judges_test:
-        checking.test_judges(workspace, checking.chosen(inputs, options), judge_prompt, output)
+        checking.test_judges(workspace, checking.chosen(inputs, options), options, output)
         return
     if not no_input and not resume:
         inputs, options = asked_for(workspace, run_tag, inputs, options)

@@ -78,20 +78,19 @@ def probe_models(inputs: Inputs, output: Format) -> None:
         raise DebatebenchError(f"{len(silent)} of {len(probes)} models did not answer: {', '.join(silent)}.")
 
 
-def test_judges(workspace: Workspace, inputs: Inputs, judge_prompt: str | None, output: Format) -> None:
+def test_judges(workspace: Workspace, inputs: Inputs, options: PlanOptions, output: Format) -> None:
     """Have every judge judge a tiny fixed debate. Raises `DebatebenchError` if one does not return a verdict."""
     import uvloop
 
-    from debatebench.config.prompts import load_prompts
+    from debatebench.cli.run_inputs import as_asked
+    from debatebench.config.prompt_files import load_prompts
+    from debatebench.judges import templates_of
     from debatebench.play.probe import check_judges
 
     if not inputs.judges:
         raise UsageError("No judges are configured; add some to judges.yaml.")
-    judges = [
-        judge if judge_prompt is None else judge.model_copy(update={"prompt_style": judge_prompt})
-        for judge in inputs.judges
-    ]
-    prompts = load_prompts(workspace, inputs.config, judges)
+    judges = as_asked(inputs.judges, options)
+    prompts = load_prompts(workspace, inputs.config, judges, templates_of=templates_of)
     checks = uvloop.run(check_judges(judges, inputs.config, prompts, os.environ))
     columns = ["judge_id", "is_valid", "is_repaired", "asks", "latency_ms", "cost_usd", "problem"]
     print_rows(columns, [[getattr(check, name) for name in columns] for check in checks], output)
@@ -112,7 +111,7 @@ def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
 
 def list_prompts(workspace: Workspace, output: Format) -> None:
     """Print the prompts of the library that a run can use."""
-    from debatebench.config.prompts import prompt_library
+    from debatebench.config.prompt_files import prompt_library
 
     rows = [[p.role, p.style, p.opening, ", ".join(map(str, p.paths))] for p in prompt_library(workspace)]
     print_rows(["role", "style", "opening", "files"], rows, output)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
-from debatebench.config.prompts import load_prompts
+from debatebench.config.prompt_files import load_prompts
+from debatebench.judges import templates_of
 from debatebench.plan.frozen_plan import plan_of_today
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Inputs", "load_inputs", "planned", "unknown_run", "with_begun_options"]
+__all__ = ["Inputs", "as_asked", "load_inputs", "planned", "unknown_run", "with_begun_options"]
 
 _QUICK_TEST_FILE = "quick-test-models.yaml"
 
@@ -106,19 +107,24 @@ def planned(
         options = _quick_test(inputs, options)
     if options.preset == "prod-run":
         _refuse_simulated(inputs, options)
-    judges = inputs.judges
-    if options.judge_prompt is not None:
-        judges = tuple(judge.model_copy(update={"prompt_style": options.judge_prompt}) for judge in judges)
+    judges = as_asked(inputs.judges, options)
     commit = git_commit()
 
     def make_base(debaters: Sequence[MemberConfig], judges: Sequence[MemberConfig]) -> Plan:
-        if options.judges_from_selection and options.judge_prompt is not None:
-            debaters = [debater.model_copy(update={"prompt_style": options.judge_prompt}) for debater in debaters]
+        if options.judges_from_selection:
+            debaters = as_asked(debaters, options)
         pool = debaters if options.judges_from_selection else judges
-        prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt)
+        prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt, templates_of)
         return make_plan(run_tag, inputs.config, inputs.topics, debaters, judges, prompts, options, commit)
 
     return plan_of_today(run_tag, begun, inputs.debaters, judges, new_models, new_judges, make_base, commit)
+
+
+def as_asked(judges: Sequence[MemberConfig], options: PlanOptions) -> tuple[MemberConfig, ...]:
+    """The judges with the prompt style and the method that the options give to all of them."""
+    given = {"prompt_style": options.judge_prompt, "method": options.judge_method}
+    update = {name: value for name, value in given.items() if value is not None}
+    return tuple(judge.model_copy(update=update) if update else judge for judge in judges)
 
 
 def _with_picked(begun: Plan, inputs: Inputs) -> Inputs:

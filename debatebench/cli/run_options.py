@@ -67,7 +67,7 @@ def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanO
     is_selected = any(selecting) or options.sample_topics is not None or options.preset is not None
     if is_selected or not is_at_terminal() or (journal.is_file() and has_begun(journal)):
         return inputs, options
-    from debatebench.config.prompts import prompt_library
+    from debatebench.config.prompt_files import prompt_library
 
     library = prompt_library(workspace)
     talk = at_terminal()

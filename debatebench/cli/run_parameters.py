@@ -165,6 +165,13 @@ JudgePrompt = Annotated[
         help="Style of the prompt of all judges: configs/prompts/judge_STYLE.md.", rich_help_panel=_CONFIGURATION
     ),
 ]
+JudgeMethod = Annotated[
+    str | None,
+    typer.Option(
+        help="Method of all judges: direct, chronological, dimensional, non_iterative or debatrix.",
+        rich_help_panel=_CONFIGURATION,
+    ),
+]
 ListPrompts = Annotated[
     bool,
     typer.Option(

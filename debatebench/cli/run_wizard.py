@@ -20,7 +20,7 @@ from debatebench.shared.visible_text import shortened, visible
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
-    from debatebench.config.prompts import LibraryPrompt
+    from debatebench.config.prompt_files import LibraryPrompt
     from debatebench.config.types import MemberConfig, Pricing
     from debatebench.providers.served_models import ListedModel
 

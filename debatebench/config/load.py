@@ -20,6 +20,7 @@ from debatebench.config.types import (
     EloConfig,
     MemberConfig,
     OnRefusal,
+    Preferences,
     Pricing,
     RateLimits,
     Round,
@@ -82,7 +83,9 @@ _MODEL_KEYS = (
     *_LIMIT_KEYS,
     "token_limit",
     "thinking_tokens",
+    "method",
     "prompt_style",
+    "context_window",
     "parameters",
     "pricing",
 )
@@ -221,6 +224,8 @@ def _dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dic
             integer=integer,
             weight=_not_negative(entry.at("weight"), Decimal(1)),
             tie_band=_not_negative(entry.at("tie_band"), Decimal(0)),
+            ties=entry.at("ties").flag(default=True),
+            preferences=_preferences(entry.at("preferences")),
         )
     if not dimensions:
         setting.refuse("at least one dimension, as a mapping of names to {min, max, description}")
@@ -231,7 +236,7 @@ def _dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dic
 
 def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
     """(name, its mapping or nothing) of every dimension, in order."""
-    keys = ("min", "max", "integer", "description", "name", "weight", "tie_band")
+    keys = ("min", "max", "integer", "description", "name", "weight", "tie_band", "ties", "preferences")
     if not isinstance(setting.value, list):
         for name in setting.mapping():
             entry = setting.at_key(name)
@@ -244,6 +249,14 @@ def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
         else:
             entry.allow(("id", *keys))
             yield _name(entry.at("id")), entry
+
+
+def _preferences(setting: Setting) -> Preferences:
+    """What a judge method tells a judge to look for, by stage."""
+    stages = tuple(Preferences.model_fields)
+    if setting.is_given:
+        setting.allow(stages)
+    return Preferences(**{stage: setting.at(stage).optional_text() for stage in stages})
 
 
 def _not_negative(setting: Setting, default: Decimal) -> Decimal:
@@ -297,7 +310,10 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
     entry.allow(_MODEL_KEYS)
     if entry.at("role").is_given:
         entry.at("role").choice("debater", "judge")
-    token_limit, thinking_tokens = entry.at("token_limit"), entry.at("thinking_tokens")
+    limits_given = {
+        name: entry.at(name).whole(least=1) if entry.at(name).is_given else None
+        for name in ("token_limit", "thinking_tokens", "context_window")
+    }
     _refuse_secrets(entry.at("parameters"))
     provider = _name(entry.at("provider"), default_provider)
     return MemberConfig(
@@ -309,8 +325,8 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
         allow_insecure=entry.at("allow_insecure").flag(default=False),
         environment_proxies=entry.at("environment_proxies").flag(default=False),
         trust_reported_cost=entry.at("trust_reported_cost").flag(default=False),
-        token_limit=token_limit.whole(least=1) if token_limit.is_given else None,
-        thinking_tokens=thinking_tokens.whole(least=1) if thinking_tokens.is_given else None,
+        **limits_given,
+        method=_prompt_style(entry.at("method"), "direct"),
         prompt_style=_prompt_style(entry.at("prompt_style")),
         parameters=entry.at("parameters").mapping(),
         pricing=_pricing(entry.at("pricing")),
@@ -341,8 +357,9 @@ def _key_variable(setting: Setting) -> str | None:
     return setting.optional_text()
 
 
-def _prompt_style(setting: Setting) -> str:
-    style = setting.text("default")
+def _prompt_style(setting: Setting, default: str = "default") -> str:
+    """A name that can be part of the name of a prompt file."""
+    style = setting.text(default)
     if not _STYLE.fullmatch(style):
         setting.refuse("letters, digits, '_' and '-', and not 'user'")
     return style

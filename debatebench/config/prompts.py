@@ -1,46 +1,38 @@
-"""Prompt templates: read them, check them, fill them, hash them.
+"""Prompt templates: fill them and hash them.
 
-A template is plain text with `{{ name }}` placeholders. A template from `configs/prompts/` may open with a front matter
-
-    ---
-    declares_winner: true
-    ---
-
-which is not sent. A prompt in config.yaml takes precedence over the file, and has no front matter. The hash is that of
-the template text used for requests; the frozen plan keeps that text, so a run can be played again without the files.
+A template is plain text with `{{ name }}` placeholders. The hash is that of the template text used for requests; the
+frozen plan keeps that text, so a run can be played again without the files.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from debatebench.config.transcript_layout import escape_speech
+from debatebench.config.transcript_layout import escape_material, escape_speech
 from debatebench.shared.errors import ConfigError
 
 if TYPE_CHECKING:
-    from debatebench.config.load import Config, DimensionConfig, MemberConfig, Round
+    from debatebench.config.answer_form import AnswerForm
+    from debatebench.config.types import Config, DimensionConfig, Round
     from debatebench.shared.records import Side
-    from debatebench.shared.workspace import Workspace
 
 __all__ = [
     "DEBATER_PLACEHOLDERS",
     "JUDGE_PLACEHOLDERS",
-    "LibraryPrompt",
+    "PLACEHOLDER",
+    "STAGE_PLACEHOLDERS",
+    "USER_LINE",
     "PromptSet",
     "debater_values",
     "fill",
     "judge_values",
-    "load_prompts",
-    "prompt_library",
+    "stage_values",
 ]
 
 DEBATER_PLACEHOLDERS = (
@@ -60,20 +52,49 @@ DEBATER_PLACEHOLDERS = (
 JUDGE_PLACEHOLDERS = ("motion", "category", "info_slide", "language", "dimensions", "answer_shape", "transcript")
 """The placeholders allowed in `judge_<style>.md` and `judge_user.md`."""
 
-SIDES = ("pro", "con")
+STAGE_PLACEHOLDERS = (
+    "motion",
+    "category",
+    "info_slide",
+    "language",
+    "format",
+    "dimension",
+    "preference",
+    "dimensions",
+    "position",
+    "stage",
+    "material",
+    "answer_shape",
+)
+"""The placeholders allowed in `judge/<method>/<stage>.md`, the prompts of judge methods; `material` is required."""
 
-_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
-_PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
+USER_LINE = "<!-- user -->"
+"""The line of a prompt of a judge method that separates the system message from the user message."""
+
+PLACEHOLDER = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+_FORMATS = {
+    False: "Two sides debate. PRO speaks for the motion, CON against it.",
+    True: "This is a debate in British Parliamentary format, between four teams. OG (Opening Government) and CG "
+    "(Closing Government) speak for the motion, OO (Opening Opposition) and CO (Closing Opposition) against it. Each "
+    "team is judged by itself: the two teams of a side also compete with each other, and a closing team must add "
+    "something of its own. A speech may quote a point of information, a short question or objection from the other "
+    "side, together with the answer; it belongs to the team that offered it.",
+}
 
 
 class PromptSet(BaseModel):
-    """The templates of one run, frozen. `templates` maps `debater_pro`, `judge_default`, … to the text that is sent."""
+    """The templates of one run, frozen. `templates` maps `debater_pro`, `judge_default`, … to the text that is sent.
+
+    `judge/debatrix/speech` is the template of a stage of a judge method, with a variant of a judging style behind `_`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     templates: dict[str, str]
     winner_styles: tuple[str, ...] = ()
+    reasoned: tuple[str, ...] = ()
+    """The names of the judges' templates that ask for reasons."""
 
     def debater_system(self, side: Side) -> str:
         """The system template of a side."""
@@ -103,17 +124,31 @@ class PromptSet(BaseModel):
         """Whether the judging style asks for a winner label in addition to the scores."""
         return style in self.winner_styles
 
+    def gives_reasons(self, name: str) -> bool:
+        """Whether the judges' template of that name asks for reasons."""
+        return name in self.reasoned
+
+    def stage(self, name: str, style: str) -> str:
+        """The name of the template of a stage: the variant of the judging style if there is one."""
+        variant = f"{name}_{style}"
+        return variant if variant in self.templates else name
+
+    def messages(self, name: str) -> tuple[str, str]:
+        """The templates of the system and the user message of a stage."""
+        return _messages(self.templates[name])
+
     def hashes(self) -> dict[str, str]:
         """Template name → SHA-256 (hexadecimal) of its text in UTF-8."""
         return {name: hashlib.sha256(text.encode("utf-8")).hexdigest() for name, text in sorted(self.templates.items())}
 
-    def only_styles(self, styles: Iterable[str]) -> PromptSet:
-        """The same set without the judging styles that are not in `styles`."""
-        wanted = set(styles)
-        dropped = {f"judge_{style}" for style in self.styles if style not in wanted}
+    def only(self, used: Iterable[str]) -> PromptSet:
+        """The same set without the judges' templates whose names are not in `used`."""
+        wanted = set(used)
+        kept = {n: text for n, text in self.templates.items() if n in wanted or not n.startswith(("judge_", "judge/"))}
         return PromptSet(
-            templates={name: text for name, text in self.templates.items() if name not in dropped},
-            winner_styles=tuple(style for style in self.winner_styles if style in wanted),
+            templates=kept,
+            winner_styles=tuple(style for style in self.winner_styles if f"judge_{style}" in wanted),
+            reasoned=tuple(name for name in self.reasoned if name in wanted),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -124,116 +159,6 @@ class PromptSet(BaseModel):
     def from_json(cls, data: Any) -> PromptSet:
         """The set that `to_json` wrote."""
         return cls.model_validate(data)
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryPrompt:
-    """A stored prompt that a run can choose: for both debaters (`pro` and `con` files), or for judges."""
-
-    role: Literal["debater", "judge"]
-    style: str
-    paths: tuple[Path, ...]
-    opening: str
-    """The first line of its text."""
-
-
-def prompt_library(workspace: Workspace) -> tuple[LibraryPrompt, ...]:
-    """The prompts in `configs/prompts/` that a run can choose, debaters' first, in order of their names.
-
-    `debater_pro_<style>.md` and `debater_con_<style>.md` form a pair; without a style they are `default`. A judging
-    prompt is `judge_<style>.md`. Raises `ConfigError` where one of a pair is missing.
-    """
-    files = workspace.files("configs", "prompts/*.md")
-    names = [Path(name).stem for name in files]
-    debating = {name.removeprefix(f"debater_{side}") for side in SIDES for name in names if _is_of_side(name, side)}
-    judging = {name.removeprefix("judge_") for name in names if name.startswith("judge_") and name != "judge_user"}
-    wanted: list[tuple[Literal["debater", "judge"], str, list[str]]] = [
-        ("debater", suffix.removeprefix("_") or "default", [f"debater_{side}{suffix}" for side in SIDES])
-        for suffix in sorted(debating)
-    ]
-    wanted += [("judge", style, [f"judge_{style}"]) for style in sorted(judging)]
-    found = []
-    for role, style, stems in wanted:
-        texts = [_read_template(files, stem)[0] for stem in stems]
-        paths = tuple(files[f"prompts/{stem}.md"] for stem in stems)
-        found.append(LibraryPrompt(role, style, paths, texts[0].strip().splitlines()[0]))
-    return tuple(found)
-
-
-def _is_of_side(name: str, side: str) -> bool:
-    return name == f"debater_{side}" or name.startswith(f"debater_{side}_")
-
-
-def load_prompts(
-    workspace: Workspace, config: Config, judges: Iterable[MemberConfig], debater_style: str | None = None
-) -> PromptSet:
-    """Read every template that debaters and `judges` need, and the style `default`.
-
-    A prompt in `config` replaces the file: `judge_system_prompt` replaces `judge_default.md`. With a `debater_style`
-    the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead (`default`: the plain
-    files), regardless of `config`. Raises `ConfigError` for a missing or empty file and for an unknown
-    placeholder.
-    """
-    files = workspace.files("configs", "prompts/*.md")
-    given = {"judge_default": config.judge_system_prompt}
-    if debater_style is None:
-        given |= {"debater_pro": config.system_prompt_pro, "debater_con": config.system_prompt_con}
-    variant = f"_{debater_style}" if debater_style not in (None, "default") else ""
-    styles = {"default"} | {judge.prompt_style for judge in judges}
-    names = ["debater_pro", "debater_con", "debater_turn", "judge_user", *(f"judge_{s}" for s in sorted(styles))]
-    templates: dict[str, str] = {}
-    winner_styles: list[str] = []
-    for name in names:
-        text = given.get(name)
-        if text is None:
-            stem = name + variant if name in ("debater_pro", "debater_con") else name
-            text, declares_winner = _read_template(files, stem)
-            if declares_winner:
-                winner_styles.append(name.removeprefix("judge_"))
-            source = f"configs/prompts/{stem}.md"
-        else:
-            source = f"config.yaml, the prompt in place of {name}.md"
-        known = JUDGE_PLACEHOLDERS if name.startswith("judge_") else DEBATER_PLACEHOLDERS
-        _check_placeholders(text, known, source)
-        templates[name] = text
-    return PromptSet(templates=templates, winner_styles=tuple(winner_styles))
-
-
-def _read_template(files: Mapping[str, Path], name: str) -> tuple[str, bool]:
-    """The text of a template file without its front matter, and whether it asks for a winner."""
-    from debatebench.config.setting import Setting, parse_yaml, read_text
-
-    path = files.get(f"prompts/{name}.md")
-    if path is None:
-        raise ConfigError(_missing(files, name))
-    text, declares_winner = read_text(path), False
-    if front := _FRONT_MATTER.match(text):
-        settings = Setting(str(path), "", parse_yaml(front[1], str(path)))
-        settings.allow(("declares_winner",))
-        declares_winner = settings.at("declares_winner").flag(default=False)
-        text = text[front.end() :]
-    if not text.strip():
-        raise ConfigError(f"{path}: found no text; allowed: a prompt.")
-    return text, declares_winner
-
-
-def _missing(files: Mapping[str, Path], name: str) -> str:
-    """The message about a missing template."""
-    if not name.startswith("judge_") or name in ("judge_user", "judge_default"):
-        return f"There is no prompt configs/prompts/{name}.md; `debatebench init` writes one."
-    styles = re.findall(r"^prompts/judge_(?!user\.)(\w[\w-]*)\.md$", "\n".join(sorted(files)), re.MULTILINE)
-    return (
-        f"No judging prompt configs/prompts/{name}.md for prompt_style '{name.removeprefix('judge_')}'. "
-        f"Known: {', '.join(styles)}."
-    )
-
-
-def _check_placeholders(text: str, known: Iterable[str], source: str) -> None:
-    """Reject unknown placeholders before anything is sent."""
-    names = tuple(known)
-    for match in _PLACEHOLDER.finditer(text):
-        if match[1] not in names:
-            raise ConfigError(f"{source}: found the placeholder '{match[0]}'; allowed: {', '.join(sorted(names))}.")
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -254,7 +179,14 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 @cache
 def _parts(template: str) -> tuple[str, ...]:
     """A template split at its placeholders: text, name, text, name, …, text."""
-    return tuple(_PLACEHOLDER.split(template))
+    return tuple(PLACEHOLDER.split(template))
+
+
+@cache
+def _messages(template: str) -> tuple[str, str]:
+    """The two halves of a template of a stage."""
+    system, _, user = template.partition(f"{USER_LINE}\n")
+    return system.strip(), user.strip()
 
 
 def debater_values(
@@ -285,33 +217,68 @@ def debater_values(
 
 def judge_values(
     config: Config,
+    form: AnswerForm,
     *,
     motion: str,
     category: str | None,
     info_slide: str | None,
     transcript: str,
-    declares_winner: bool,
-    sides: Sequence[Side] = ("pro", "con"),
 ) -> dict[str, str]:
     """Placeholder → text for a judge's system and user templates, one value for each of `JUDGE_PLACEHOLDERS`.
 
-    `sides` is the order in which the answer must give their scores.
+    `form` is that of the answer.
     """
     return {
         **_topic_values(motion, category, info_slide),
         "language": config.language,
-        "dimensions": "\n".join([_dimension_line(name, d) for name, d in config.dimensions.items()]),
-        "answer_shape": _answer_shape(config.dimensions, declares_winner, sides),
-        "transcript": transcript,
+        "dimensions": "\n".join([_dimension_line(name, d) for name, d in form.dimensions.items()]),
+        "answer_shape": form.shape(),
+        "transcript": transcript if not form.is_of_teams else f"{_FORMATS[True]}\n\n{transcript}",
     }
 
 
-def _topic_values(motion: str, category: str | None, info_slide: str | None) -> dict[str, str]:
+def stage_values(
+    config: Config,
+    form: AnswerForm | None,
+    *,
+    motion: str,
+    category: str | None,
+    info_slide: str | None,
+    is_of_teams: bool,
+    material: str,
+    dimension: str | None = None,
+    preference: str = "",
+    rubric: str | None = None,
+    position: str | None = None,
+    stage: str | None = None,
+) -> dict[str, str]:
+    """Placeholder → text for the templates of a stage, one value for each of `STAGE_PLACEHOLDERS`.
+
+    `form` is that of the answer, None where it is a text. `rubric` replaces the description of its dimensions.
+    """
+    lines = [_dimension_line(name, d) for name, d in (form.dimensions if form else {}).items()]
+    return {
+        **_topic_values(motion, category, info_slide, escape=escape_material),
+        "language": config.language,
+        "format": _FORMATS[is_of_teams],
+        "dimension": dimension or "",
+        "preference": preference,
+        "dimensions": "\n".join(lines) if rubric is None else rubric,
+        "position": (position or "").upper(),
+        "stage": escape_material(" ".join((stage or "").split())),
+        "material": material,
+        "answer_shape": form.shape() if form else "",
+    }
+
+
+def _topic_values(
+    motion: str, category: str | None, info_slide: str | None, escape: Callable[[str], str] = escape_speech
+) -> dict[str, str]:
     """The topic's values; a motion or an info slide cannot imitate the layout of a transcript."""
     slide = ""
     if info_slide:
-        slide = f"Information slide, known to both sides and to the judges:\n{escape_speech(info_slide)}\n"
-    return {"motion": escape_speech(motion), "category": category or "general", "info_slide": slide}
+        slide = f"Information slide, known to both sides and to the judges:\n{escape(info_slide)}\n"
+    return {"motion": escape(motion), "category": category or "general", "info_slide": slide}
 
 
 def _length_hint(token_cap: int | None) -> str:
@@ -325,11 +292,3 @@ def _dimension_line(name: str, dimension: DimensionConfig) -> str:
     """One line of the rubric: name, scale, description."""
     line = f"- {name}: {dimension.scale}"
     return f"{line}. {dimension.description}" if dimension.description else f"{line}."
-
-
-def _answer_shape(dimensions: Mapping[str, DimensionConfig], declares_winner: bool, sides: Sequence[Side]) -> str:
-    """The JSON object that a judge must return, with the allowed values in angle brackets."""
-    scores = ",\n".join([f"      {_QUOTED(name)}: <{d.scale}>" for name, d in dimensions.items()])
-    shapes = [f'    "{side}": {{\n{scores}\n    }}' for side in sides]
-    winner = ',\n  "winner": <"pro", "con" or "tie">' if declares_winner else ""
-    return '{\n  "scores": {\n' + ",\n".join(shapes) + "\n  }" + winner + "\n}"

@@ -18,6 +18,7 @@ __all__ = [
     "EloConfig",
     "MemberConfig",
     "OnRefusal",
+    "Preferences",
     "Pricing",
     "RateLimits",
     "Round",
@@ -46,11 +47,23 @@ class Round(_Frozen):
         return min((cap for cap in (self.max_tokens, debater.token_limit) if cap is not None), default=None)
 
 
+class Preferences(_Frozen):
+    """What a judge method tells a judge to look for on a dimension, by stage; None where the description says it."""
+
+    speech: str | None = None
+    """While it analyses a speech."""
+    debate: str | None = None
+    """While it analyses or judges the whole debate."""
+    summary: str | None = None
+    """While it weighs this dimension against the others."""
+
+
 class DimensionConfig(_Frozen):
     """A scored dimension with its own scale. `integer` says whether scores must be whole numbers.
 
     Where judges are compared with people, `weight` is its weight in the whole debate, and scores of both sides that
-    differ by no more than `tie_band` count as a tie.
+    differ by no more than `tie_band` count as a tie. A judge method that decides each dimension may name no winner on
+    it only if `ties` is true, and gets the texts of `preferences`.
     """
 
     min: ScoreValue = Decimal(1)
@@ -59,6 +72,8 @@ class DimensionConfig(_Frozen):
     integer: bool | None = None
     weight: ScoreValue = Field(Decimal(1), ge=0)
     tie_band: ScoreValue = Field(Decimal(0), ge=0)
+    ties: bool = True
+    preferences: Preferences = Preferences()
 
     @cached_property
     def is_integer(self) -> bool:
@@ -112,7 +127,9 @@ class MemberConfig(_Frozen):
 
     `parameters` are sent to the provider unchanged; one that is null removes the field of its name from requests, also
     `temperature`, `seed`, `max_tokens` and `response_format`. `token_limit` caps the completion, and every cap that is
-    sent is larger by `thinking_tokens`. `prompt_style` selects `configs/prompts/judge_<style>.md`, for judges only.
+    sent is larger by `thinking_tokens`. For judges only: `method` is the judge method, `prompt_style` selects
+    `configs/prompts/judge_<style>.md` (or the variant of that style of the method's prompts), and a request that does
+    not fit into `context_window` together with its answer is not sent.
     With `trust_reported_cost`, the cost that a server reports in its answers is believed to be billed, in USD. `limits`
     apply to the provider's model, `provider_limits` to all requests to the provider with the same key. Limits affect
     how a run is played, not its content: they are not part of a plan as JSON, so a run may continue with others.
@@ -128,7 +145,9 @@ class MemberConfig(_Frozen):
     trust_reported_cost: bool = False
     token_limit: int | None = Field(None, gt=0)
     thinking_tokens: int | None = Field(None, gt=0)
+    method: str = "direct"
     prompt_style: str = "default"
+    context_window: int | None = Field(None, gt=0)
     parameters: dict[str, Any] = Field(default_factory=dict)
     pricing: Pricing | None = None
     earlier_parameters: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
@@ -161,7 +180,7 @@ class TopicConfig(_Frozen):
 
 
 # Settings of a dimension that the first versions did not have.
-_LATER = {"weight", "tie_band"}
+_LATER = {"weight", "tie_band", "ties", "preferences"}
 
 
 class Config(_Frozen):

@@ -1,32 +1,113 @@
 """Judge methods: the ways to turn a transcript into a verdict, by name.
 
-asks.py       all requests to one judge about one debate
-base.py       what a judge method is
-direct.py     the whole transcript in one call
-injection.py  signs that a speech addresses the judge
-parsing.py    a judge's answer → scores, parsed strictly
+A method is one file with a coroutine, its prompts in `configs/prompts/judge/`, and one line in `METHODS`.
+
+asks.py           all requests of one step to one judge
+base.py           what a judge method works on and returns
+chronological.py  method: speech by speech, on all dimensions at once
+debatrix.py       method: dimension by dimension and speech by speech
+dimensional.py    method: each dimension by itself, the whole debate in one call
+direct.py         method: the whole transcript in one call
+hearing.py        one judge is asked about one debate, step by step
+injection.py      signs that a speech addresses the judge
+judgment.py       what was heard and decided → a verdict and notes
+non_iterative.py  method: as debatrix, with the earlier speeches instead of their analyses
+parsing.py        a judge's answer → scores, parsed strictly
+steps.py          the steps that several methods share
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.judges.direct import DirectJudge
+from debatebench.config.prompt_files import flat_templates
+from debatebench.judges import chronological, debatrix, dimensional, direct, non_iterative
+from debatebench.judges.hearing import Hearing, NoVerdictError
+from debatebench.judges.judgment import judgment_of
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.config.prompts import PromptSet
-    from debatebench.config.types import Config
-    from debatebench.judges.base import JudgeMethod, Seat
+    from debatebench.config.types import Config, MemberConfig
+    from debatebench.judges.base import Judgment, Seat, Transcript
+    from debatebench.judges.hearing import Decision
+    from debatebench.providers.asking import Ask
 
-__all__ = ["JUDGE_METHODS", "make_judge"]
-
-JUDGE_METHODS: dict[str, Callable[[Seat, Config, PromptSet], JudgeMethod]] = {"direct": DirectJudge}
+__all__ = ["METHODS", "Method", "hear", "method_of", "templates_of", "used_templates"]
 
 
-def make_judge(seat: Seat, config: Config, prompts: PromptSet, method: str = "direct") -> JudgeMethod:
-    """The judge method of that name, bound to a seat. Raises `UsageError` for an unknown name."""
-    if method not in JUDGE_METHODS:
-        raise UsageError(f"No judge method '{method}'. Known: {', '.join(sorted(JUDGE_METHODS))}.")
-    return JUDGE_METHODS[method](seat, config, prompts)
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A judge method: the coroutine that judges, and the templates of its stages (`debatrix/speech`)."""
+
+    judge: Callable[[Hearing], Awaitable[Decision]]
+    about: str
+    stages: tuple[str, ...] = ()
+    """Empty for a method that uses the judge's plain prompt, and for a baseline, which asks nobody."""
+    is_baseline: bool = False
+
+
+_ON_DIMENSIONS = ("debatrix/debate", "debatrix/position", "debatrix/winner", "debatrix/summary")
+
+METHODS: dict[str, Method] = {
+    "direct": Method(direct.judge, "the whole debate in one call"),
+    "chronological": Method(
+        chronological.judge,
+        "speech by speech, on all dimensions at once",
+        ("chronological/speech", "chronological/debate", "chronological/verdict"),
+    ),
+    "dimensional": Method(
+        dimensional.judge,
+        "dimension by dimension, the whole debate in one call",
+        ("dimensional/verdict", "debatrix/summary"),
+    ),
+    "non_iterative": Method(
+        non_iterative.judge,
+        "dimension by dimension, speech by speech with the earlier speeches",
+        ("non_iterative/speech", *_ON_DIMENSIONS),
+    ),
+    "debatrix": Method(
+        debatrix.judge,
+        "dimension by dimension, speech by speech with the analyses of the earlier speeches",
+        ("debatrix/speech", *_ON_DIMENSIONS),
+    ),
+}
+
+
+def method_of(judge: MemberConfig) -> Method:
+    """The method of a judge. Raises `UsageError` for an unknown name."""
+    if judge.method not in METHODS:
+        raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'. Known: {', '.join(sorted(METHODS))}.")
+    return METHODS[judge.method]
+
+
+def templates_of(judge: MemberConfig) -> tuple[str, ...]:
+    """The names of the templates that a judge needs, without regard to variants for its style."""
+    method = method_of(judge)
+    if method.is_baseline:
+        return ()
+    return tuple(f"judge/{stage}" for stage in method.stages) or flat_templates(judge)
+
+
+def used_templates(judge: MemberConfig, prompts: PromptSet) -> tuple[str, ...]:
+    """The names of the templates that a judge uses: those of its style where there are such variants."""
+    names = templates_of(judge)
+    return tuple(prompts.stage(name, judge.prompt_style) if name.startswith("judge/") else name for name in names)
+
+
+async def hear(
+    seat: Seat, config: Config, prompts: PromptSet, transcript: Transcript, ask: Ask, *, again: int = 0
+) -> Judgment:
+    """Let the judge of a seat judge a debate by its method.
+
+    The verdict is invalid when an answer is of no use or there is none. `again` is how many more times the judge is
+    asked after that, each time with new requests. Exceptions from `ask` other than `CallFailedError` are not caught.
+    """
+    hearing = Hearing(seat, config, prompts, transcript, ask, again=again)
+    try:
+        decision = await method_of(seat.judge).judge(hearing)
+    except NoVerdictError as failure:
+        return judgment_of(hearing, None, str(failure), failure.path)
+    return judgment_of(hearing, decision, None, next(reversed(hearing.heard), None))

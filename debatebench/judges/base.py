@@ -1,18 +1,18 @@
-"""The interface of a judge method: it receives a transcript, sends requests to a judge and returns one verdict."""
+"""What a judge method works on and returns: a transcript, a seat on a panel, a judgment."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from debatebench.config.transcript_layout import in_order
+from debatebench.config.answer_form import TWO_SIDES
+from debatebench.config.transcript_layout import BP_POSITIONS, in_order
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.providers.asking import Ask
-    from debatebench.shared.records import Side, Turn, Verdict
+    from debatebench.shared.records import JudgeNote, Side, Turn, Verdict
 
-__all__ = ["JudgeMethod", "Seat", "Transcript"]
+__all__ = ["Judgment", "Seat", "Transcript"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,23 @@ class Transcript:
         """The same debate with the speeches in the order in which that seat sees them."""
         return self if seat.first is None else replace(self, turns=tuple(in_order(self.turns, seat.first)))
 
+    @property
+    def is_of_teams(self) -> bool:
+        """Whether the debate is one of four teams, in British Parliamentary format."""
+        return any(turn.position in BP_POSITIONS for turn in self.turns)
+
+    def positions(self, first: Side | None) -> tuple[str, ...]:
+        """Who is judged, in the order in which a seat that is shown `first` first gives the scores."""
+        order = {side: n for n, side in enumerate(("con", "pro") if first == "con" else TWO_SIDES)}
+        if not self.is_of_teams:
+            return tuple(order)
+        teams = list(BP_POSITIONS)
+        return tuple(sorted(teams, key=lambda team: (teams.index(team) // 2, order[BP_POSITIONS[team]])))
+
+    def position_of(self, turn: Turn) -> str:
+        """The position of a turn's speaker; of two sides, the side."""
+        return turn.position if self.is_of_teams else turn.side
+
 
 @dataclass(frozen=True, slots=True)
 class Seat:
@@ -45,13 +62,9 @@ class Seat:
     first: Side | None = None
 
 
-class JudgeMethod(Protocol):
-    """A way of judging, bound to one seat. Created by `debatebench.judges.make_judge`."""
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """The verdict of a seat, and the judge's notes on the way to it."""
 
-    async def judge(self, transcript: Transcript, ask: Ask, *, again: int = 0) -> Verdict:
-        """Return the verdict of this seat; it is invalid when the answer contains no vote or there is no answer.
-
-        `again` is how many more times the judge is asked after that, each time with new requests.
-        Exceptions from `ask` other than `CallFailedError` are not caught.
-        """
-        ...
+    verdict: Verdict
+    notes: tuple[JudgeNote, ...] = ()

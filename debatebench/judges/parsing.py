@@ -6,10 +6,13 @@ An answer must hold one JSON object, alone or within a code fence or prose, in o
     {"pro": {"scores": {"clarity": 7}}, "con": {"scores": {"clarity": 6}}, "winner": "pro"}
     {"pro": {"clarity": 7}, "con": {"clarity": 6}, "winner": "pro"}
 
-Names of sides and dimensions match exactly. On a scale whose ends are whole numbers a score must be a whole number:
+Where a debate has four teams, they stand in the place of the sides, and the winner is a list of one or two of them.
+The object may also have `reasons`, an object of texts: they are kept and decide nothing, so that odd ones are ignored.
+
+Names of positions and dimensions match exactly. On a scale whose ends are whole numbers a score must be a whole number:
 `7.0` is accepted, as in the JSON schema that judges are given; `7.5`, `"7"` and `true` are not. The winner label is
 case-insensitive, and `draw` means `tie`. If the label is missing or unknown, the scores stay valid and the declared
-winner is empty.
+winner is empty; an answer that need not hold scores is not valid without a winner.
 """
 
 from __future__ import annotations
@@ -22,18 +25,27 @@ from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from debatebench.config.answer_form import TWO_SIDES, AnswerForm
+from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.errors import DebatebenchError
-from debatebench.shared.records import Score, Winner, clean_text
+from debatebench.shared.records import Score, Side, Winner, clean_text
 
 if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig
 
-__all__ = ["InvalidVerdictError", "ParsedVerdict", "json_objects", "parse_verdict"]
+__all__ = [
+    "InvalidVerdictError",
+    "ParsedAnswer",
+    "ParsedVerdict",
+    "json_objects",
+    "parse_answer",
+    "parse_verdict",
+    "side_of",
+    "winner_of",
+]
 
-SIDES = ("pro", "con")
-
-_WINNERS: dict[str, Winner] = {"pro": "pro", "con": "con", "tie": "tie", "draw": "tie"}
+_WINNERS = {"pro": ("pro",), "con": ("con",), "tie": TWO_SIDES, "draw": TWO_SIDES}
 _BRACE_OR_STRING = re.compile(r'[{}]|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _OBJECT_START = re.compile(r'\{\s*["}]')
 _LARGEST_FLOAT = Decimal(sys.float_info.max)
@@ -50,41 +62,73 @@ class InvalidVerdictError(DebatebenchError):
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedAnswer:
+    """A parsed judge's answer, and any irregularities."""
+
+    scores: Mapping[str, Mapping[str, Decimal]]
+    """Position → dimension → score, in the order of the form; empty if the form has no dimensions."""
+    winners: tuple[str, ...]
+    """The positions that have won: more than one for a tie, none if no winner was named or asked for."""
+    reasons: Mapping[str, str]
+    """Texts for positions, and for the `winner`."""
+    is_repaired: bool = False
+    """The JSON object had to be extracted from a fence or prose."""
+    flags: tuple[str, ...] = ()
+    """`extra_side`, `extra_dimension`, `winner_missing`, `winner_unknown`, `winner_not_asked`, `reasons_missing`: each
+    at most once."""
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedVerdict:
-    """A parsed judge's answer: scores in the order of the dimensions, the declared winner, and any irregularities."""
+    """A parsed judge's answer about two sides: scores in the order of the dimensions, and the declared winner.
+
+    `is_repaired` and `flags` are those of `ParsedAnswer`.
+    """
 
     scores: tuple[Score, ...]
     declared_winner: Winner | None
     is_repaired: bool
-    """The JSON object had to be extracted from a fence or prose."""
     flags: tuple[str, ...]
-    """`extra_side`, `extra_dimension`, `winner_missing`, `winner_unknown`, `winner_not_asked`: each at most once."""
 
 
 def parse_verdict(text: str, dimensions: Mapping[str, DimensionConfig], declares_winner: bool) -> ParsedVerdict:
-    """Parse a judge's answer; `declares_winner` says whether its prompt asks for a winner label.
+    """Parse a judge's answer about two sides; `declares_winner` says whether its prompt asks for a winner label.
 
-    Raises only `InvalidVerdictError`, when the answer is not exactly one JSON object with one score per
-    side and dimension, each a number within its dimension's own scale.
+    Raises only `InvalidVerdictError`, as `parse_answer` does.
+    """
+    answer = parse_answer(text, AnswerForm(dimensions, declares_winner=declares_winner))
+    pro, con = (answer.scores[side] for side in TWO_SIDES)
+    scores = tuple(Score(dimension=name, pro=pro[name], con=con[name]) for name in dimensions)
+    return ParsedVerdict(scores, winner_of(answer.winners), answer.is_repaired, answer.flags)
+
+
+def parse_answer(text: str, form: AnswerForm) -> ParsedAnswer:
+    """Parse a judge's answer of that form.
+
+    Raises only `InvalidVerdictError`, when the answer is not exactly one JSON object with one score per position and
+    dimension of the form, each a number within its dimension's own scale, or has neither scores nor a winner.
     """
     answer, is_repaired = _read_object(text)
-    by_side = _unwrap(answer, SIDES, "the answer")
-    sides = {side: _unwrap(_object_at(by_side, side), dimensions, f"'{side}'") for side in SIDES}
-    scores = tuple(
-        Score(
-            dimension=name,
-            pro=_score(sides["pro"], "pro", name, dimension),
-            con=_score(sides["con"], "con", name, dimension),
-        )
-        for name, dimension in dimensions.items()
-    )
-    flags = []
-    if by_side is not answer and any(key not in SIDES for key in by_side):
-        flags.append("extra_side")
-    if any(key not in dimensions for side in sides.values() for key in side):
-        flags.append("extra_dimension")
-    winner, odd = _winner(answer, declares_winner)
-    return ParsedVerdict(scores, winner, is_repaired, (*flags, *odd))
+    flags: list[str] = []
+    scores = _scores(answer, form, flags) if form.dimensions else {}
+    winners = _winners(answer, form, flags)
+    if not scores and not winners:
+        _refuse(f"the winner is {_quote(answer.get('winner'))}; allowed: {_allowed_winners(form)}")
+    reasons = _reasons(answer, form)
+    if len(reasons) < len(form.reasoned):
+        flags.append("reasons_missing")
+    return ParsedAnswer(scores, winners, reasons, is_repaired, tuple(flags))
+
+
+def side_of(position: str) -> Side:
+    """The side of a position."""
+    return BP_POSITIONS.get(position, "pro" if position == "pro" else "con")
+
+
+def winner_of(positions: Collection[str]) -> Winner | None:
+    """The side that has won, if these positions have; a tie if both have, None if there is no winner."""
+    sides = {side_of(position) for position in positions}
+    return None if not sides else "tie" if len(sides) > 1 else sides.pop()
 
 
 def json_objects(text: str) -> Iterator[str]:
@@ -188,13 +232,32 @@ def _object_at(value: dict[str, Any], key: str) -> dict[str, Any]:
     return inner
 
 
-def _score(scores: dict[str, Any], side: str, name: str, dimension: DimensionConfig) -> Decimal:
+def _scores(answer: dict[str, Any], form: AnswerForm, flags: list[str]) -> dict[str, dict[str, Decimal]]:
+    """Position → dimension → score; irregularities go to `flags`."""
+    by_position = _unwrap(answer, form.positions, "the answer")
+    given = {
+        position: _unwrap(_object_at(by_position, position), form.dimensions, f"'{position}'")
+        for position in form.positions
+    }
+    if by_position is not answer and any(key not in form.positions for key in by_position):
+        flags.append("extra_side")
+    if any(key not in form.dimensions for scores in given.values() for key in scores):
+        flags.append("extra_dimension")
+    # Dimension by dimension, so that a refusal names the first one that is wrong.
+    scores: dict[str, dict[str, Decimal]] = {position: {} for position in form.positions}
+    for name, dimension in form.dimensions.items():
+        for position in form.positions:
+            scores[position][name] = _score(given[position], position, name, dimension)
+    return scores
+
+
+def _score(scores: dict[str, Any], position: str, name: str, dimension: DimensionConfig) -> Decimal:
     """One score, checked against its scale, without trailing zeros."""
     if name not in scores:
-        _refuse(f"the score of {side} on '{name}' is missing")
+        _refuse(f"the score of {position} on '{name}' is missing")
     value = scores[name]
     if objection := _objection(value, dimension):
-        _refuse(f"the score of {side} on '{name}' is {_quote(value)}{objection}")
+        _refuse(f"the score of {position} on '{name}' is {_quote(value)}{objection}")
     return Decimal(int(value)) if value == value.to_integral_value() else value.normalize()
 
 
@@ -215,15 +278,47 @@ def _scale(dimension: DimensionConfig) -> str:
     return f"the scale is {dimension.min} to {dimension.max}"
 
 
-def _winner(answer: dict[str, Any], declares_winner: bool) -> tuple[Winner | None, list[str]]:
-    """The declared winner, and any irregularities. A label that the prompt does not ask for is ignored."""
-    if not declares_winner:
-        return None, ["winner_not_asked"] if "winner" in answer else []
+def _winners(answer: dict[str, Any], form: AnswerForm, flags: list[str]) -> tuple[str, ...]:
+    """The positions that are named as winners; irregularities go to `flags`. A label not asked for is ignored."""
     label = answer.get("winner")
+    if not form.declares_winner:
+        flags += ["winner_not_asked"] if "winner" in answer else []
+        return ()
     if label is None:
-        return None, ["winner_missing"]
-    winner = _WINNERS.get(label.strip().lower()) if isinstance(label, str) else None
-    return winner, [] if winner else ["winner_unknown"]
+        flags.append("winner_missing")
+        return ()
+    winners = _teams(label, form) if form.is_of_teams else _sides(label, form)
+    flags += [] if winners else ["winner_unknown"]
+    return winners
+
+
+def _sides(label: Any, form: AnswerForm) -> tuple[str, ...]:
+    winners = _WINNERS.get(label.strip().lower(), ()) if isinstance(label, str) else ()
+    return winners if form.allows_tie or len(winners) == 1 else ()
+
+
+def _teams(label: Any, form: AnswerForm) -> tuple[str, ...]:
+    """One or two different teams, in the order of the form."""
+    names = label if isinstance(label, list) else [label]
+    teams = {name.strip().upper() for name in names if isinstance(name, str)}
+    if len(teams) != len(names) or len(teams) > 2 or not teams <= set(form.positions):
+        return ()
+    return tuple(position for position in form.positions if position in teams)
+
+
+def _allowed_winners(form: AnswerForm) -> str:
+    if form.is_of_teams:
+        return f"a list of one or two of {', '.join(form.positions)}"
+    return ", ".join(("pro", "con", "tie") if form.allows_tie else TWO_SIDES)
+
+
+def _reasons(answer: dict[str, Any], form: AnswerForm) -> dict[str, str]:
+    """The reasons that the form asks for and the answer gives as text."""
+    given = answer.get("reasons")
+    if not isinstance(given, dict):
+        return {}
+    texts = {name: clean_text(given[name]).strip() for name in form.reasoned if isinstance(given.get(name), str)}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _quote(value: Any) -> str:

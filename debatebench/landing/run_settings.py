@@ -223,9 +223,16 @@ def _per_million(price: Any) -> str:
 
 
 def _of_judge_prompts(judges: Mapping[str, Judge], run: Run) -> Iterator[_Setting]:
+    """The prompt of each judge that uses one, its style where it uses those of a method, and those prompts."""
     for judge_id, judge in judges.items():
+        if run.source == "run" and judge.method != "direct":
+            yield "judge_prompts", judge_id, judge.prompt_style
+            continue
         sha256 = _prompt(run, f"judge_{judge.prompt_style}")
         yield "judge_prompts", judge_id, None if sha256 is None else f"{judge.prompt_style} {sha256}"
+    for name in sorted(_object(run.prompt_hashes)):
+        if name.startswith("judge/"):
+            yield "judge_prompts", name.removeprefix("judge/"), _prompt(run, name)
 
 
 def _of_judge_methods(pool: Iterable[Judge], run: Run) -> Iterator[_Setting]:
@@ -246,6 +253,8 @@ def _of_dimensions(
             ends_are_whole = all(end is not None and end % 1 == 0 for end in ends)
             numbers = "whole" if _or(configured[name].get("integer"), ends_are_whole) else "any"
         yield "dimensions", name, _or(dimension.description, "no description" if run.source == "run" else None)
+        for stage, text in _object(configured.get(name, {}).get("preferences")).items():
+            yield "dimensions", f"{name} ({stage})", text
         yield "scales", name, scale
         yield "scales", f"{name} numbers", numbers
     if in_order:

@@ -11,6 +11,7 @@ prices.py            configured prices, or those of the provider's catalogue whe
 prompt_sizes.py      how long the prompts of a plan are without speeches
 schedule.py          topics × pairs × repetitions → debates
 selection.py         which topics, debaters and judges take part
+source.py           the stored debates that a run judges again
 stored_use.py        tokens and lengths of stored answers, by model
 time_estimate.py     how long a plan will take, from stored timings of the same members
 """

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, TopicConfig
+from debatebench.plan.source import Source
 from debatebench.shared.records import ScheduledDebate
 
 __all__ = ["MemberChange", "Plan", "PlanOptions", "PlanPart", "Role", "begun_plan", "overlap"]
@@ -42,6 +43,7 @@ class PlanOptions(BaseModel):
     """Ids of debaters and judges that are in no file, because they were picked from a provider's catalogue."""
     debater_prompt: str | None = None
     judge_prompt: str | None = None
+    judge_method: str | None = None
     config_path: str | None = None
     topics_path: str | None = None
     models_path: str | None = None
@@ -102,6 +104,8 @@ class Plan(BaseModel):
     """Ids of the debaters added after the run had begun, part by part. They debate, but are not in the pool."""
     added_judges: tuple[str, ...] = ()
     """Ids of the judges added after the run had begun, in that order. They sit on no panel from the beginning."""
+    source: Source | None = None
+    """The stored debates that the run judges; None for a run that plays debates."""
 
     @cached_property
     def _topics_by_id(self) -> dict[str, TopicConfig]:

@@ -80,14 +80,18 @@ def _changed_list(name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str
         yield f"{name} ({'; '.join(changes[:5])}{more})"
 
 
+def _asked_by(plan: Plan, template: str) -> tuple[bool, bool]:
+    """Whether a judges' template asks for a winner, and for reasons."""
+    style = template.removeprefix("judge_")
+    return plan.prompts.declares_winner(style), plan.prompts.gives_reasons(template)
+
+
 def _changed_prompts(old: Plan, new: Plan) -> Iterator[str]:
     """`judge prompt default`, `debater prompt pro` for every template whose text differs."""
     before, now = old.prompts.hashes(), new.prompts.hashes()
     for name in sorted({*before, *now}):
-        style = name.removeprefix("judge_")
-        is_same = before.get(name) == now.get(name)
-        if is_same and old.prompts.declares_winner(style) == new.prompts.declares_winner(style):
+        if before.get(name) == now.get(name) and _asked_by(old, name) == _asked_by(new, name):
             continue
-        role, _, which = name.partition("_")
+        role, which = ("judge", name[len("judge_") :]) if name.startswith("judge") else name.split("_", 1)
         what = " added" if name not in before else " removed" if name not in now else ""
         yield f"{role} prompt {which}{what}"

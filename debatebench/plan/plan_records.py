@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from debatebench.config.types import MemberConfig
+from debatebench.judges import method_of
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, Topic
 
@@ -58,6 +59,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
             max_score=dimension.max,
             description=dimension.description,
             weight=dimension.weight,
+            allows_ties=dimension.ties,
             tie_band=dimension.tie_band,
         )
     yield from plan.debates
@@ -86,7 +88,15 @@ def _judge_records(
 ) -> Iterator[Judge]:
     for judge in judges:
         columns = _member_columns(judge, simulated_providers)
-        yield Judge(run_tag=run_tag, judge_id=judge.id, prompt_style=judge.prompt_style, **columns)
+        yield Judge(
+            run_tag=run_tag,
+            judge_id=judge.id,
+            method=judge.method,
+            is_baseline=method_of(judge).is_baseline,
+            prompt_style=judge.prompt_style,
+            context_window=judge.context_window,
+            **columns,
+        )
 
 
 def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) -> dict[str, Any]:

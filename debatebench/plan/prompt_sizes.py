@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompts import debater_values, fill, judge_values
 from debatebench.config.transcript_layout import END_LINE, fenced
-from debatebench.config.verdict_schema import verdict_schema
 from debatebench.providers.sent_schema import sent_schema
 
 if TYPE_CHECKING:
@@ -86,17 +86,17 @@ class PromptSizes:
         plan, topic = self._plan, self._plan.topic(topic_id)
         values = judge_values(
             plan.config,
+            AnswerForm(plan.config.dimensions, declares_winner=plan.prompts.declares_winner(judge.prompt_style)),
             motion=topic.motion,
             category=topic.category,
             info_slide=topic.info_slide,
             transcript=fenced(said + END_LINE, _NONCE, is_order_drawn=plan.options.swap_order),
-            declares_winner=plan.prompts.declares_winner(judge.prompt_style),
         )
         return fill(plan.prompts.judge_system(judge.prompt_style), values) + fill(plan.prompts.judge_user, values)
 
     def _schema(self, declares_winner: bool) -> int:
         if declares_winner not in self._schemas:
-            schema = verdict_schema(self._plan.config.dimensions, declares_winner)
+            schema = AnswerForm(self._plan.config.dimensions, declares_winner=declares_winner).schema()
             self._schemas[declares_winner] = len(json.dumps(sent_schema(schema)))
         return self._schemas[declares_winner]
 

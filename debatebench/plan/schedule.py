@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, TopicConfig
+from debatebench.judges import method_of, used_templates
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions, PlanPart, overlap
 from debatebench.shared.errors import UsageError
@@ -50,8 +51,7 @@ def make_plan(
         raise UsageError("A tournament needs at least one topic; add some to topics.json.")
     pool = tuple(debaters if options.judges_from_selection else judges)
     _check_overlap(debaters, pool, options)
-    used = {judge.prompt_style for judge in pool}
-    if missing := sorted(used - set(prompts.styles)):
+    if missing := sorted(judge.prompt_style for judge in pool if _missing_template(judge, prompts)):
         raise UsageError(f"No judging prompt for prompt_style '{missing[0]}'. Known: {', '.join(prompts.styles)}.")
     chosen = _sample(topics, options)
     return Plan(
@@ -60,7 +60,7 @@ def make_plan(
         topics=chosen,
         debaters=tuple(debaters),
         judges=pool,
-        prompts=prompts.only_styles(used),
+        prompts=prompts.only({name for judge in pool for name in used_templates(judge, prompts)}),
         options=options,
         debates=tuple(_debates(run_tag, config.judges_per_debate, chosen, _pairs(debaters, options), pool, options)),
         harness_version=__version__,
@@ -86,11 +86,8 @@ def plan_part(
                 f"In run '{plan.run_tag}' the debaters judge each other (--judges-from-selection): leave --new-judge "
                 "out."
             )
-        if judge.prompt_style not in plan.prompts.styles:
-            raise UsageError(
-                f"Judge '{judge.id}' has prompt_style '{judge.prompt_style}', and run '{plan.run_tag}' began with "
-                f"{', '.join(plan.prompts.styles)}: give it one of these."
-            )
+        if missing := _missing_template(judge, plan.prompts):
+            raise UsageError(_unknown_prompt(judge, missing, plan))
     if not plan.options.judges_from_selection:
         _check_overlap((*plan.debaters, *newcomers), judges, plan.options)
         _check_overlap(newcomers, plan.judges, plan.options)
@@ -106,6 +103,23 @@ def plan_part(
         debates=tuple(debates),
         harness_version=__version__,
         git_commit=git_commit,
+    )
+
+
+def _missing_template(judge: MemberConfig, prompts: PromptSet) -> str | None:
+    """The first template that a judge needs and the run does not have."""
+    return next((name for name in used_templates(judge, prompts) if name not in prompts.templates), None)
+
+
+def _unknown_prompt(judge: MemberConfig, missing: str, plan: Plan) -> str:
+    if method_of(judge).stages:
+        return (
+            f"Judge '{judge.id}' has method '{judge.method}', and run '{plan.run_tag}' began without its prompt "
+            f"configs/prompts/{missing}.md: give it a method of the run's judges."
+        )
+    return (
+        f"Judge '{judge.id}' has prompt_style '{judge.prompt_style}', and run '{plan.run_tag}' began with "
+        f"{', '.join(plan.prompts.styles)}: give it one of these."
     )
 
 

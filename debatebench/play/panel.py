@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from debatebench.judges import make_judge
-from debatebench.judges.base import Seat, Transcript
+from debatebench.judges import hear
+from debatebench.judges.base import Judgment, Seat, Transcript
 from debatebench.plan.schedule import replacement_judges
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ async def judge_debate(
     plan: Plan,
     ask: Ask,
     may_ask_again: Callable[[int], bool] = lambda _: False,
-) -> list[Verdict]:
-    """The verdicts of every judge that was asked, by panel position, each replacement after the judge it replaced.
+) -> list[Judgment]:
+    """The judgments of every judge that was asked, by panel position, each replacement after the judge it replaced.
 
     The panel is complete when it has one valid verdict per seat; the pool may be exhausted before that. Empty seats
     are filled in rounds: once all judges have answered, the next judges of the pool take the empty seats in panel
@@ -39,29 +39,30 @@ async def judge_debate(
         Seat(position, plan.judge(judge_id), first=_first(debate, plan, judge_id))
         for position, judge_id in enumerate(debate.panel)
     ]
-    verdicts: list[Verdict] = []
+    judgments: list[Judgment] = []
     while seats:
         heard = await _hear(seats, transcript, plan, ask)
-        verdicts += heard
-        empty = [verdict.panel_position for verdict in heard if not verdict.is_valid]
+        judgments += heard
+        empty = [each.verdict.panel_position for each in heard if not each.verdict.is_valid]
         # zip takes a judge from the pool only after it has found an empty seat, so no judge of the pool is skipped.
         seats = [
             Seat(at, plan.judge(judge_id), debate.panel[at], _first(debate, plan, debate.panel[at]))
             for at, judge_id in zip(empty, pool, strict=False)
         ]
     again = 1
-    while (empty := _empty(debate, verdicts)) and may_ask_again(again):
+    while (empty := _empty(debate, judgments)) and may_ask_again(again):
         seats = [Seat(at, plan.judge(debate.panel[at]), first=_first(debate, plan, debate.panel[at])) for at in empty]
-        for verdict in await _hear(seats, transcript, plan, ask, again=again):
-            place = next(n for n, earlier in enumerate(verdicts) if earlier.judge_id == verdict.judge_id)
-            verdicts[place] = verdict
+        for judgment in await _hear(seats, transcript, plan, ask, again=again):
+            judge_id = judgment.verdict.judge_id
+            place = next(n for n, earlier in enumerate(judgments) if earlier.verdict.judge_id == judge_id)
+            judgments[place] = judgment
         again += 1
-    return sorted(verdicts, key=lambda verdict: verdict.panel_position)
+    return sorted(judgments, key=lambda judgment: judgment.verdict.panel_position)
 
 
-def _empty(debate: ScheduledDebate, verdicts: Sequence[Verdict]) -> list[int]:
+def _empty(debate: ScheduledDebate, judgments: Sequence[Judgment]) -> list[int]:
     """The seats without a valid verdict."""
-    taken = {verdict.panel_position for verdict in verdicts if verdict.is_valid}
+    taken = {each.verdict.panel_position for each in judgments if each.verdict.is_valid}
     return [position for position in range(len(debate.panel)) if position not in taken]
 
 
@@ -92,21 +93,21 @@ def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> T
 
 async def _hear(
     seats: Sequence[Seat], transcript: Transcript, plan: Plan, ask: Ask, *, again: int = 0
-) -> list[Verdict]:
-    """One verdict per seat, in order. When a seat raises an error, the other seats still finish their calls.
+) -> list[Judgment]:
+    """One judgment per seat, in order. When a seat raises an error, the other seats still finish their calls.
 
     Those calls are already being billed; the first error in panel order is raised when all have finished.
     """
-    methods = [make_judge(seat, plan.config, plan.prompts) for seat in seats]
     results = await asyncio.gather(
-        *(method.judge(transcript, ask, again=again) for method in methods), return_exceptions=True
+        *(hear(seat, plan.config, plan.prompts, transcript, ask, again=again) for seat in seats),
+        return_exceptions=True,
     )
-    verdicts = []
+    judgments = []
     for result in results:
         if isinstance(result, BaseException):
             raise result
-        verdicts.append(result)
-    return verdicts
+        judgments.append(result)
+    return judgments
 
 
 def panel_reason(seats: int, verdicts: Sequence[Verdict]) -> str:

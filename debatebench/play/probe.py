@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from debatebench.judges import make_judge
+from debatebench.judges import hear
 from debatebench.judges.base import Seat, Transcript
 from debatebench.play.attempts import call_id_of
 from debatebench.providers import is_simulated, make_provider, provider_key
@@ -126,7 +126,7 @@ async def check_judges(
         async def ask(step: Step, member: MemberConfig, request: Request) -> Answer:
             return await line.ask(step, member, request, spent)
 
-        verdict = await make_judge(Seat(0, judge), config, prompts).judge(transcript, ask)
+        verdict = (await hear(Seat(0, judge), config, prompts, transcript, ask)).verdict
         return JudgeCheck(
             judge.id,
             verdict.is_valid,

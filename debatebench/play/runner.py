@@ -39,10 +39,11 @@ from debatebench.providers import provider_key
 from debatebench.providers.asking import CallFailedError
 from debatebench.providers.base import FailureKind
 from debatebench.shared.errors import InterruptedRunError
-from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn, Verdict
+from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
+    from debatebench.judges.base import Judgment
     from debatebench.plan.stored_use import StoredUse
     from debatebench.providers.asking import Step
     from debatebench.providers.base import Provider
@@ -278,18 +279,19 @@ class _Session:
             self._leave_out(scheduled, ban)
             return
         turns: list[Turn] = []
-        verdicts: list[Verdict] = []
+        judgments: list[Judgment] = []
         status, reason, silent = "complete", None, None
         try:
             async for turn in play_debate(scheduled, self._plan, self._calls):
                 turns.append(turn)
-            verdicts = await judge_debate(
+            judgments = await judge_debate(
                 scheduled, turns, self._plan, self._calls, partial(self._may_ask_again, scheduled.debate_id)
             )
         except CallFailedError as failure:
             status = self._plan.config.on_refusal if failure.kind is FailureKind.REFUSED else "incomplete"
             reason = str(failure)
             silent = _next_speaker(scheduled, self._plan, turns) if failure.kind is FailureKind.EMPTY else None
+        verdicts = [judgment.verdict for judgment in judgments]
         valid = sum(verdict.is_valid for verdict in verdicts)
         if status == "complete" and valid < len(scheduled.panel):
             status, reason = "incomplete", panel_reason(len(scheduled.panel), verdicts)
@@ -297,7 +299,8 @@ class _Session:
         is_refused = status in ("void", "forfeit")
         if is_refused:
             debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
-        records = (*participants(self._plan.run_tag, scheduled), *turns, *verdicts)
+        notes = (note for judgment in judgments for note in judgment.notes)
+        records = (*participants(self._plan.run_tag, scheduled), *turns, *verdicts, *notes)
         if self._keep(debate, *records, silent=silent):
             self._bans.debate_ended(scheduled.speakers.values(), is_complete=status == "complete", silent=silent)
             self._ban_the_silent()

@@ -29,7 +29,7 @@ from debatebench.cli.run_checks import stored_latencies
 from debatebench.cli.run_inputs import Inputs, load_inputs, planned, with_begun_options
 from debatebench.cli.run_options import refuse_contradictions
 from debatebench.cli.run_wizard import Terminal, pick, select
-from debatebench.config.prompts import LibraryPrompt, load_prompts, prompt_library
+from debatebench.config.prompt_files import LibraryPrompt, load_prompts, prompt_library
 from debatebench.config.transcript_layout import in_order
 from debatebench.config.types import MemberConfig, Pricing, TopicConfig
 from debatebench.journal.reading import events_of, read_journal
@@ -352,7 +352,7 @@ def judged(plan: Plan, con_first: tuple[str, ...], script: Any = lambda step: VO
     debate = plan.debates[0].model_copy(update={"panel": ("j0", "j1", "j2"), "con_first": con_first})
     ask = ScriptedAsk(script)
     turns = [turn(i, side) for i, side in enumerate(("pro", "con", "pro", "con"))]
-    return asyncio.run(judge_debate(debate, turns, plan, ask)), ask
+    return [each.verdict for each in asyncio.run(judge_debate(debate, turns, plan, ask))], ask
 
 
 def swapped_plan() -> Plan:

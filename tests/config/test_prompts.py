@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from debatebench.config.answer_form import AnswerForm
 from debatebench.config.load import Config, DimensionConfig, MemberConfig, Round, load_config, load_judges
+from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import (
     DEBATER_PLACEHOLDERS,
     JUDGE_PLACEHOLDERS,
@@ -20,7 +22,6 @@ from debatebench.config.prompts import (
     debater_values,
     fill,
     judge_values,
-    load_prompts,
 )
 from debatebench.config.transcript_layout import END_LINE, read_transcript
 from debatebench.shared.errors import ConfigError
@@ -72,11 +73,11 @@ def debater_prompt(config: Config, turn: Round, prompts: PromptSet, *, info_slid
 def judge_prompt(config: Config, prompts: PromptSet, style: str, *, info_slide: str | None = None) -> str:
     values = judge_values(
         config,
+        AnswerForm(config.dimensions, declares_winner=prompts.declares_winner(style)),
         motion="Cats should vote.",
         category=None,
         info_slide=info_slide,
         transcript=f"[PRO | opening]\nThey rule us anyway.\n\n{END_LINE}",
-        declares_winner=prompts.declares_winner(style),
     )
     return fill(prompts.judge_system(style), values) + "\n" + fill(prompts.judge_user, values)
 
@@ -133,7 +134,7 @@ def test_an_info_slide_cannot_pass_for_a_speech(workspace: Workspace) -> None:
 def test_every_placeholder_has_a_value() -> None:
     topic = {"motion": "M", "category": None, "info_slide": None, "transcript": ""}
     assert set(debater_values(CONFIG, CONFIG.rounds[0], token_cap=None, **topic)) == set(DEBATER_PLACEHOLDERS)
-    assert set(judge_values(CONFIG, declares_winner=False, **topic)) == set(JUDGE_PLACEHOLDERS)
+    assert set(judge_values(CONFIG, AnswerForm(CONFIG.dimensions), **topic)) == set(JUDGE_PLACEHOLDERS)
 
 
 def test_a_prompt_of_the_config_wins_over_the_file_and_is_sent_as_it_is(workspace: Workspace) -> None:
@@ -177,8 +178,8 @@ def test_a_prompt_set_survives_sorted_json(workspace: Workspace) -> None:
 def test_a_set_can_be_cut_down_to_the_styles_in_use(workspace: Workspace) -> None:
     prompts = load_prompts(workspace, CONFIG, [judge("declared")])
     assert prompts.styles == ("declared", "default")
-    assert prompts.only_styles(["declared"]).styles == ("declared",)
-    cut = prompts.only_styles(["default"])
+    assert prompts.only(["judge_user", "judge_declared"]).styles == ("declared",)
+    cut = prompts.only(["judge_user", "judge_default"])
     assert (cut.styles, cut.winner_styles, cut.judge_user) == (("default",), (), prompts.judge_user)
 
 
@@ -198,7 +199,11 @@ def test_a_set_can_be_cut_down_to_the_styles_in_use(workspace: Workspace) -> Non
             "dimensions, info_slide, language, motion, transcript.",
         ),
         ("judge_default", " \n", "FILE: found no text; allowed: a prompt."),
-        ("judge_default", "---\nwinner: true\n---\nx", "FILE: winner: found an unknown key; allowed: declares_winner."),
+        (
+            "judge_default",
+            "---\nwinner: true\n---\nx",
+            "FILE: winner: found an unknown key; allowed: declares_winner, reasons.",
+        ),
         (
             "judge_default",
             "---\ndeclares_winner: sure\n---\nx",
@@ -228,7 +233,8 @@ def test_an_unknown_style_is_refused_with_the_known_ones(
     with pytest.raises(ConfigError) as caught:
         load_prompts(workspace, CONFIG, [judge("stern")])
     assert str(caught.value) == (
-        "No judging prompt configs/prompts/judge_stern.md for prompt_style 'stern'. Known: declared, default, mine."
+        "No judging prompt configs/prompts/judge_stern.md for prompt_style 'stern'. Known: declared, default, mine, "
+        "reasoned."
     )
 
 

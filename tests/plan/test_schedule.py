@@ -30,7 +30,8 @@ from debatebench.config.load import (
     load_judges,
     load_topics,
 )
-from debatebench.config.prompts import PromptSet, load_prompts
+from debatebench.config.prompt_files import load_prompts
+from debatebench.config.prompts import PromptSet
 from debatebench.plan.cost_estimate import Left, estimate
 from debatebench.plan.panels import PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions
@@ -625,7 +626,7 @@ def test_the_most_is_the_bound_of_every_request_with_speeches_of_the_whole_limit
     async def play() -> None:
         for debate in plan.debates:
             turns = [turn async for turn in play_debate(debate, plan, ask)]
-            assert all(verdict.is_valid for verdict in await judge_debate(debate, turns, plan, ask))
+            assert all(judgment.verdict.is_valid for judgment in await judge_debate(debate, turns, plan, ask))
 
     asyncio.run(play())
     most = estimate(plan).most_usd

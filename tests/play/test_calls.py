@@ -29,10 +29,10 @@ from fake_provider import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debatebench.config.answer_form import AnswerForm
 from debatebench.config.load import MemberConfig, Pricing
 from debatebench.config.types import DimensionConfig
 from debatebench.journal.reading import read_journal
-from debatebench.judges.direct import verdict_schema
 from debatebench.play.attempts import call_id_of
 from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.resume import Resume
@@ -104,7 +104,7 @@ def test_hashes_and_ids_stay_what_the_journals_of_earlier_versions_hold():
         (Message("user", "Judge."),),
         temperature=0.0,
         seed=2**31 - 1,
-        json_schema=verdict_schema(dimensions, True, ("con", "pro")),
+        json_schema=AnswerForm(dimensions, ("con", "pro"), declares_winner=True).schema(),
         parameters={
             "stop": ["a", "b"],
             "logit_bias": {"50256": -100},

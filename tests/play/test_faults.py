@@ -50,7 +50,7 @@ from fake_provider import (
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
-from debatebench.config.prompts import load_prompts
+from debatebench.config.prompt_files import load_prompts
 from debatebench.journal.reading import read_journal
 from debatebench.landing.journal_records import journal_records
 from debatebench.plan.plan import PlanOptions

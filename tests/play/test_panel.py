@@ -13,11 +13,10 @@ from zlib import crc32
 import pytest
 from scripted_ask import START, ScriptedAsk, plain_prompts, tiny_config, tiny_plan, told
 
+from debatebench.config.answer_form import AnswerForm
 from debatebench.config.transcript_layout import read_transcript
 from debatebench.config.types import DimensionConfig, Pricing
-from debatebench.judges import make_judge
-from debatebench.judges.base import Seat
-from debatebench.judges.direct import verdict_schema
+from debatebench.judges import method_of
 from debatebench.plan.plan import Plan
 from debatebench.plan.schedule import replacement_judges
 from debatebench.play.calls import RunStoppedError
@@ -51,7 +50,8 @@ def speeches(*contents: str) -> list[Turn]:
 
 
 def judge(plan: Plan, ask: ScriptedAsk, turns: list[Turn] | None = None) -> list[Verdict]:
-    return asyncio.run(judge_debate(plan.debates[0], turns or speeches(), plan, ask))
+    judgments = asyncio.run(judge_debate(plan.debates[0], turns or speeches(), plan, ask))
+    return [judgment.verdict for judgment in judgments]
 
 
 def judge_of(step: Step) -> str:
@@ -193,7 +193,7 @@ def test_a_label_that_is_missing_leaves_the_verdict_valid_and_is_flagged() -> No
 
 
 def test_a_scale_with_fractions_reaches_the_schema() -> None:
-    schema = verdict_schema({"d": DimensionConfig(min="0.5", max=3)}, False)
+    schema = AnswerForm({"d": DimensionConfig(min="0.5", max=3)}).schema()
     assert schema["properties"]["scores"]["properties"]["con"]["properties"]["d"] == {
         "type": "number",
         "minimum": 0.5,
@@ -472,6 +472,6 @@ def test_a_panel_of_one_judges_alone() -> None:
 
 
 def test_an_unknown_judge_method_is_refused_by_name() -> None:
-    plan = tiny_plan()
-    with pytest.raises(UsageError, match=r"No judge method 'oracle'\. Known: direct\."):
-        make_judge(Seat(0, plan.judges[0]), plan.config, plan.prompts, "oracle")
+    judge = tiny_plan(judge_settings={"method": "direct"}).judges[0].model_copy(update={"method": "oracle"})
+    with pytest.raises(UsageError, match=r"Judge 'j0': no judge method 'oracle'\. Known: .*direct"):
+        method_of(judge)

@@ -26,7 +26,7 @@ from whole_marts import Marts, marts
 
 from debatebench import providers
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
-from debatebench.config.prompts import load_prompts
+from debatebench.config.prompt_files import load_prompts
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paths import REPOSITORY
 
+from debatebench.config.answer_form import AnswerForm
 from debatebench.config.types import DimensionConfig, MemberConfig
-from debatebench.judges.direct import verdict_schema
 from debatebench.providers import KNOWN, make_provider
 from debatebench.providers.base import Message, ProviderFailure, Reply, Request
 from debatebench.providers.endpoints import completions_url, key_for, key_variable
@@ -149,7 +149,7 @@ def test_a_field_that_a_provider_refuses_is_left_out_whatever_its_name() -> None
 
 def score_of(dimension: DimensionConfig) -> dict[str, Any]:
     """The schema of one score, as it is sent."""
-    schema = verdict_schema({"d": dimension}, declares_winner=False)
+    schema = AnswerForm({"d": dimension}).schema()
     body = request_body(Request("m", (), json_schema=schema), replace(PROFILES["http"], takes_schema=True))
     sent = body["response_format"]["json_schema"]["schema"]
     assert sent["properties"]["scores"]["properties"]["con"] == sent["properties"]["scores"]["properties"]["pro"]
@@ -176,7 +176,7 @@ def test_a_schema_is_sent_without_bounds(dimension: DimensionConfig, wanted: dic
 @given(st.sets(st.sampled_from(["minimum", "maximum", "type", "enum", "d"]), min_size=1))
 def test_dimensions_with_the_names_of_keywords_stay_in_the_schema(names: set[str]) -> None:
     dimensions = {name: DimensionConfig(min=1, max=3) for name in sorted(names)}
-    sent = sent_schema(verdict_schema(dimensions, declares_winner=True))
+    sent = sent_schema(AnswerForm(dimensions, declares_winner=True).schema())
     scores = sent["properties"]["scores"]["properties"]["pro"]
     assert scores["properties"] == {name: {"type": "integer", "enum": [1, 2, 3]} for name in sorted(names)}
     assert scores["required"] == sorted(names)

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from report_warehouse import NOON, annotated, make_warehouse, tournament
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
-from debatebench.config.prompts import PromptSet, load_prompts
+from debatebench.config.prompt_files import load_prompts
+from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, Pricing, Round, TopicConfig
 from debatebench.output.report.site import build_site
 from debatebench.plan.plan import Plan, PlanOptions

@@ -1,0 +1,27 @@
+"""The chronological method: speech by speech, on all dimensions at once.
+
+Each speech is analysed with the analyses of the earlier ones before the judge, and never their text; then the debate is
+analysed, then decided.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from debatebench.config.answer_form import AnswerForm
+from debatebench.judges.hearing import Decision
+from debatebench.judges.steps import analyse_speeches
+
+if TYPE_CHECKING:
+    from debatebench.judges.hearing import Hearing
+
+__all__ = ["judge"]
+
+
+async def judge(hearing: Hearing) -> Decision:
+    """Judge in n + 2 calls for n speeches."""
+    analyses = await analyse_speeches(hearing, "chronological/speech")
+    debate = await hearing.analyse("chronological/debate", analyses)
+    form = AnswerForm(hearing.config.dimensions, hearing.positions, declares_winner=True)
+    answer = await hearing.decide("chronological/verdict", [debate], form)
+    return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)

@@ -1,0 +1,27 @@
+"""The Debatrix method: dimension by dimension and speech by speech, with analyses in place of the earlier speeches.
+
+After J. Liang et al., "Debatrix: Multi-dimensional Debate Judge with Iterative Chronological Analysis Based on LLM"
+(Findings of ACL 2024): for each dimension, every speech is analysed with the analyses of the earlier ones before the
+judge; then the debate is analysed, each debater judged and the winner named; then the dimensions are summarised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from debatebench.judges.steps import Judged, analyse_speeches, judge_dimension, summarise
+
+if TYPE_CHECKING:
+    from debatebench.judges.hearing import Decision, Hearing
+
+__all__ = ["judge"]
+
+
+async def judge(hearing: Hearing) -> Decision:
+    """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""
+
+    async def decide(dimension: str) -> Judged:
+        analyses = await analyse_speeches(hearing, "debatrix/speech", dimension)
+        return await judge_dimension(hearing, dimension, analyses)
+
+    return await summarise(hearing, await hearing.for_each(hearing.config.dimensions, decide))

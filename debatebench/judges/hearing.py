@@ -1,0 +1,399 @@
+"""A hearing: one judge is asked about one debate, step by step, and everything that it says is kept.
+
+A judge method is a coroutine that gets a `Hearing` and returns a `Decision`. Its memory is in its local variables: a
+run that goes on later plays it again from the beginning, with the answers that are in the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from debatebench.config.answer_form import AnswerForm
+from debatebench.config.prompts import fill, judge_values, stage_values
+from debatebench.config.transcript_layout import Section, fenced, render_material, render_transcript
+from debatebench.judges.asks import JudgeAsks
+from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
+from debatebench.providers.asking import Ask, Step
+from debatebench.providers.base import Message, Request
+from debatebench.providers.requests import is_cut_off, request_to, seed_of, short_hash
+from debatebench.providers.thinking import strip_thinking
+from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.records import clean_text
+
+if TYPE_CHECKING:
+    from debatebench.config.prompts import PromptSet
+    from debatebench.config.types import Config
+    from debatebench.judges.base import Seat, Transcript
+
+__all__ = ["OVERALL", "Decision", "Heard", "Hearing", "NoVerdictError", "Note", "Speech", "path_of"]
+
+OVERALL = "overall"
+"""The name of the dimension on which a judge scores the whole debate."""
+
+_ASKS = 2
+_CUT_OFF = "the answer was cut off at the limit of tokens"
+_CAP_GROWTH = 4
+_LEAST_GROWN_CAP = 4096
+_CHARACTERS_PER_TOKEN = 4
+# Stages in their order within a dimension, and which of its preference texts each of them gets.
+_PREFERENCES = {"speech": "speech", "debate": "debate", "verdict": "debate", "position": "debate", "winner": "debate"}
+_STAGES = [*_PREFERENCES, "summary"]
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+class NoVerdictError(DebatebenchError):
+    """A step ended without a usable answer, so that there is no verdict. The message is the reason."""
+
+    def __init__(self, reason: str, path: str) -> None:
+        super().__init__(reason)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a judge has decided at the end: a score of each position on each dimension, and who has won.
+
+    Either may be missing. Of two sides both are `winners` of a tie.
+    """
+
+    scores: Mapping[str, Mapping[str, Decimal]] = field(default_factory=dict)
+    winners: tuple[str, ...] = ()
+    is_repaired: bool = False
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A statement of the judge: the fields of `JudgeNote` that say what it is about, and what it says."""
+
+    step: str
+    dimension: str | None = None
+    speech: int | None = None
+    position: str | None = None
+    text: str | None = None
+    score: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """A speech as a section of material, with the number of its turn."""
+
+    turn: int
+    section: Section
+
+
+@dataclass(slots=True)
+class Heard:
+    """What was asked in one step, and what the judge stated in it."""
+
+    place: tuple[int, ...]
+    """Its place among the steps of the hearing, whichever was answered first."""
+    nonce: str
+    asks: JudgeAsks
+    is_analysis: bool = False
+    notes: list[Note] = field(default_factory=list)
+
+
+class Hearing:
+    """One judge, one debate, and the steps so far, by path: `argument:speech:0`, `argument:winner`, `summary`."""
+
+    def __init__(
+        self, seat: Seat, config: Config, prompts: PromptSet, transcript: Transcript, ask: Ask, *, again: int = 0
+    ) -> None:
+        self.seat = seat
+        self.config = config
+        self.prompts = prompts
+        self.transcript = transcript.as_shown_to(seat)
+        self.positions = transcript.positions(seat.first)
+        self.heard: dict[str, Heard] = {}
+        self._ask = ask
+        self._most_asks = _ASKS * (1 + again)
+
+    @property
+    def speeches(self) -> list[Speech]:
+        """All speeches in the order in which the judge sees them."""
+        transcript = self.transcript
+        return [
+            Speech(turn.turn_index, Section(turn.content, transcript.position_of(turn), turn.stage))
+            for turn in transcript.turns
+        ]
+
+    async def for_each(
+        self, items: Iterable[_Item], coroutine: Callable[[_Item], Coroutine[Any, Any, _Result]]
+    ) -> list[_Result]:
+        """The results of `coroutine` for each item, all at the same time. A method waits for nothing else at once.
+
+        Where one fails, the others still finish: their calls are being billed. Then the first error is raised, and one
+        that stops the run before one that leaves this judge without a verdict.
+        """
+        results = await asyncio.gather(*map(coroutine, items), return_exceptions=True)
+        errors = [result for result in results if isinstance(result, BaseException)]
+        for error in sorted(errors, key=lambda error: isinstance(error, NoVerdictError)):
+            raise error
+        return [result for result in results if not isinstance(result, BaseException)]
+
+    async def analyse(
+        self, template: str, sections: Sequence[Section], *, dimension: str | None = None, speech: Speech | None = None
+    ) -> Section:
+        """Ask for a text about a speech, or about the whole debate, and return it as a section for later steps."""
+        stage = "debate" if speech is None else "speech"
+        path = path_of(stage, dimension, None if speech is None else speech.turn)
+        position = None if speech is None else speech.section.position
+        about = dimension if speech is None else speech.section.about
+        hints = {"task": "analysis", "step": stage, "dimension": dimension, "positions": list(self.positions)}
+        messages, nonce = self._stage(template, sections, None, dimension, position, about)
+        text = await self._put(path, (stage, dimension), nonce, messages, hints, None, _analysis)
+        heard = self.heard[path]
+        heard.is_analysis = True
+        heard.notes.append(Note(stage, dimension, None if speech is None else speech.turn, position, text))
+        return Section(text, position, about, is_analysis=True)
+
+    async def decide(
+        self,
+        template: str,
+        sections: Sequence[Section],
+        form: AnswerForm,
+        *,
+        dimension: str | None = None,
+        position: str | None = None,
+        rubric: str | None = None,
+    ) -> ParsedAnswer:
+        """Ask for a JSON answer of that form. `rubric` replaces the description of its dimensions in the prompt."""
+        form = self._with_reasons(form, self._template(template))
+        stage = template.rpartition("/")[2]
+        messages, nonce = self._stage(template, sections, form, dimension, position, None, rubric)
+        hints = {**_verdict_hints(form), "positions": list(form.positions), "dimension": dimension}
+        if form.declares_winner and not form.allows_tie:
+            hints["allows_tie"] = False
+        if stage == "summary":
+            hints["weights"] = {name: float(each.weight) for name, each in self.config.dimensions.items()}
+        return await self._decide(path_of(stage, dimension, position), (stage, dimension), nonce, messages, hints, form)
+
+    async def decide_at_once(self, form: AnswerForm) -> ParsedAnswer:
+        """Ask for the verdict on the whole transcript, with the judge's plain prompt (`judge_<style>.md`)."""
+        name = f"judge_{self.seat.judge.prompt_style}"
+        form = self._with_reasons(form, name)
+        is_of_teams = self.transcript.is_of_teams
+        if is_of_teams:
+            shown = render_material([speech.section for speech in self.speeches])
+        else:
+            shown = render_transcript(self.transcript.turns)
+        nonce = self._nonce(shown)
+        values = judge_values(
+            self.config, form, **self._topic(), transcript=fenced(shown, nonce, is_order_drawn=self._is_order_drawn)
+        )
+        messages = (
+            Message("system", fill(self.prompts.templates[name], values)),
+            Message("user", fill(self.prompts.judge_user, values)),
+        )
+        hints = {**_verdict_hints(form), **({"positions": list(form.positions)} if is_of_teams else {})}
+        return await self._decide("", ("verdict", None), nonce, messages, hints, form)
+
+    async def _decide(
+        self,
+        path: str,
+        place: tuple[str, str | None],
+        nonce: str,
+        messages: tuple[Message, ...],
+        hints: Mapping[str, Any],
+        form: AnswerForm,
+    ) -> ParsedAnswer:
+        answer = await self._put(path, place, nonce, messages, hints, form, lambda text: parse_answer(text, form))
+        self.heard[path].notes += self._notes(answer, place[1], is_summary=place[0] == "summary")
+        return answer
+
+    def _notes(self, answer: ParsedAnswer, dimension: str | None, *, is_summary: bool) -> list[Note]:
+        """What a decision states beyond the scores and the winner in a verdict on two sides."""
+        is_whole = dimension is None and not is_summary and not self.transcript.is_of_teams
+        notes = []
+        for position, scores in answer.scores.items():
+            reason = answer.reasons.get(position)
+            if is_whole or len(scores) > 1:
+                notes += [Note("reason", dimension, position=position, text=reason)] if reason else []
+                reason = None
+            for name, score in scores.items() if not is_whole else ():
+                about = None if name == OVERALL else name
+                notes.append(Note("score", about, position=position, text=reason, score=score))
+        notes += [Note("winner", dimension, position=position) for position in answer.winners if not is_whole]
+        if reason := answer.reasons.get("winner"):
+            notes.append(Note("summary" if is_summary else "reason", dimension, text=reason))
+        return notes
+
+    def _stage(
+        self,
+        template: str,
+        sections: Sequence[Section],
+        form: AnswerForm | None,
+        dimension: str | None,
+        position: str | None,
+        about: str | None,
+        rubric: str | None = None,
+    ) -> tuple[tuple[Message, ...], str]:
+        """The messages of a step, and the nonce of the delimiters around its material."""
+        shown = render_material(sections)
+        nonce = self._nonce(shown)
+        kinds = {section.is_analysis for section in sections}
+        what = "speeches and analyses" if len(kinds) > 1 else "analyses" if True in kinds else "speeches"
+        values = stage_values(
+            self.config,
+            form,
+            **self._topic(),
+            is_of_teams=self.transcript.is_of_teams,
+            material=fenced(shown, nonce, is_order_drawn=self._is_order_drawn, what=what),
+            dimension=dimension,
+            preference="" if dimension is None else self._preference(dimension, template.rpartition("/")[2]),
+            rubric=self._rubric() if form is None and dimension is None else rubric,
+            position=position,
+            stage=about,
+        )
+        system, user = self.prompts.messages(self._template(template))
+        return (Message("system", fill(system, values)), Message("user", fill(user, values))), nonce
+
+    def _template(self, stage: str) -> str:
+        """The name of the template of a stage, in the judge's style if there is such a variant."""
+        return self.prompts.stage(f"judge/{stage}", self.seat.judge.prompt_style)
+
+    def _preference(self, dimension: str, stage: str) -> str:
+        """What the judge is told to look for on a dimension at a stage."""
+        settings = self.config.dimensions[dimension]
+        preference = getattr(settings.preferences, _PREFERENCES[stage])
+        return preference or settings.description or f"How good was each side's {dimension}?"
+
+    def _rubric(self) -> str:
+        """The dimensions without their scales, for a text about all of them."""
+        return "\n".join(f"- {name}: {self._preference(name, 'speech')}" for name in self.config.dimensions)
+
+    def _topic(self) -> dict[str, Any]:
+        transcript = self.transcript
+        return {"motion": transcript.motion, "category": transcript.category, "info_slide": transcript.info_slide}
+
+    @property
+    def _is_order_drawn(self) -> bool:
+        return self.seat.first is not None
+
+    def _with_reasons(self, form: AnswerForm, template: str) -> AnswerForm:
+        has_reasons = self.prompts.gives_reasons(template)
+        return AnswerForm(form.dimensions, form.positions, form.declares_winner, form.allows_tie, has_reasons)
+
+    def _nonce(self, shown: str) -> str:
+        """The nonce of the delimiters: the same in every session, and different as soon as the material differs.
+
+        A debater cannot write it into a speech, even if it knows the seed: the speech is part of the hash input.
+        """
+        transcript = self.transcript
+        return short_hash(transcript.run_tag, str(transcript.debate_seed), self.seat.judge.id, "nonce", shown)
+
+    async def _put(
+        self,
+        path: str,
+        place: tuple[str, str | None],
+        nonce: str,
+        messages: tuple[Message, ...],
+        hints: Mapping[str, Any],
+        form: AnswerForm | None,
+        read: Callable[[str], _Result],
+    ) -> _Result:
+        """Ask, and once more, with the reason, when the answer is of no use.
+
+        An answer that was cut off at the token limit is of no use, and the second request has a higher limit.
+        """
+        judge = self.seat.judge
+        asked = JudgeAsks(judge)
+        self.heard[path] = Heard(self._place(path, *place), nonce, asked)
+        while asked.asks < self._most_asks:
+            name = ":".join(part for part in ("verdict", judge.id, path, str(asked.asks)) if part)
+            step = Step(self.transcript.debate_id, name, "verdict")
+            request = self._request(step, messages, hints, form, asked)
+            _check_size(request, judge.context_window, path)
+            answer = await asked.ask(self._ask, step, request)
+            if answer is None:
+                break
+            if is_cut_off(answer.completion):
+                asked.reject(_CUT_OFF)
+                continue
+            try:
+                return read(answer.completion.text)
+            except InvalidVerdictError as invalid:
+                asked.reject(invalid.reason)
+        raise NoVerdictError(asked.reasons[-1], path)
+
+    def _place(self, path: str, stage: str, dimension: str | None) -> tuple[int, ...]:
+        names = list(self.config.dimensions)
+        last = path.rpartition(":")[2]
+        number = int(last) if last.isdigit() else self.positions.index(last) if last in self.positions else 0
+        return (len(names) if dimension is None else names.index(dimension), _STAGES.index(stage), number)
+
+    def _request(
+        self,
+        step: Step,
+        messages: tuple[Message, ...],
+        hints: Mapping[str, Any],
+        form: AnswerForm | None,
+        asked: JudgeAsks,
+    ) -> Request:
+        """The next request of a step, given the result of the previous one."""
+        if asked.reasons:
+            again = "Answer again, with the object only." if form else "Answer again."
+            task = f"{messages[-1].content}\n\nYour last answer could not be used: {asked.reasons[-1]}. {again}"
+            messages = (*messages[:-1], Message("user", task))
+        transcript = self.transcript
+        return request_to(
+            self.seat.judge,
+            messages,
+            temperature=0.0,
+            max_tokens=_cap(self.seat.judge.token_limit, asked),
+            seed=seed_of(transcript.debate_seed, step.name),
+            json_schema=form.schema() if form else None,
+            hints={"motion": transcript.motion, "category": transcript.category, **hints, "ask": asked.asks},
+        )
+
+
+def path_of(stage: str, dimension: str | None, part: int | str | None) -> str:
+    """The path of a step: its dimension, its stage, and the speech or position that it is about."""
+    return ":".join(str(each) for each in (dimension, stage, part) if each is not None)
+
+
+def _analysis(text: str) -> str:
+    """The text of an analysis, without the thinking before it."""
+    said = clean_text(strip_thinking(text)).strip()
+    if not said:
+        raise InvalidVerdictError("the answer holds no text")
+    return said
+
+
+def _verdict_hints(form: AnswerForm) -> dict[str, Any]:
+    """What a simulated judge would understand from the words of the prompt."""
+    return {
+        "task": "verdict",
+        "dimensions": {name: {"min": d.ends[0], "max": d.ends[1]} for name, d in form.dimensions.items()},
+        "declares_winner": form.declares_winner,
+        **({"reasons": True} if form.has_reasons else {}),
+    }
+
+
+def _check_size(request: Request, window: int | None, path: str) -> None:
+    """Refuse a request that does not fit into the context window with its answer: nothing is ever cut silently."""
+    if window is None:
+        return
+    prompt = -(-sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN)
+    answer = request.max_tokens or 0
+    if prompt + answer > window:
+        raise NoVerdictError(
+            f"a prompt of about {prompt} tokens and an answer of at most {answer} do not fit the context window of "
+            f"{window} tokens",
+            path,
+        )
+
+
+def _cap(token_limit: int | None, asked: JudgeAsks) -> int | None:
+    """The token limit of the answer: the judge's own limit, or a higher one after an answer that was cut off."""
+    if not asked.reasons or asked.reasons[-1] != _CUT_OFF:
+        return token_limit
+    reached = token_limit or asked.answers[-1].completion.completion_tokens or 0
+    return max(_CAP_GROWTH * reached, _LEAST_GROWN_CAP)

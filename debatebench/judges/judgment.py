@@ -1,0 +1,138 @@
+"""What was heard and decided → the rows of a verdict and of the judge's notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from debatebench.judges.asks import JudgeAsks, spent
+from debatebench.judges.base import Judgment
+from debatebench.judges.hearing import path_of
+from debatebench.judges.injection import planted_scores
+from debatebench.judges.parsing import side_of, winner_of
+from debatebench.shared.records import JudgeNote, Score, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from debatebench.judges.hearing import Decision, Hearing
+
+__all__ = ["judgment_of", "scores_of", "stored_answers"]
+
+# The steps of analyses are kept as notes; the answers of all others are in the metadata, to be read again.
+_ANALYSES = ("speech", "debate")
+
+
+def judgment_of(hearing: Hearing, decision: Decision | None, reason: str | None, last_path: str | None) -> Judgment:
+    """The verdict and the notes of a hearing; without a decision the verdict is invalid, with the reason.
+
+    `last_path` is the step whose last answer the verdict shows.
+    """
+    seat, transcript = hearing.seat, hearing.transcript
+    steps = sorted(hearing.heard.items(), key=lambda step: step[1].place)
+    asked = [heard.asks for _, heard in steps]
+    shown = hearing.heard[last_path].asks if last_path is not None else None
+    scores = None if decision is None else scores_of(decision.scores, hearing)
+    verdict = Verdict(
+        run_tag=transcript.run_tag,
+        debate_id=transcript.debate_id,
+        judge_id=seat.judge.id,
+        panel_position=seat.position,
+        presented_first=seat.first or (transcript.turns[0].side if transcript.turns else None),
+        is_valid=decision is not None,
+        invalid_reason=reason,
+        declared_winner=winner_of(decision.winners) if decision else None,
+        scores=scores,
+        raw_response=shown.answers[-1].completion.text if shown and shown.answers else None,
+        created_at=max((answer.received_at for asks in asked for answer in asks.answers), default=None),
+        asks=sum(asks.asks for asks in asked),
+        replaces_judge_id=seat.replaces_judge_id,
+        is_repaired=decision is not None and decision.is_repaired,
+        is_injection_suspected=_is_nonce_told(hearing) or _is_copied(scores, hearing),
+        call_id=shown.last_call_id if shown else None,
+        metadata=_metadata(hearing, asked, shown, decision),
+        **spent(asked, seat.judge),
+    )
+    return Judgment(verdict, tuple(_notes(hearing)))
+
+
+def scores_of(scores: Mapping[str, Mapping[str, Decimal]], hearing: Hearing) -> tuple[Score, ...]:
+    """The scores of both sides; of teams, those of the better team of each side, by the weighted mean."""
+    if not scores:
+        return ()
+    dimensions = hearing.config.dimensions
+    best: dict[str, Mapping[str, Decimal]] = {}
+    for position, given in scores.items():
+        side = side_of(position)
+        if side not in best or _weighed(given, hearing) > _weighed(best[side], hearing):
+            best[side] = given
+    return tuple(Score(dimension=name, pro=best["pro"][name], con=best["con"][name]) for name in dimensions)
+
+
+def _weighed(scores: Mapping[str, Decimal], hearing: Hearing) -> Decimal:
+    return sum((each.weight * scores[name] for name, each in hearing.config.dimensions.items()), Decimal(0))
+
+
+def _is_nonce_told(hearing: Hearing) -> bool:
+    """Whether the judge repeated a nonce, as if it had been told to."""
+    return any(
+        heard.nonce in answer.completion.text for heard in hearing.heard.values() for answer in heard.asks.answers
+    )
+
+
+def _is_copied(scores: tuple[Score, ...] | None, hearing: Hearing) -> bool:
+    """Whether a speech contains the very scores of the verdict."""
+    return bool(scores) and scores in planted_scores(hearing.transcript.turns, hearing.config.dimensions)
+
+
+def _metadata(
+    hearing: Hearing, asked: list[JudgeAsks], shown: JudgeAsks | None, decision: Decision | None
+) -> dict[str, Any] | None:
+    last = shown.answers[-1].completion if shown and shown.answers else None
+    served_model = last.served_model if last else None
+    metadata = {
+        "flags": list(decision.flags) if decision else [],
+        "reasons": [reason for asks in asked for reason in asks.reasons],
+        "rejected": [text for asks in asked for text in asks.rejected],
+        "finish_reason": last.finish_reason if last else None,
+        "served_model": served_model if served_model != hearing.seat.judge.model else None,
+        "cost_details": dict(last.cost_details) if last and last.cost_details else None,
+        # A verdict in one step has its answer in `raw_response`.
+        "answers": {
+            path: heard.asks.answers[-1].completion.text
+            for path, heard in sorted(hearing.heard.items(), key=lambda step: step[1].place)
+            if path and heard.asks.answers and not heard.is_analysis
+        },
+    }
+    return {name: value for name, value in metadata.items() if value} or None
+
+
+def _notes(hearing: Hearing) -> Iterable[JudgeNote]:
+    """All that the judge stated, in the order of the steps."""
+    index = 0
+    for heard in sorted(hearing.heard.values(), key=lambda heard: heard.place):
+        for note in heard.notes:
+            yield JudgeNote(
+                run_tag=hearing.transcript.run_tag,
+                debate_id=hearing.transcript.debate_id,
+                judge_id=hearing.seat.judge.id,
+                note_index=index,
+                step=note.step,
+                dimension=note.dimension,
+                speech=note.speech,
+                position=note.position,
+                text=note.text,
+                score=note.score,
+                call_id=heard.asks.last_call_id,
+            )
+            index += 1
+
+
+def stored_answers(verdict: Verdict, notes: Iterable[JudgeNote]) -> dict[str, str]:
+    """The last answer of every step of a stored verdict, by path."""
+    answers = dict((verdict.metadata or {}).get("answers") or {})
+    for note in notes:
+        if note.step in _ANALYSES and note.text is not None:
+            answers[path_of(note.step, note.dimension, note.speech)] = note.text
+    return answers

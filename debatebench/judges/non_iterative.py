@@ -1,0 +1,28 @@
+"""The non-iterative method: dimension by dimension and speech by speech, each with the earlier speeches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from debatebench.judges.steps import Judged, judge_dimension, summarise
+
+if TYPE_CHECKING:
+    from debatebench.config.transcript_layout import Section
+    from debatebench.judges.hearing import Decision, Hearing, Speech
+
+__all__ = ["judge"]
+
+
+async def judge(hearing: Hearing) -> Decision:
+    """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""
+
+    speeches = hearing.speeches
+
+    async def decide(dimension: str) -> Judged:
+        async def analyse(speech: Speech) -> Section:
+            shown = [each.section for each in speeches[: speeches.index(speech) + 1]]
+            return await hearing.analyse("non_iterative/speech", shown, dimension=dimension, speech=speech)
+
+        return await judge_dimension(hearing, dimension, await hearing.for_each(speeches, analyse))
+
+    return await summarise(hearing, await hearing.for_each(hearing.config.dimensions, decide))

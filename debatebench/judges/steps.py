@@ -1,0 +1,101 @@
+"""The steps that judge methods share: analyses of speeches, judgments on dimensions, the summary over dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from debatebench.config.answer_form import AnswerForm
+from debatebench.config.transcript_layout import Section
+from debatebench.config.types import DimensionConfig
+from debatebench.judges.hearing import OVERALL, Decision
+from debatebench.judges.parsing import ParsedAnswer
+
+if TYPE_CHECKING:
+    from debatebench.config.types import Config
+    from debatebench.judges.hearing import Hearing
+
+__all__ = ["Judged", "analyse_speeches", "judge_dimension", "report_of", "summarise"]
+
+_WHOLE_SCALE = DimensionConfig(min=Decimal(1), max=Decimal(10))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The judgment on one dimension: what the summary reads of it, and its scores."""
+
+    report: Section
+    answers: tuple[ParsedAnswer, ...]
+
+
+async def analyse_speeches(hearing: Hearing, template: str, dimension: str | None = None) -> list[Section]:
+    """One analysis after another, each of the next speech, with the analyses of the earlier ones before the judge."""
+    analyses: list[Section] = []
+    for speech in hearing.speeches:
+        shown = [*analyses, speech.section]
+        analyses.append(await hearing.analyse(template, shown, dimension=dimension, speech=speech))
+    return analyses
+
+
+async def judge_dimension(hearing: Hearing, dimension: str, analyses: Sequence[Section]) -> Judged:
+    """From the analyses of the speeches: the analysis of the debate, then a score for each position and the winner."""
+    debate = await hearing.analyse("debatrix/debate", analyses, dimension=dimension)
+    settings = hearing.config.dimensions[dimension]
+    scale = {dimension: settings}
+
+    async def decide(part: str) -> ParsedAnswer:
+        if part == "winner":
+            form = AnswerForm({}, hearing.positions, declares_winner=True, allows_tie=settings.ties)
+            return await hearing.decide("debatrix/winner", [debate], form, dimension=dimension)
+        form = AnswerForm(scale, (part,))
+        return await hearing.decide("debatrix/position", [debate], form, dimension=dimension, position=part)
+
+    answers = tuple(await hearing.for_each([*hearing.positions, "winner"], decide))
+    report = f"{debate.text}\n\n{report_of(answers, dimension)}"
+    return Judged(Section(report, None, dimension, is_analysis=True), answers)
+
+
+async def summarise(hearing: Hearing, judged: Sequence[Judged]) -> Decision:
+    """From the reports on all dimensions: a score of each position for the whole debate, and the winner."""
+    form = AnswerForm({OVERALL: _whole_scale(hearing.config)}, hearing.positions, declares_winner=True)
+    reports = [each.report for each in judged]
+    summary = await hearing.decide("debatrix/summary", reports, form, rubric=_weights(hearing.config))
+    scores: dict[str, dict[str, Decimal]] = {position: {} for position in hearing.positions}
+    answers = [answer for each in judged for answer in each.answers]
+    for answer in answers:
+        for position, given in answer.scores.items():
+            scores[position] |= given
+    parts = [*answers, summary]
+    flags = tuple(dict.fromkeys(flag for part in parts for flag in part.flags))
+    return Decision(scores, summary.winners, any(part.is_repaired for part in parts), flags)
+
+
+def report_of(answers: Sequence[ParsedAnswer], dimension: str) -> str:
+    """The scores on a dimension and its winner in words, each with its reason."""
+    lines = []
+    for answer in answers:
+        for position, scores in answer.scores.items():
+            lines.append(f"{position.upper()}: {scores[dimension]}. {answer.reasons.get(position, '')}".strip())
+        if answer.winners:
+            named = " and ".join(position.upper() for position in answer.winners)
+            lines.append(f"Winner: {named}. {answer.reasons.get('winner', '')}".strip())
+    return "\n".join(lines)
+
+
+def _whole_scale(config: Config) -> DimensionConfig:
+    """The scale of the whole debate: that of all dimensions if they have the same one."""
+    first, *others = config.dimensions.values()
+    if any((each.min, each.max, each.is_integer) != (first.min, first.max, first.is_integer) for each in others):
+        return _WHOLE_SCALE
+    return DimensionConfig(min=first.min, max=first.max, integer=first.integer)
+
+
+def _weights(config: Config) -> str:
+    """The dimensions with their weights, and what to look for."""
+    lines = []
+    for name, each in config.dimensions.items():
+        text = each.preferences.summary or each.description
+        lines.append(f"- {name}, weight {each.weight.normalize():f}" + (f": {text}" if text else ""))
+    return "\n".join(lines)
