@@ -8,6 +8,7 @@ doctor.py            doctor
 export.py            export
 grouped_help.py      `--help` of a command with many options, in groups
 init.py              init
+judge.py             judge
 progress_display.py  the live table of a run, or plain lines
 query.py             query, sql
 report.py            report
@@ -18,6 +19,7 @@ run_inputs.py        run: options and files → a plan
 run_options.py       run: which options cannot be combined
 run_parameters.py    run: the options and their help
 run_report.py        run: the report at the end
+run_session.py       run, judge: a dry run, a question, or the run itself
 run_wizard.py        run: questions at a terminal
 show.py              show-leaderboard, summarize, inspect-debate
 signals.py           SIGINT and SIGTERM

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import compare, doctor, export, query, show, warehouse
+from debatebench.cli import compare, doctor, export, judge, query, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
@@ -29,6 +29,7 @@ __all__ = ["COMMANDS", "make_app", "run_app"]
 COMMANDS: dict[str, Callable[..., None]] = {
     "init": configure.init,
     "run": play.run,
+    "judge": judge.judge,
     "retry": play.retry,
     "import": warehouse.import_,
     "land": warehouse.land,
@@ -52,7 +53,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
 
 
-_EXAMPLES = {"run": play.EXAMPLES}
+_EXAMPLES = {"run": play.EXAMPLES, "judge": judge.EXAMPLES}
 
 
 def _print_version(wanted: bool) -> None:

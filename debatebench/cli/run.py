@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Collection
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from debatebench.cli import run_checks as checking
-from debatebench.cli import run_cost
 from debatebench.cli import run_parameters as parameters
 from debatebench.cli.common import Format, FormatOption, note, now, workspace_of
 from debatebench.cli.completion import run_tags
 from debatebench.cli.run_options import asked_for, refuse_contradictions
-from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
+from debatebench.cli.run_session import RunSession
+from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.plan.plan import Plan, PlanOptions, PlanPart
-    from debatebench.play.runner import RunSettings
+    from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import Workspace
 
 __all__ = ["EXAMPLES", "retry", "run"]
 
-# The number of live new objects after which the garbage collector runs.
-_COLLECTED_AFTER = 20_000
 # Options of the command that have another name in a plan.
 _FIELDS = {
     "topic": "selected_topics",
@@ -131,6 +125,11 @@ def run(
     if (workspace.imports / run_tag).exists():
         raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --run-tag.")
     begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
+    if begun is not None and begun.source is not None:
+        raise UsageError(
+            f"Run '{run_tag}' judges the stored debates of '{begun.source.run_tag}': go on with it by "
+            f"`debatebench judge {begun.source.run_tag} --as {run_tag}`."
+        )
     if begun is None and (resume or retry_failed or new_model or new_judge or replace_parameters):
         raise unknown_run(workspace, run_tag)
     options = PlanOptions(
@@ -167,49 +166,28 @@ def run(
     if not no_input and not resume:
         inputs, options = asked_for(workspace, run_tag, inputs, options)
     plan, part = planned(workspace, run_tag, begun, inputs, options, new_model or (), new_judge or ())
-    _check_replaceable(plan, replace_parameters or ())
     if plan.has_judge_overlap:
         note("Warning: a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
-    limit = None if max_cost is None else Decimal(str(max_cost))
-    is_dry = dry_run or estimate_time
-    if not is_dry:
-        _freeze()
-    if is_dry or not (yes or no_input or not run_cost.is_asked()):
-        checked = run_cost.rehearsed(
-            workspace,
-            plan,
-            part,
-            concurrency=concurrency,
-            max_cost=limit,
-            retry_failed=retry_failed,
-            replaceable=frozenset(replace_parameters or ()),
-        )
-        if is_dry:
-            run_cost.print_plan(workspace, checked, output)
-            if estimate_time:
-                checking.print_time(workspace, checked.plan, concurrency)
-            return
-        run_cost.confirm(checked)
-        # Each catalogue of prices is read once.
-        plan, part = checked.rehearsal.ready.plan, checked.rehearsal.ready.part
     from debatebench.play.bans import EMPTY_DEBATES
-    from debatebench.play.retries import RetryPolicy
-    from debatebench.play.runner import RunSettings
 
-    settings = RunSettings(
+    session = RunSession(
         concurrency=concurrency,
         retry_failed=retry_failed,
         replaceable=frozenset(replace_parameters or ()),
         empty_debates=(empty_debates or EMPTY_DEBATES) if skip_on_empty else None,
-        policy=RetryPolicy(
-            ambiguous=max_ambiguous_retries,
-            busy_s=wait_for_limit,
-            unreachable_s=wait_for_provider,
-            failures_in_a_row=max_failures_in_a_row,
-        ),
-        max_cost=limit,
+        max_cost=max_cost,
+        max_ambiguous_retries=max_ambiguous_retries,
+        wait_for_limit=wait_for_limit,
+        wait_for_provider=wait_for_provider,
+        max_failures_in_a_row=max_failures_in_a_row,
+        is_asking=not (yes or no_input),
+        is_dry=dry_run or estimate_time,
+        is_timed=estimate_time,
+        no_build=no_build,
+        log_failed_judges=log_failed_judges,
+        output=output,
     )
-    _play(workspace, plan, part, settings, no_build, output, log_failed_judges)
+    session.go(workspace, plan, part)
 
 
 def retry(
@@ -228,6 +206,21 @@ def retry(
 
     The same as `run --run-tag TAG --retry-failed`. Only what is missing is bought.
     """
+    from debatebench.cli.judge import judge_again
+
+    if judge_again(
+        context,
+        run_tag,
+        new_judge=new_judge,
+        replace_parameters=replace_parameters,
+        concurrency=concurrency,
+        max_cost=max_cost,
+        yes=yes,
+        dry_run=dry_run,
+        no_build=no_build,
+        output=output,
+    ):
+        return
     run(
         context,
         run_tag=run_tag,
@@ -258,16 +251,6 @@ def _ids(given: list[str] | None) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(given)) if given else None
 
 
-def _check_replaceable(plan: Plan, ids: Collection[str]) -> None:
-    known = {member.id for member in (*plan.debaters, *plan.judges)}
-    for id_ in ids:
-        if id_ not in known:
-            raise UsageError(
-                f"--replace-parameters: run '{plan.run_tag}' has no debater or judge '{id_}'. Known: "
-                f"{', '.join(sorted(known))}."
-            )
-
-
 def _note_packaged(workspace: Workspace, options: PlanOptions) -> None:
     """Say that the packaged configuration is used, where the workspace has none and the options name no files."""
     given = (options.config_path, options.topics_path, options.models_path, options.judges_path)
@@ -276,98 +259,3 @@ def _note_packaged(workspace: Workspace, options: PlanOptions) -> None:
             f"No configs/ in {workspace.root.resolve()}: the packaged configuration is used, with simulated debaters "
             "and judges; `debatebench init` writes files to edit."
         )
-
-
-def _freeze() -> None:
-    """Prepare the garbage collector for a run.
-
-    All objects so far live to the end, so it need not scan them again and again; and the objects of a call are freed
-    with it, nearly always without the collector. What uses DuckDB follows later, because DuckDB complains at the exit
-    about objects that were never collected.
-    """
-    gc.freeze()
-    gc.set_threshold(_COLLECTED_AFTER)
-
-
-def _play(
-    workspace: Workspace,
-    plan: Plan,
-    part: PlanPart | None,
-    settings: RunSettings,
-    no_build: bool,
-    output: Format,
-    log_failed_judges: bool,
-) -> None:
-    """Play the run, land its result, then print how it ended."""
-    from debatebench.cli.progress_display import watching
-    from debatebench.cli.run_report import is_all_simulated, note_costs, note_cut_speeches, note_missing, print_report
-    from debatebench.plan.stored_use import StoredUse
-    from debatebench.play.progress import Progress
-    from debatebench.play.runner import play_run
-    from debatebench.warehouse.sources import check_before_run
-
-    whole = plan if part is None else plan.with_part(part)
-    progress = Progress(is_simulated=is_all_simulated(whole))
-    journal = workspace.journal / f"{plan.run_tag}.jsonl"
-    check_before_run(workspace, plan.run_tag)
-    stored = run_cost.with_stored_use(workspace.database, plan.run_tag, StoredUse())
-    try:
-        with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
-            report = play_run(
-                plan,
-                journal,
-                settings,
-                environ=os.environ,
-                now=now,
-                progress=progress,
-                warn=run_cost.warn,
-                part=part,
-                stored=stored,
-            )
-    except DebatebenchError:
-        # Without planned debates this session did not begin: another process may be playing the run.
-        if progress.debates_planned:
-            _try_to_land(workspace, plan.run_tag, no_build)
-            note_costs(progress, None)
-            note_missing(progress, whole)
-        raise
-    finally:
-        if log_failed_judges and journal.exists():
-            _log_failed_judges(workspace, journal)
-    try:
-        _land(workspace, plan.run_tag, no_build)
-        note_cut_speeches(workspace, plan.run_tag)
-    finally:
-        print_report(report, whole, output)
-    if report.missing:
-        raise RunIncompleteError(
-            f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; to retry them: "
-            f"`debatebench retry {report.run_tag}`."
-        )
-
-
-def _try_to_land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
-    """Land what an interrupted run left; the reason for its end matters more than an error of landing."""
-    from debatebench.cli.run_report import note_cut_speeches
-
-    try:
-        _land(workspace, run_tag, no_build)
-        note_cut_speeches(workspace, run_tag)
-    except DebatebenchError as problem:
-        note(f"Run '{run_tag}' was not landed: {problem}")
-
-
-def _land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
-    from debatebench.cli.warehouse import report_update
-    from debatebench.warehouse.update import update_warehouse
-
-    report_update(update_warehouse(workspace, [run_tag], now=now, build=not no_build))
-
-
-def _log_failed_judges(workspace: Workspace, journal: Path) -> None:
-    """Write every unusable answer of the run's judges so far to a separate file."""
-    from debatebench.landing.failed_judges import write_failed_judges
-
-    path = workspace.warehouse / "failed_judges" / f"{journal.stem}.jsonl"
-    count = write_failed_judges(journal, path)
-    note(f"Wrote {count:,} unusable answers of judges to {path}.")

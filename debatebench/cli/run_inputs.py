@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Inputs", "as_asked", "load_inputs", "planned", "unknown_run", "with_begun_options"]
+__all__ = ["Inputs", "as_asked", "config_path", "load_inputs", "planned", "unknown_run", "with_begun_options"]
 
 _QUICK_TEST_FILE = "quick-test-models.yaml"
 
@@ -66,21 +66,21 @@ def load_inputs(workspace: Workspace, options: PlanOptions) -> Inputs:
     A quick test reads debaters and judges from a file of its own if the workspace has one.
     """
     is_quick_test = options.preset == "quick-test"
-    config = load_config(_path(workspace, options.config_path, "config.yaml"))
-    topics = load_topics(_path(workspace, options.topics_path, "topics.json"))
+    config = load_config(config_path(workspace, options.config_path, "config.yaml"))
+    topics = load_topics(config_path(workspace, options.topics_path, "topics.json"))
     quick = workspace.configs / _QUICK_TEST_FILE
     if is_quick_test and os.path.lexists(quick) and options.models_path is None and options.judges_path is None:
         debaters, judges, panel_size = load_quick_test(quick)
         panel_size = panel_size or min(config.judges_per_debate, QUICK_TEST_JUDGES)
         return Inputs(_with_panel(config, panel_size), topics, debaters, judges)
-    debaters = load_debaters(_path(workspace, options.models_path, "models.yaml"))
-    judges = load_judges(_path(workspace, options.judges_path, "judges.yaml"))
+    debaters = load_debaters(config_path(workspace, options.models_path, "models.yaml"))
+    judges = load_judges(config_path(workspace, options.judges_path, "judges.yaml"))
     if is_quick_test:
         config = _with_panel(config, max(1, min(config.judges_per_debate, QUICK_TEST_JUDGES, len(judges))))
     return Inputs(config, topics, debaters, judges)
 
 
-def _path(workspace: Workspace, given: str | None, name: str) -> Path:
+def config_path(workspace: Workspace, given: str | None, name: str) -> Path:
     return workspace.config_file(name) if given is None else Path(given)
 
 

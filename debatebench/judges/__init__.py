@@ -4,6 +4,7 @@ A method is one file with a coroutine, its prompts in `configs/prompts/judge/`, 
 
 asks.py           all requests of one step to one judge
 base.py           what a judge method works on and returns
+baselines.py      methods: fixed rules that ask nobody
 chronological.py  method: speech by speech, on all dimensions at once
 debatrix.py       method: dimension by dimension and speech by speech
 dimensional.py    method: each dimension by itself, the whole debate in one call
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.config.prompt_files import flat_templates
 from debatebench.judges import chronological, debatrix, dimensional, direct, non_iterative
+from debatebench.judges.baselines import BASELINES
 from debatebench.judges.hearing import Hearing, NoVerdictError
 from debatebench.judges.judgment import judgment_of
 from debatebench.shared.errors import UsageError
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from debatebench.judges.hearing import Decision
     from debatebench.providers.asking import Ask
 
-__all__ = ["METHODS", "Method", "hear", "method_of", "templates_of", "used_templates"]
+__all__ = ["BASELINES", "METHODS", "Method", "hear", "method_of", "templates_of", "used_templates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Method:
     about: str
     stages: tuple[str, ...] = ()
     """Empty for a method that uses the judge's plain prompt, and for a baseline, which asks nobody."""
+    formats: tuple[str, ...] = ("two_sided", "british_parliamentary")
     is_baseline: bool = False
 
 
@@ -73,13 +76,15 @@ METHODS: dict[str, Method] = {
         "dimension by dimension, speech by speech with the analyses of the earlier speeches",
         ("debatrix/speech", *_ON_DIMENSIONS),
     ),
+    **{name: Method(baseline.judge, baseline.about, is_baseline=True) for name, baseline in BASELINES.items()},
 }
 
 
 def method_of(judge: MemberConfig) -> Method:
     """The method of a judge. Raises `UsageError` for an unknown name."""
     if judge.method not in METHODS:
-        raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'. Known: {', '.join(sorted(METHODS))}.")
+        known = [name for name, method in METHODS.items() if not method.is_baseline]
+        raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'. Known: {', '.join(known)}.")
     return METHODS[judge.method]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from debatebench.providers.asking import Answer, Ask, CallFailedError, Step, cost_of
@@ -13,6 +14,17 @@ if TYPE_CHECKING:
     from debatebench.providers.base import Request
 
 __all__ = ["JudgeAsks", "spent"]
+
+# What no request costs.
+_NOTHING = {
+    "latency_ms": 0.0,
+    "prompt_tokens": 0,
+    "completion_tokens": 0,
+    "total_tokens": 0,
+    "cost": Decimal(0),
+    "cost_source": "billed",
+    "currency": "USD",
+}
 
 
 @dataclass(slots=True)
@@ -54,6 +66,8 @@ class JudgeAsks:
 def spent(steps: Sequence[JudgeAsks], judge: MemberConfig) -> dict[str, Any]:
     """Tokens, cost and duration summed over all requests; a sum with an unknown part is None, never too small."""
     answers = [answer for step in steps for answer in step.answers]
+    if not any(step.asks for step in steps):
+        return dict(_NOTHING)
     is_known = bool(answers) and len(answers) == sum(step.asks for step in steps)
 
     def total(amounts: list[Any]) -> Any:

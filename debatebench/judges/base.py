@@ -10,7 +10,7 @@ from debatebench.config.transcript_layout import BP_POSITIONS, in_order
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.shared.records import JudgeNote, Side, Turn, Verdict
+    from debatebench.shared.records import JudgeNote, Side, Turn, Verdict, Winner
 
 __all__ = ["Judgment", "Seat", "Transcript"]
 
@@ -26,6 +26,8 @@ class Transcript:
     category: str | None
     info_slide: str | None
     turns: tuple[Turn, ...]
+    truth: Winner | None = None
+    """Who won according to people, where that is known. It is never shown to a model."""
 
     def as_shown_to(self, seat: Seat) -> Transcript:
         """The same debate with the speeches in the order in which that seat sees them."""
@@ -41,8 +43,9 @@ class Transcript:
         order = {side: n for n, side in enumerate(("con", "pro") if first == "con" else TWO_SIDES)}
         if not self.is_of_teams:
             return tuple(order)
-        teams = list(BP_POSITIONS)
-        return tuple(sorted(teams, key=lambda team: (teams.index(team) // 2, order[BP_POSITIONS[team]])))
+        present = {turn.position for turn in self.turns}
+        teams = [team for team in BP_POSITIONS if team in present]
+        return tuple(sorted(teams, key=lambda team: (list(BP_POSITIONS).index(team) // 2, order[BP_POSITIONS[team]])))
 
     def position_of(self, turn: Turn) -> str:
         """The position of a turn's speaker; of two sides, the side."""

@@ -195,6 +195,13 @@ class Hearing:
         hints = {**_verdict_hints(form), **({"positions": list(form.positions)} if is_of_teams else {})}
         return await self._decide("", ("verdict", None), nonce, messages, hints, form)
 
+    def state(self, winners: Sequence[str]) -> Decision:
+        """The decision of a rule that asks nobody."""
+        self.heard["winner"] = Heard(self._place("winner", "winner", None), "", JudgeAsks(self.seat.judge))
+        if self.transcript.is_of_teams:
+            self.heard["winner"].notes = [Note("winner", position=position) for position in winners]
+        return Decision({}, tuple(winners))
+
     async def _decide(
         self,
         path: str,

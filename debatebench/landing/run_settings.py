@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from debatebench.query.landed_records import landed_records
 from debatebench.shared.config_sections import config_sections
-from debatebench.shared.json_bytes import from_json
-from debatebench.shared.record_columns import column_types
-from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, Topic
+from debatebench.shared.records import Debater, Dimension, Judge, Run, Topic
 
 if TYPE_CHECKING:
     import duckdb
 
 __all__ = ["run_settings"]
 
-_RecordT = TypeVar("_RecordT", bound=Record)
 _Setting = tuple[str, str, Any]
 """Item, part and value; the value is None if it is unknown."""
 
@@ -65,18 +63,18 @@ order by all
 
 def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str, str], str | None]:
     """Item and part → setting as text, for a run whose other tables have landed."""
-    (run,) = _landed(con, Run, run_tag)
-    debaters = {debater.model_id: debater for debater in _landed(con, Debater, run_tag)}
-    pool = _landed(con, Judge, run_tag)
+    (run,) = landed_records(con, Run, run_tag)
+    debaters = {debater.model_id: debater for debater in landed_records(con, Debater, run_tag)}
+    pool = landed_records(con, Judge, run_tag)
     # A baseline has no model, prompt or vote.
     judges = {judge.judge_id: judge for judge in pool if not judge.is_baseline}
-    dimensions = _landed(con, Dimension, run_tag)
+    dimensions = landed_records(con, Dimension, run_tag)
     config = config_sections(_object(run.config))
     refused = {(role, id_): set(fields) for role, id_, fields in con.execute(_REFUSED, [run_tag]).fetchall()}
     settings = (
         *_of_run(run, config.settings),
         *_of_rounds(run, config.rounds),
-        *_of_topics(_landed(con, Topic, run_tag)),
+        *_of_topics(landed_records(con, Topic, run_tag)),
         *_of_members("debater", debaters, run, config.settings.get("temperature"), refused),
         *_of_members("judge", judges, run, 0, refused),
         *_of_judge_prompts(judges, run),
@@ -88,22 +86,6 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
     )
     # A dimension may also be called `order`. If parts have the same name, the last one counts.
     return {(item, part): _text(value) for item, part, value in settings}
-
-
-def _landed(con: duckdb.DuckDBPyConnection, record: type[_RecordT], run_tag: str) -> list[_RecordT]:
-    """A run's records from one table."""
-    types = column_types(record)
-    rows = con.execute(f"select {', '.join(types)} from raw.{record.table} where run_tag = ?", [run_tag]).fetchall()
-    is_json = [sql_type == "JSON" for sql_type in types.values()]
-    return [
-        record.model_validate(
-            {
-                name: from_json(value.encode()) if encoded and value is not None else value
-                for name, value, encoded in zip(types, row, is_json, strict=True)
-            }
-        )
-        for row in rows
-    ]
 
 
 def _text(value: Any) -> str | None:

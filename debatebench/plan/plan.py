@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, TopicConfig
-from debatebench.plan.source import Source
+from debatebench.judges import method_of
+from debatebench.plan.source import Source, SourceDebate
 from debatebench.shared.records import ScheduledDebate
 
 __all__ = ["MemberChange", "Plan", "PlanOptions", "PlanPart", "Role", "begun_plan", "overlap"]
@@ -35,6 +36,12 @@ class PlanOptions(BaseModel):
     judges_from_selection: bool = False
     allow_judge_overlap: bool = False
     swap_order: bool = False
+    repeat: int = Field(1, ge=1)
+    panel_size: int | None = Field(None, ge=0)
+    baselines: tuple[str, ...] = ()
+    selected_debates: tuple[str, ...] | None = None
+    where: str | None = None
+    """The condition that picked the stored debates that are judged."""
     preset: Literal["quick-test", "prod-run"] | None = None
     selected_topics: tuple[str, ...] | None = None
     selected_debaters: tuple[str, ...] | None = None
@@ -131,6 +138,17 @@ class Plan(BaseModel):
         """The judge with that id."""
         return self._judges_by_id[judge_id]
 
+    def stored(self, debate: ScheduledDebate) -> SourceDebate | None:
+        """The stored debate that is judged; None for a debate that is played."""
+        if self.source is None or debate.source_debate_id is None:
+            return None
+        return self.source.by_id[debate.source_debate_id]
+
+    @cached_property
+    def asked_judges(self) -> tuple[MemberConfig, ...]:
+        """The judges that are sent requests: all but baselines."""
+        return tuple(judge for judge in self.judges if not method_of(judge).is_baseline)
+
     @property
     def added_debaters(self) -> tuple[str, ...]:
         """Ids of the debaters that were added after the run had begun, in that order."""
@@ -139,7 +157,8 @@ class Plan(BaseModel):
     @cached_property
     def has_judge_overlap(self) -> bool:
         """Whether a judge may sit on a debate of its own, because the run allows it."""
-        return not self.options.judges_from_selection and bool(overlap(self.debaters, self.judges))
+        debaters = self.debaters if self.source is None else self.source.members
+        return not self.options.judges_from_selection and bool(overlap(debaters, self.judges))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` reads back; dumped with sorted keys, equal plans are equal bytes."""

@@ -21,7 +21,8 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
     yield Run(
         run_tag=tag,
         source="run",
-        format="tournament",
+        format="tournament" if plan.source is None else "judging",
+        source_run_tag=None if plan.source is None else plan.source.run_tag,
         benchmark_name=config.benchmark_name,
         benchmark_version=config.benchmark_version,
         rubric_version=config.rubric_version,
@@ -49,6 +50,8 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
             info_slide=topic.info_slide,
         )
     yield from _debater_records(tag, plan.debaters, simulated_providers)
+    if plan.source is not None:
+        yield from (Debater(run_tag=tag, **columns) for columns in plan.source.debaters)
     yield from _judge_records(tag, plan.judges, simulated_providers)
     for position, (name, dimension) in enumerate(config.dimensions.items()):
         yield Dimension(

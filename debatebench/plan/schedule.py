@@ -22,7 +22,7 @@ from debatebench.shared.hashing import hash_with_decimal_lengths
 from debatebench.shared.records import ScheduledDebate
 from debatebench.shared.version import __version__
 
-__all__ = ["make_plan", "plan_part", "replacement_judges"]
+__all__ = ["checked_pool", "generator", "make_plan", "plan_part", "replacement_judges", "selected"]
 
 
 def make_plan(
@@ -40,19 +40,16 @@ def make_plan(
     Raises `UsageError` when the inputs do not fit together: too few debaters, topics or judges, or a judge that is also
     a debater although the options do not allow it.
     """
-    topics = _selected(topics, options.selected_topics, "topic")
-    debaters = _selected(debaters, options.selected_debaters, "debater")
-    judges = _selected(judges, options.selected_judges, "judge")
+    topics = selected(topics, options.selected_topics, "topic")
+    debaters = selected(debaters, options.selected_debaters, "debater")
+    judges = selected(judges, options.selected_judges, "judge")
     if len(debaters) < 2:
         raise UsageError(
             f"A tournament needs at least 2 debaters, but {len(debaters)} are configured; add some to models.yaml."
         )
     if not topics:
         raise UsageError("A tournament needs at least one topic; add some to topics.json.")
-    pool = tuple(debaters if options.judges_from_selection else judges)
-    _check_overlap(debaters, pool, options)
-    if missing := sorted(judge.prompt_style for judge in pool if _missing_template(judge, prompts)):
-        raise UsageError(f"No judging prompt for prompt_style '{missing[0]}'. Known: {', '.join(prompts.styles)}.")
+    pool = checked_pool(debaters if options.judges_from_selection else judges, debaters, prompts, options)
     chosen = _sample(topics, options)
     return Plan(
         run_tag=run_tag,
@@ -66,6 +63,22 @@ def make_plan(
         harness_version=__version__,
         git_commit=git_commit,
     )
+
+
+def checked_pool(
+    judges: Sequence[MemberConfig], debaters: Sequence[MemberConfig], prompts: PromptSet, options: PlanOptions
+) -> tuple[MemberConfig, ...]:
+    """The judges, if they may judge these debaters and have their prompts; else raises `UsageError`."""
+    _check_overlap(debaters, judges, options)
+    for judge in judges:
+        if method_of(judge).is_baseline:
+            raise UsageError(
+                f"Judge '{judge.id}': '{judge.method}' is a baseline; `debatebench judge --baseline {judge.method}` "
+                "judges stored debates with it."
+            )
+    if missing := sorted(judge.prompt_style for judge in judges if _missing_template(judge, prompts)):
+        raise UsageError(f"No judging prompt for prompt_style '{missing[0]}'. Known: {', '.join(prompts.styles)}.")
+    return tuple(judges)
 
 
 def plan_part(
@@ -126,9 +139,10 @@ def _unknown_prompt(judge: MemberConfig, missing: str, plan: Plan) -> str:
 def replacement_judges(plan: Plan, debate: ScheduledDebate) -> tuple[str, ...]:
     """The judges who may take a failed judge's seat: in a seeded order, then those that were added to the run."""
     active = [plan.debater(debater_id) for debater_id in debate.speakers.values()]
-    eligible = [id_ for id_ in _eligible(plan.judges, active, plan.options) if id_ not in debate.panel]
+    judges = [judge for judge in plan.judges if not method_of(judge).is_baseline]
+    eligible = [id_ for id_ in _eligible(judges, active, plan.options) if id_ not in debate.panel]
     free = [id_ for id_ in eligible if id_ not in plan.added_judges]
-    _rng(debate.debate_seed, "replacements").shuffle(free)
+    generator(debate.debate_seed, "replacements").shuffle(free)
     return (*free, *(id_ for id_ in plan.added_judges if id_ in eligible))
 
 
@@ -150,7 +164,7 @@ def _check_overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig
 _Entry = TypeVar("_Entry", MemberConfig, TopicConfig)
 
 
-def _selected(entries: Sequence[_Entry], ids: Sequence[str] | None, kind: str) -> tuple[_Entry, ...]:
+def selected(entries: Sequence[_Entry], ids: Sequence[str] | None, kind: str) -> tuple[_Entry, ...]:
     """The selected entries, in the order of their file; all entries without a selection."""
     if ids is None:
         return tuple(entries)
@@ -168,7 +182,7 @@ def _sample(topics: Sequence[TopicConfig], options: PlanOptions) -> tuple[TopicC
         return tuple(topics)
     if count > len(topics):
         raise UsageError(f"--sample-topics asks for {count} topics, but there are only {len(topics)}.")
-    return tuple(topics[i] for i in sorted(_rng(options.seed, "topics").sample(range(len(topics)), count)))
+    return tuple(topics[i] for i in sorted(generator(options.seed, "topics").sample(range(len(topics)), count)))
 
 
 def _pairs(debaters: Sequence[MemberConfig], options: PlanOptions) -> list[tuple[MemberConfig, MemberConfig]]:
@@ -199,7 +213,10 @@ def _debates(
         for first, second in pairs:
             for slot in range(options.debates_per_pair):
                 pro, con = first, second
-                if options.swap_sides and _rng(options.seed, "flip", topic.id, pro.id, con.id, slot).random() < 0.5:
+                if (
+                    options.swap_sides
+                    and generator(options.seed, "flip", topic.id, pro.id, con.id, slot).random() < 0.5
+                ):
                     pro, con = con, pro
                 matchup = (topic.id, pro.id, con.id)
                 repetition = repetitions[matchup]
@@ -208,7 +225,7 @@ def _debates(
                 eligible = _eligible(pool, (pro, con), options)
                 if len(eligible) < panel_size:
                     raise UsageError(_pool_too_small(panel_size, len(eligible), pro, con, options))
-                rng = _rng(seed, "panel")
+                rng = generator(seed, "panel")
                 if options.balanced_judges:
                     panel = balance.choose(eligible, panel_size, topic.id, _pair(pro.id, con.id), rng)
                 else:
@@ -223,7 +240,7 @@ def _debates(
                     repetition=repetition,
                     debate_seed=seed,
                     panel=panel,
-                    con_first=orders.choose(panel, _rng(seed, "order")) if options.swap_order else (),
+                    con_first=orders.choose(panel, generator(seed, "order")) if options.swap_order else (),
                 )
                 position += 1
 
@@ -248,6 +265,6 @@ def _pool_too_small(size: int, found: int, pro: MemberConfig, con: MemberConfig,
     return f"A panel needs {size} judges (judges_per_debate), and {where} or lower judges_per_debate."
 
 
-def _rng(seed: int, *purpose: object) -> random.Random:
+def generator(seed: int, *purpose: object) -> random.Random:
     """A separate generator for every purpose, so that one draw never shifts another."""
     return random.Random(int(hash_with_decimal_lengths(seed, *purpose), 16))  # noqa: S311 (repeatable draws, no secrets)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from debatebench.config.types import MemberConfig
 from debatebench.shared.hashing import hash_of
-from debatebench.shared.records import Side, Turn, Winner
+from debatebench.shared.records import Debate, Debater, Participant, Side, Turn, Winner
 
-__all__ = ["Source", "SourceDebate", "SourceSpeaker", "SourceSpeech", "hash_of_speeches"]
+__all__ = ["Source", "SourceDebate", "SourceSpeaker", "SourceSpeech", "hash_of_speeches", "source_of"]
 
 
 class _Frozen(BaseModel):
@@ -61,9 +62,56 @@ class Source(_Frozen):
     debates: tuple[SourceDebate, ...]
 
     @cached_property
+    def members(self) -> tuple[MemberConfig, ...]:
+        """The debaters, to be compared with judges; a person has an id and no provider."""
+        return tuple(
+            MemberConfig(
+                id=str(debater["model_id"]),
+                provider=str(debater.get("provider") or ""),
+                model=str(debater.get("model_name") or debater["model_id"]),
+            )
+            for debater in self.debaters
+        )
+
+    @cached_property
     def by_id(self) -> dict[str, SourceDebate]:
         """The debates by their ids in the source."""
         return {debate.debate_id: debate for debate in self.debates}
+
+
+def source_of(
+    run_tag: str,
+    debaters: Iterable[Debater],
+    debates: Iterable[Debate],
+    speakers: Mapping[str, Sequence[Participant]],
+    turns: Mapping[str, Sequence[Turn]],
+    truths: Mapping[str, Winner],
+) -> Source:
+    """The stored debates as a plan freezes them. `speakers`, `turns` and `truths` are by the id of the debate."""
+    return Source(
+        run_tag=run_tag,
+        debaters=tuple(
+            debater.model_dump(mode="json", exclude={"run_tag"}, exclude_defaults=True) for debater in debaters
+        ),
+        debates=tuple(
+            SourceDebate(
+                debate_id=debate.debate_id,
+                topic_id=debate.topic_id,
+                format=debate.format,
+                speakers=tuple(
+                    SourceSpeaker(position=each.position, side=each.side, model_id=each.model_id)
+                    for each in speakers.get(debate.debate_id, ())
+                ),
+                speeches=tuple(
+                    SourceSpeech(position=turn.position, side=turn.side, stage=turn.stage, characters=len(turn.content))
+                    for turn in turns[debate.debate_id]
+                ),
+                sha256=hash_of_speeches(turns[debate.debate_id]),
+                truth=truths.get(debate.debate_id),
+            )
+            for debate in debates
+        ),
+    )
 
 
 def hash_of_speeches(turns: Iterable[Turn]) -> str:

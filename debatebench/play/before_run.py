@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING, Any, cast
 from debatebench.journal.events import pass_on
 from debatebench.journal.reading import check_free, has_begun, read_journal
 from debatebench.plan.prices import with_listed_prices
+from debatebench.plan.source import hash_of_speeches
 from debatebench.play.budget import check_affordable
 from debatebench.play.opening import allow_connections, begin, check_free_space, open_providers
 from debatebench.play.remaining import Remaining
 from debatebench.play.resume import Resume
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import Turn
 
 if TYPE_CHECKING:
     from debatebench.journal.writing import Journal
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.providers.base import Provider
 
-__all__ = ["Ready", "Rehearsal", "check_limit", "make_ready", "rehearse"]
+__all__ = ["Ready", "Rehearsal", "Transcripts", "check_limit", "check_transcripts", "make_ready", "rehearse"]
+
+Transcripts = Mapping[str, Sequence[Turn]]
+"""The speeches of stored debates, by the id of the debate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,18 @@ def check_limit(plan: Plan, max_cost: Decimal | None) -> None:
     """Reject a limit on cost that cannot be guaranteed, before there is a journal or a request."""
     if max_cost is not None:
         check_affordable(plan)
+
+
+def check_transcripts(plan: Plan, transcripts: Transcripts) -> None:
+    """Reject stored debates that are not those with which the run began. Raises `UsageError`."""
+    for debate in plan.source.debates if plan.source is not None else ():
+        turns = transcripts.get(debate.debate_id)
+        if turns is None or hash_of_speeches(turns) != debate.sha256:
+            what = "is no longer stored" if turns is None else "has other speeches now"
+            raise UsageError(
+                f"Debate '{debate.debate_id}' {what}, and run '{plan.run_tag}' began with it: restore it to go on, or "
+                "judge the debates under another tag."
+            )
 
 
 def rehearse(

@@ -215,7 +215,7 @@ def check_affordable(plan: Plan) -> None:
     Providers report the billed cost only with the answer; so a price must be known, and a token limit.
     """
     asked = [(debater, [turn.token_cap(debater) for turn in plan.config.rounds]) for debater in plan.debaters]
-    asked += [(judge, [judge.token_limit]) for judge in plan.judges]
+    asked += [(judge, [judge.token_limit]) for judge in plan.asked_judges]
     for member, caps in asked:
         if member.pricing is None:
             if is_simulated(member.provider):

@@ -3,50 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.records import Debate, Participant, Record, ScheduledDebate, Turn, Verdict
+
+if TYPE_CHECKING:
+    from debatebench.plan.plan import Plan
 
 __all__ = ["debate_record", "event_rows", "participants"]
 
 
-def participants(run_tag: str, scheduled: ScheduledDebate) -> tuple[Participant, Participant]:
-    return (
+def participants(plan: Plan, scheduled: ScheduledDebate) -> tuple[Participant, ...]:
+    """Who speaks in a debate, or spoke in the stored debate that is judged."""
+    if (stored := plan.stored(scheduled)) is not None:
+        seats = [(speaker.position, speaker.side, speaker.model_id) for speaker in stored.speakers]
+    else:
+        seats = [(side, side, model_id) for side, model_id in scheduled.speakers.items()]
+    return tuple(
         Participant(
-            run_tag=run_tag,
-            debate_id=scheduled.debate_id,
-            position="pro",
-            model_id=scheduled.pro_model_id,
-            side="pro",
-        ),
-        Participant(
-            run_tag=run_tag,
-            debate_id=scheduled.debate_id,
-            position="con",
-            model_id=scheduled.con_model_id,
-            side="con",
-        ),
+            run_tag=plan.run_tag, debate_id=scheduled.debate_id, position=position, model_id=model_id, side=side
+        )
+        for position, side, model_id in seats
     )
 
 
 def debate_record(
-    run_tag: str,
+    plan: Plan,
     scheduled: ScheduledDebate,
     status: Any,
     reason: str | None,
     turns: list[Turn],
     verdicts: list[Verdict],
 ) -> Debate:
-    """The row of `raw.debates`: all of it follows from the plan and from journalled answers."""
+    """The row of `raw.debates`: all of it follows from the plan and from journalled answers.
+
+    `turns` are those that were given in this run; a stored debate that is judged has none.
+    """
+    stored = plan.stored(scheduled)
     said: list[Turn | Verdict] = [*turns, *verdicts]
     times = [record.created_at for record in said if record.created_at is not None]
     latencies = [verdict.latency_ms for verdict in verdicts if verdict.latency_ms is not None]
     return Debate(
-        run_tag=run_tag,
+        run_tag=plan.run_tag,
         debate_id=scheduled.debate_id,
         source_position=scheduled.schedule_position,
         schedule_position=scheduled.schedule_position,
         topic_id=scheduled.topic_id,
+        format="two_sided" if stored is None else stored.format,
         pro_model_id=scheduled.pro_model_id,
         con_model_id=scheduled.con_model_id,
         repetition=scheduled.repetition,
@@ -57,6 +60,8 @@ def debate_record(
         judges_expected=len(scheduled.panel),
         judges_actual=sum(verdict.is_valid for verdict in verdicts),
         panel_latency_ms=max(latencies, default=None),
+        source_debate_id=scheduled.source_debate_id,
+        trial=scheduled.trial,
     )
 
 

@@ -36,7 +36,7 @@ _OTHER_FILES = 64
 def open_providers(plan: Plan, environ: Mapping[str, str]) -> dict[Any, Provider]:
     """One provider for all members that can share it; a missing key or unknown provider is an error before any call."""
     providers: dict[Any, Provider] = {}
-    for member in (*plan.debaters, *plan.judges):
+    for member in (*plan.debaters, *plan.asked_judges):
         key = provider_key(member)
         if key not in providers:
             providers[key] = make_provider(member, environ)

@@ -79,7 +79,7 @@ def _pool(debate: ScheduledDebate, plan: Plan) -> Iterator[str]:
 
 
 def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> Transcript:
-    topic = plan.topic(debate.topic_id)
+    topic, stored = plan.topic(debate.topic_id), plan.stored(debate)
     return Transcript(
         plan.run_tag,
         debate.debate_id,
@@ -88,6 +88,7 @@ def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> T
         topic.category,
         topic.info_slide,
         tuple(turns),
+        None if stored is None else stored.truth,
     )
 
 

@@ -25,7 +25,7 @@ from debatebench.journal.writing import Journal
 from debatebench.plan.cost_estimate import CostEstimate, estimate
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
-from debatebench.play.before_run import check_limit, make_ready
+from debatebench.play.before_run import check_limit, check_transcripts, make_ready
 from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
 from debatebench.play.debate_records import debate_record, event_rows, participants
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
     from debatebench.judges.base import Judgment
     from debatebench.plan.stored_use import StoredUse
+    from debatebench.play.before_run import Transcripts
     from debatebench.providers.asking import Step
     from debatebench.providers.base import Provider
 
@@ -106,16 +107,18 @@ def play_run(
     warn: Callable[[str], None] = lambda _: None,
     part: PlanPart | None = None,
     stored: StoredUse | None = None,
+    transcripts: Transcripts | None = None,
 ) -> RunReport:
     """Play `plan` to its end, or continue what `journal_path` holds of it, and report how it ended.
 
     `part` is added to a run that has begun, and belongs to its plan from then on. `stored` is what stored answers of
-    models used, for the estimate in the report.
+    models used, for the estimate in the report. `transcripts` are the speeches of the stored debates that the plan
+    judges, by id.
 
-    Raises `UsageError` when the journal holds another plan, `BusyError` when another process plays the run,
-    `InterruptedRunError` after SIGINT or SIGTERM, `RunIncompleteError` at the limit on cost, `DebatebenchError` when a
-    provider refuses the key or the account. Prices that the plan lacks are read from the provider's catalogue, once,
-    when the run begins; problems with that are reported through `warn`.
+    Raises `UsageError` when the journal holds another plan or a transcript has changed, `BusyError` when another
+    process plays the run, `InterruptedRunError` after SIGINT or SIGTERM, `RunIncompleteError` at the limit on cost,
+    `DebatebenchError` when a provider refuses the key or the account. Prices that the plan lacks are read from the
+    provider's catalogue, once, when the run begins; problems with that are reported through `warn`.
     """
     progress = progress or Progress()
     ready = make_ready(
@@ -147,6 +150,7 @@ def play_run(
         # It is as large as the plan and no longer needed.
         resume.header = None
         check_limit(plan, settings.max_cost)
+        check_transcripts(plan, transcripts or {})
         resume.ledger.limit = settings.max_cost
         # A judge's first request comes when its debate is paid for, and what is rejected costs nothing.
         speakers = {debater.id for debater in plan.debaters}
@@ -154,7 +158,9 @@ def play_run(
             settings.concurrency, members, is_new=lambda member: member.id in speakers and resume.is_new(member)
         )
         return uvloop.run(
-            _Session(plan, journal, resume, ready.providers, settings, pacing, now, progress, stored).play()
+            _Session(
+                plan, journal, resume, ready.providers, settings, pacing, now, progress, stored, transcripts or {}
+            ).play()
         )
 
 
@@ -172,8 +178,10 @@ class _Session:
         now: Callable[[], datetime],
         progress: Progress,
         stored: StoredUse | None,
+        transcripts: Transcripts,
     ) -> None:
         self._plan = plan
+        self._transcripts = transcripts
         self._stored = stored
         self._journal = journal
         self._resume = resume
@@ -284,8 +292,9 @@ class _Session:
         try:
             async for turn in play_debate(scheduled, self._plan, self._calls):
                 turns.append(turn)
+            heard = turns if scheduled.source_debate_id is None else self._transcripts[scheduled.source_debate_id]
             judgments = await judge_debate(
-                scheduled, turns, self._plan, self._calls, partial(self._may_ask_again, scheduled.debate_id)
+                scheduled, heard, self._plan, self._calls, partial(self._may_ask_again, scheduled.debate_id)
             )
         except CallFailedError as failure:
             status = self._plan.config.on_refusal if failure.kind is FailureKind.REFUSED else "incomplete"
@@ -295,12 +304,12 @@ class _Session:
         valid = sum(verdict.is_valid for verdict in verdicts)
         if status == "complete" and valid < len(scheduled.panel):
             status, reason = "incomplete", panel_reason(len(scheduled.panel), verdicts)
-        debate = debate_record(self._plan.run_tag, scheduled, status, reason, turns, verdicts)
+        debate = debate_record(self._plan, scheduled, status, reason, turns, verdicts)
         is_refused = status in ("void", "forfeit")
         if is_refused:
             debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
         notes = (note for judgment in judgments for note in judgment.notes)
-        records = (*participants(self._plan.run_tag, scheduled), *turns, *verdicts, *notes)
+        records = (*participants(self._plan, scheduled), *turns, *verdicts, *notes)
         if self._keep(debate, *records, silent=silent):
             self._bans.debate_ended(scheduled.speakers.values(), is_complete=status == "complete", silent=silent)
             self._ban_the_silent()
@@ -350,9 +359,9 @@ class _Session:
 
     def _leave_out(self, scheduled: ScheduledDebate, reason: str) -> None:
         """Journal that a debate is not played; turns from an earlier start are kept."""
-        debate = debate_record(self._plan.run_tag, scheduled, "incomplete", reason, [], [])
+        debate = debate_record(self._plan, scheduled, "incomplete", reason, [], [])
         if not self._resume.has_ended(scheduled.debate_id):
-            self._keep(debate, *participants(self._plan.run_tag, scheduled))
+            self._keep(debate, *participants(self._plan, scheduled))
         self._reasons[scheduled.debate_id] = reason
         self._progress.debate_ended(debate)
 

@@ -1,15 +1,17 @@
 """Queries on a built warehouse: safe SELECTs, one debate, two runs, two versions of a SQL model.
 
-attached.py       a warehouse attached to a database in memory, where a reader can create tables
-comparison.py     two runs or benchmark versions side by side, from `marts.*_comparison`
-duckdb_errors.py  errors of DuckDB, in one sentence each
-gate.py           limits on a comparison: is the candidate worse than the baseline?
-one_debate.py     one whole debate, as text or JSON
-parquet.py        the result of a query as a Parquet file
-rated_games.py    the rated games of a run as plain lists
-relations.py      the tables and views of a warehouse with their columns
-row_diff.py       the rows of two versions of a SQL model, matched by key
-run_tags.py       the run tags of a warehouse, and the run that a command uses
-safe_query.py     one SELECT that can read the warehouse and nothing else
-version_diff.py   what changes between two versions of a SQL model, down to the leaderboard
+attached.py        a warehouse attached to a database in memory, where a reader can create tables
+comparison.py      two runs or benchmark versions side by side, from `marts.*_comparison`
+duckdb_errors.py   errors of DuckDB, in one sentence each
+gate.py            limits on a comparison: is the candidate worse than the baseline?
+landed_records.py  rows of raw tables → records
+one_debate.py      one whole debate, as text or JSON
+parquet.py         the result of a query as a Parquet file
+rated_games.py     the rated games of a run as plain lists
+relations.py       the tables and views of a warehouse with their columns
+row_diff.py        the rows of two versions of a SQL model, matched by key
+run_tags.py        the run tags of a warehouse, and the run that a command uses
+safe_query.py      one SELECT that can read the warehouse and nothing else
+stored_debates.py  the stored debates of a run or import, to be judged again
+version_diff.py    what changes between two versions of a SQL model, down to the leaderboard
 """

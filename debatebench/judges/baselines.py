@@ -1,0 +1,120 @@
+"""Baselines: fixed rules that name a winner without asking anyone. They are what a judge must beat."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from debatebench.config.answer_form import TWO_SIDES
+from debatebench.judges.hearing import Decision
+from debatebench.judges.parsing import side_of
+from debatebench.providers.requests import short_hash
+
+if TYPE_CHECKING:
+    from debatebench.judges.hearing import Hearing
+    from debatebench.shared.records import Turn, Winner
+
+__all__ = ["BASELINES", "Baseline"]
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
+_OUTCOMES: tuple[Winner, ...] = ("pro", "con", "tie")
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A rule: the positions that have won a debate, and what it must know of the other debates."""
+
+    winners: Callable[[Hearing], Sequence[str]]
+    about: str
+    parameters: Callable[[Sequence[Winner]], Mapping[str, Any] | None] = lambda _: {}
+    """From people's verdicts on all debates; None if it cannot do without them."""
+
+    async def judge(self, hearing: Hearing) -> Decision:
+        """Judge by the rule."""
+        return hearing.state(self.winners(hearing))
+
+
+def _of_sides(*sides: str) -> Callable[[Hearing], Sequence[str]]:
+    return lambda hearing: [position for position in hearing.positions if side_of(position) in sides]
+
+
+def _majority(hearing: Hearing) -> Sequence[str]:
+    """The most frequent verdict of people on the other debates; of equally frequent ones pro, then con."""
+    counts = {outcome: int(hearing.seat.judge.parameters.get(outcome, 0)) for outcome in _OUTCOMES}
+    if (truth := hearing.transcript.truth) is not None:
+        counts[truth] -= 1
+    winner = max(_OUTCOMES, key=lambda outcome: counts[outcome])
+    return _of_sides(*(TWO_SIDES if winner == "tie" else (winner,)))(hearing)
+
+
+def _longest(length: Callable[[str], int]) -> Callable[[Hearing], Sequence[str]]:
+    """The position that said the most in all."""
+
+    def winners(hearing: Hearing) -> Sequence[str]:
+        said: Counter[str] = Counter()
+        for turn in hearing.transcript.turns:
+            said[hearing.transcript.position_of(turn)] += length(turn.content)
+        return _best({position: said[position] for position in hearing.positions})
+
+    return winners
+
+
+def _random(hearing: Hearing) -> Sequence[str]:
+    """One position, drawn with the seed of the debate."""
+    seed = short_hash(str(hearing.transcript.debate_seed), hearing.seat.judge.id)
+    return [Random(seed).choice(sorted(hearing.positions))]  # noqa: S311 (a repeatable draw, no secret)
+
+
+def _last_speaker(hearing: Hearing) -> Sequence[str]:
+    last = max(hearing.transcript.turns, key=lambda turn: turn.turn_index)
+    return [hearing.transcript.position_of(last)]
+
+
+def _lexical_clash(hearing: Hearing) -> Sequence[str]:
+    """The position whose speeches take up most words of the other side.
+
+    For a speech with the words W, and the words O that the other side used before it, the share is |W ∩ O| / |W|. A
+    position has the mean over its speeches, without those before which the other side had not spoken. A word has four
+    letters or more, in any case.
+    """
+    heard: dict[str, set[str]] = {side: set() for side in TWO_SIDES}
+    shares: defaultdict[str, list[float]] = defaultdict(list)
+    for turn in sorted(hearing.transcript.turns, key=lambda turn: turn.turn_index):
+        words, theirs = _words(turn), heard["con" if turn.side == "pro" else "pro"]
+        if words and theirs:
+            shares[hearing.transcript.position_of(turn)].append(len(words & theirs) / len(words))
+        heard[turn.side] |= words
+    return _best({position: fmean(shares[position] or [0.0]) for position in hearing.positions})
+
+
+def _words(turn: Turn) -> set[str]:
+    return set(_WORD.findall(turn.content.lower()))
+
+
+def _best(values: Mapping[str, float]) -> list[str]:
+    """The positions with the highest value."""
+    highest = max(values.values())
+    return [position for position, value in values.items() if value == highest]
+
+
+def _counts(truths: Sequence[Winner]) -> Mapping[str, int] | None:
+    counts = Counter(truths)
+    return {outcome: counts[outcome] for outcome in _OUTCOMES if counts[outcome]} or None
+
+
+BASELINES: dict[str, Baseline] = {
+    "always_pro": Baseline(_of_sides("pro"), "pro wins every debate"),
+    "always_con": Baseline(_of_sides("con"), "con wins every debate"),
+    "always_tie": Baseline(_of_sides("pro", "con"), "every debate is a tie"),
+    "majority_class": Baseline(_majority, "what people said most often of the other debates", _counts),
+    "longest": Baseline(_longest(len), "who said most wins, in characters"),
+    "longest_words": Baseline(_longest(lambda text: len(text.split())), "who said most wins, in words"),
+    "random": Baseline(_random, "a draw with the run's seed"),
+    "last_speaker": Baseline(_last_speaker, "who spoke last wins"),
+    "lexical_clash": Baseline(_lexical_clash, "who takes up most words of the other side wins"),
+}

@@ -1,0 +1,149 @@
+"""Stored debates → the plan of a run that judges them again. Pure and seeded, like the schedule of a tournament."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from debatebench.config.types import MemberConfig, Pricing
+from debatebench.judges import BASELINES, method_of
+from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
+from debatebench.plan.plan import Plan
+from debatebench.plan.schedule import checked_pool, generator, selected
+from debatebench.plan.source import Source, SourceDebate
+from debatebench.shared.errors import UsageError
+from debatebench.shared.hashing import hash_with_decimal_lengths
+from debatebench.shared.records import ScheduledDebate
+from debatebench.shared.version import __version__
+
+if TYPE_CHECKING:
+    from debatebench.config.prompts import PromptSet
+    from debatebench.config.types import Config, TopicConfig
+    from debatebench.plan.plan import PlanOptions
+
+__all__ = ["baseline_judges", "make_judged_plan"]
+
+BASELINE_PROVIDER = "baseline"
+
+
+def make_judged_plan(
+    run_tag: str,
+    config: Config,
+    topics: Sequence[TopicConfig],
+    source: Source,
+    judges: Sequence[MemberConfig],
+    prompts: PromptSet,
+    options: PlanOptions,
+    git_commit: str | None,
+) -> Plan:
+    """Plan the judging of every debate of `source`, `options.repeat` times, by judges and by baselines.
+
+    A panel has `options.panel_size` judges, all of them by default; every baseline judges every debate. Raises
+    `UsageError` when the inputs do not fit together, before anything is sent.
+    """
+    chosen = selected(judges, options.selected_judges, "judge")
+    pool = checked_pool(chosen, source.members, prompts, options)
+    baselines = baseline_judges(options.baselines, source)
+    if clash := {judge.id for judge in pool} & {baseline.id for baseline in baselines}:
+        raise UsageError(f"'{min(clash)}' is the id of a judge and of a baseline: rename the judge.")
+    if not pool and not baselines:
+        raise UsageError("There is no judge: add some to judges.yaml, or name a --baseline.")
+    size = options.panel_size if options.panel_size is not None else len(pool)
+    if size > len(pool):
+        raise UsageError(f"--panel-size asks for {size} judges, and there are {len(pool)}.")
+    _check_formats((*pool, *baselines), source)
+    return Plan(
+        run_tag=run_tag,
+        config=config,
+        topics=tuple(topics),
+        debaters=(),
+        judges=(*pool, *baselines),
+        prompts=prompts,
+        options=options,
+        debates=tuple(_debates(run_tag, size, pool, baselines, source, options)),
+        harness_version=__version__,
+        git_commit=git_commit,
+        source=source,
+    )
+
+
+def baseline_judges(names: Sequence[str], source: Source) -> tuple[MemberConfig, ...]:
+    """An entry for each baseline. Raises `UsageError` for one that is unknown, or cannot judge this source."""
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in BASELINES:
+            raise UsageError(f"No baseline '{name}'. Known: {', '.join(BASELINES)}.")
+        parameters = BASELINES[name].parameters([debate.truth for debate in source.debates if debate.truth])
+        if parameters is None:
+            raise UsageError(
+                f"The baseline '{name}' needs verdicts of people on the debates of '{source.run_tag}', and there are "
+                "none: leave it out."
+            )
+        found.append(
+            MemberConfig(
+                id=name,
+                provider=BASELINE_PROVIDER,
+                model=name,
+                method=name,
+                parameters=dict(parameters),
+                pricing=Pricing(prompt=Decimal(0), completion=Decimal(0)),
+            )
+        )
+    return tuple(found)
+
+
+def _check_formats(judges: Sequence[MemberConfig], source: Source) -> None:
+    for judge in judges:
+        formats = method_of(judge).formats
+        for debate in source.debates:
+            if debate.format not in formats:
+                raise UsageError(
+                    f"Judge '{judge.id}': the method '{judge.method}' cannot judge '{debate.debate_id}', whose format "
+                    f"is {debate.format}; it knows {', '.join(formats)}."
+                )
+
+
+def _debates(
+    run_tag: str,
+    size: int,
+    pool: Sequence[MemberConfig],
+    baselines: Sequence[MemberConfig],
+    source: Source,
+    options: PlanOptions,
+) -> Iterator[ScheduledDebate]:
+    """Every trial of every debate: all first trials, then all second ones."""
+    balance, orders = PanelBalance(), OrderBalance()
+    ids, fixed = [judge.id for judge in pool], tuple(baseline.id for baseline in baselines)
+    position = 0
+    for trial in range(1, options.repeat + 1):
+        for debate in source.debates:
+            seed = int(hash_with_decimal_lengths(options.seed, "judging", debate.debate_id, trial)[:8], 16) >> 1
+            panel = _panel(ids, size, debate, balance, seed, is_balanced=options.balanced_judges)
+            yield ScheduledDebate(
+                run_tag=run_tag,
+                debate_id=debate.debate_id if trial == 1 else f"{debate.debate_id}~{trial}",
+                schedule_position=position,
+                topic_id=debate.topic_id,
+                pro_model_id=debate.model_of("pro"),
+                con_model_id=debate.model_of("con"),
+                repetition=None,
+                debate_seed=seed,
+                panel=(*panel, *fixed),
+                con_first=orders.choose(panel, generator(seed, "order")) if options.swap_order else (),
+                source_debate_id=debate.debate_id,
+                trial=trial,
+            )
+            position += 1
+
+
+def _panel(
+    ids: Sequence[str], size: int, debate: SourceDebate, balance: PanelBalance, seed: int, *, is_balanced: bool
+) -> tuple[str, ...]:
+    if size == len(ids):
+        return tuple(ids)
+    rng = generator(seed, "panel")
+    if not is_balanced:
+        return tuple(random_panel(list(ids), size, rng))
+    models = sorted(speaker.model_id for speaker in debate.speakers)
+    return tuple(balance.choose(list(ids), size, debate.topic_id, (models[0], models[-1]), rng))

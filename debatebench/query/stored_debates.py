@@ -1,0 +1,142 @@
+"""The stored debates of a run or import, to be judged again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.query.landed_records import landed_records
+from debatebench.query.relations import read_relations
+from debatebench.query.run_tags import pick_run_tag
+from debatebench.shared.errors import UsageError
+from debatebench.shared.records import Debate, Debater, Participant, Run, Topic, Turn, Winner
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["StoredDebates", "read_stored_debates"]
+
+# People's verdict on the whole debate; the verdict that was published with it before that of annotators.
+_TRUTHS = """
+select debate_id, first(winner order by truth desc)
+from marts.truths
+where run_tag = $run_tag and dimension = 'overall' and winner is not null
+group by debate_id
+"""
+_CHOSEN = "select debate_id from marts.debates where run_tag = $run_tag and ({condition}\n)"
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDebates:
+    """The debates of a run or import that have all their speeches, in its order."""
+
+    run: Run
+    topics: tuple[Topic, ...]
+    debaters: tuple[Debater, ...]
+    debates: tuple[Debate, ...]
+    speakers: dict[str, tuple[Participant, ...]]
+    turns: dict[str, tuple[Turn, ...]]
+    truths: dict[str, Winner]
+    left_out: int
+    """How many of the debates that were asked for lack speeches."""
+
+
+def read_stored_debates(
+    database: Path, run_tag: str, *, debate_ids: Collection[str] | None = None, where: str | None = None
+) -> StoredDebates:
+    """Read the debates of `run_tag`; of a run that judges debates itself, those that it judges.
+
+    `debate_ids` picks debates by id, `where` by a SQL condition on `marts.debates`. Raises `UsageError` for an unknown
+    run, an unknown id, a condition that is not SQL, and if there is no debate to judge.
+    """
+    from debatebench.query.safe_query import open_for_reading
+
+    with open_for_reading(database) as con:
+        run = landed_records(con, Run, pick_run_tag(con, run_tag))[0]
+        chosen = _chosen(con, run.run_tag, where) if where is not None else None
+        if run.source_run_tag is not None:
+            chosen = chosen if chosen is None else _sources(con, run.run_tag, chosen)
+            run = landed_records(con, Run, pick_run_tag(con, run.source_run_tag))[0]
+        debates = sorted(landed_records(con, Debate, run.run_tag), key=lambda debate: debate.source_position)
+        if debate_ids is not None:
+            _check_known(debate_ids, debates, run.run_tag)
+        wanted = [
+            debate
+            for debate in debates
+            if (debate_ids is None or debate.debate_id in debate_ids) and (chosen is None or debate.debate_id in chosen)
+        ]
+        turns = _by_debate(landed_records(con, Turn, run.run_tag))
+        least = _planned_turns(run)
+        whole = [debate for debate in wanted if _is_whole(debate, turns.get(debate.debate_id, ()), least)]
+        if not whole:
+            raise UsageError(
+                f"'{run.run_tag}' has no debate to judge: {len(wanted)} of its {len(debates)} are selected, and none "
+                "of them has all its speeches."
+            )
+        kept = {debate.debate_id for debate in whole}
+        speakers = _by_debate(landed_records(con, Participant, run.run_tag))
+        topics = {debate.topic_id for debate in whole}
+        return StoredDebates(
+            run,
+            tuple(topic for topic in landed_records(con, Topic, run.run_tag) if topic.topic_id in topics),
+            tuple(landed_records(con, Debater, run.run_tag)),
+            tuple(whole),
+            {debate_id: each for debate_id, each in speakers.items() if debate_id in kept},
+            {debate_id: each for debate_id, each in turns.items() if debate_id in kept},
+            _truths(con, run.run_tag),
+            len(wanted) - len(whole),
+        )
+
+
+def _chosen(con: duckdb.DuckDBPyConnection, run_tag: str, where: str) -> set[str]:
+    from debatebench.query.safe_query import run_query
+
+    # The line break ends a comment at the end of the condition.
+    rows = run_query(con, _CHOSEN.format(condition=where), {"run_tag": run_tag}, limit=None).rows
+    return {str(debate_id) for (debate_id,) in rows}
+
+
+def _sources(con: duckdb.DuckDBPyConnection, run_tag: str, chosen: Collection[str]) -> set[str]:
+    """The ids in the source of debates that were judged again."""
+    rows = con.execute(
+        "select debate_id, source_debate_id from raw.debates where run_tag = ? and source_debate_id is not null",
+        [run_tag],
+    ).fetchall()
+    return {source for debate_id, source in rows if debate_id in chosen}
+
+
+def _check_known(debate_ids: Collection[str], debates: Collection[Debate], run_tag: str) -> None:
+    known = {debate.debate_id for debate in debates}
+    unknown = [debate_id for debate_id in debate_ids if debate_id not in known]
+    if unknown:
+        more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
+        raise UsageError(f"'{run_tag}' has no debate {', '.join(unknown[:_MOST_NAMED])}{more}.")
+
+
+def _planned_turns(run: Run) -> int:
+    """How many turns a whole debate of a run has; an import states what it holds."""
+    config: Any = run.config if isinstance(run.config, dict) else {}
+    return len(config.get("rounds") or ()) if run.source == "run" else 0
+
+
+def _is_whole(debate: Debate, turns: Collection[Turn], least: int) -> bool:
+    sides = {turn.side for turn in turns}
+    return debate.status in ("complete", "incomplete") and len(turns) >= least and len(sides) == 2
+
+
+def _by_debate(rows: Collection[Any]) -> dict[str, tuple[Any, ...]]:
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[row.debate_id].append(row)
+    return {debate_id: tuple(each) for debate_id, each in found.items()}
+
+
+def _truths(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Winner]:
+    """What people decided, where the marts are built and have it."""
+    if "marts.truths" not in read_relations(con):
+        return {}
+    return dict(con.execute(_TRUTHS, {"run_tag": run_tag}).fetchall())
