@@ -5,13 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +19,7 @@ from hypothesis import strategies as st
 from imported import PANELBENCH, imported_run, kept_records
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, NOON, annotated, make_warehouse, tournament
+from site_pages import Parsed, browse, find_chromium, parse, report_files, words
 
 from debatebench.landing.importers.store import add_import
 from debatebench.output.report.charts import chart
@@ -41,10 +38,6 @@ pytestmark = pytest.mark.slow
 NOW = datetime(2026, 2, 3, 4, 5)
 DEBATERS = ("alpha", "beta", "gamma")
 EVIL_DEBATERS = (f"evil {HOSTILE}", "<a href='javascript:alert(1)'>click</a>", "2024")
-
-
-def report_files() -> dict[str, Path]:
-    return Workspace(packaged("reports").parent).files("reports", "**/*")
 
 
 @pytest.fixture(scope="module")
@@ -71,42 +64,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(database, report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent
-
-
-@dataclass
-class Parsed(HTMLParser):
-    """What a page consists of, as a browser would see it."""
-
-    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
-    text: list[str] = field(default_factory=list)
-    inside: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag == "script":
-            self.inside.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "script":
-            self.inside.pop()
-
-    def handle_data(self, data: str) -> None:
-        if not self.inside:
-            self.text.append(data)
-
-
-def parse(path: Path) -> Parsed:
-    parsed = Parsed()
-    parsed.feed(path.read_text(encoding="utf-8"))
-    return parsed
-
-
-def words(path: Path) -> str:
-    """The text of a page, with one space between words."""
-    return " ".join(" ".join(parse(path).text).split())
 
 
 def html_pages(site: Path) -> list[Path]:
@@ -437,37 +394,10 @@ def test_debate_ids_never_choose_where_files_go(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def chromium() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = find_chromium()
     if found is None:
         pytest.skip("no Chromium is installed, so pages are not tried in a browser")
     return found
-
-
-def browse(chromium: str, page: Path, profile: Path) -> tuple[str, list[str]]:
-    """The page's document after its scripts have run, and what the browser complained about."""
-    done = subprocess.run(
-        [
-            chromium,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=20000",
-            f"--user-data-dir={profile}",
-            "--dump-dom",
-            page.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=True,
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 @pytest.mark.parametrize(
@@ -773,6 +703,7 @@ def test_packaged_pages_describe_themselves() -> None:
         "debates",
         "comparison",
         "debate",
+        "people",
     ]
     for page in pages:
         for section in page.sections:

@@ -5,6 +5,7 @@ charts.py       rows → chart specifications for plotly, as plain data
 colours.py      colour scales of heat maps, and a readable text colour for each colour
 folder.py       replace the files of the site; leave other files unchanged
 html.py         values → HTML; all text from the warehouse is escaped
+name_places.py  where the names of points are written, so that they do not cover each other
 page.py         page definitions of `reports/pages` → typed pages of sections
 render.py       pages and runs → HTML, page by page
 sections.py     a section's query and rows → the values of its template

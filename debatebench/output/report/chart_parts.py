@@ -25,6 +25,7 @@ __all__ = [
     "reference_line",
     "series_colour",
     "short_text",
+    "two_lines",
     "value_colour",
     "written",
     "written_by_name",
@@ -52,6 +53,11 @@ def short_text(value: Any) -> str:
     """The same, shortened with an ellipsis if it is too long for an axis or a legend."""
     text = MISSING if value is None else visible(str(value))
     return plotly_text(text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1].rstrip()}…")
+
+
+def two_lines(name: str, detail: Any) -> str:
+    """A name that plotly shows as it is, and below it a detail."""
+    return f"{name}<br>{short_text(detail)}"
 
 
 def as_number(value: Any) -> float | None:
@@ -125,13 +131,18 @@ def axes(section: Section, rows: Sequence[Row]) -> tuple[list[Any], list[Any]]:
     return (list(ys) if set(xs) == set(ys) else xs), ys
 
 
-def name_axis(values: Sequence[Any], *, downwards: bool = False, every: int = 1) -> Spec:
+def name_axis(
+    values: Sequence[Any], *, downwards: bool = False, every: int = 1, details: Sequence[Any] | None = None
+) -> Spec:
     """An axis of names at 0, 1, 2, …, shortened while they still differ, with one in `every` shown.
 
-    Positions are numbers, because plotly interprets a name that looks like a number as a position.
+    `details` are second lines below the names. Positions are numbers, because plotly interprets a name that looks like
+    a number as a position.
     """
     cut = [short_text(value) for value in values]
     shown = cut if len(set(cut)) == len(set(values)) else [plotly_text(value) for value in values]
+    if details is not None:
+        shown = [two_lines(name, detail) for name, detail in zip(shown, details, strict=True)]
     ends = [-0.5, len(values) - 0.5]
     return {
         "type": "linear",

@@ -6,6 +6,7 @@ follows the reader's light or dark theme. The cells of heat maps have their own 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,11 +24,13 @@ from debatebench.output.report.chart_parts import (
     reference_line,
     series_colour,
     short_text,
+    two_lines,
     value_colour,
     written,
     written_by_name,
 )
 from debatebench.output.report.colours import SCALES, ink_on, shade_colour
+from debatebench.output.report.name_places import places_of_names
 from debatebench.output.report.page import Section
 
 __all__ = ["chart"]
@@ -35,11 +38,49 @@ __all__ = ["chart"]
 _DASHES = ("solid", "dot", "dash", "dashdot")
 _MOST_VERTICAL_NAMES = 14
 _USUAL_WIDTH = 700
+_LINE_HEIGHT = 18
+_SCATTER_HEIGHT = 440
+_SCATTER_PLOT_HEIGHT = 350
+_MOST_LOG_TICKS = 6
+_MARGIN = 0.08
+_DOTTED = {"color": "var(--muted)", "width": 1, "dash": "dot"}
+_WHOLE_WIDTH = {"x0": 0, "x1": 1, "xref": "paper"}
+_LINE_NAME = {"showarrow": False, "font": {"size": 11, "color": "var(--muted)"}, "bgcolor": "var(--surface)"}
 
 
 def chart(section: Section, rows: Sequence[Row]) -> Spec:
     """The plotly `data` and `layout` of a section's rows, in their order."""
     return _BUILDERS[section.show](section, rows)
+
+
+def _details(section: Section, rows: Sequence[Row]) -> list[Any] | None:
+    """The second lines below the names of the rows, if the section has them."""
+    return [row[section.role("detail")] for row in rows] if "detail" in section.roles else None
+
+
+def _names(section: Section, rows: Sequence[Row]) -> list[str]:
+    """The whole names of the rows with their details, for the text at the pointer."""
+    names = [plotly_text(row[section.role("label")]) for row in rows]
+    details = _details(section, rows)
+    return names if details is None else [f"{a} · {plotly_text(b)}" for a, b in zip(names, details, strict=True)]
+
+
+def _split(section: Section, rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """The rows that are points, and those that are lines to compare with."""
+    is_line = [bool("baseline" in section.roles and row[section.role("baseline")]) for row in rows]
+    points = [row for row, line in zip(rows, is_line, strict=True) if not line]
+    return points, [row for row, line in zip(rows, is_line, strict=True) if line]
+
+
+def _lines(section: Section, rows: Sequence[Row], role: str) -> list[tuple[float, str]]:
+    """Lines to compare with: each value and its text, by value and without duplicates."""
+    texts = zip(rows, written(section, [row[section.role(role)] for row in rows]), strict=True)
+    named = {
+        (value, f"{short_text(row[section.role('label')])} {text}")
+        for row, text in texts
+        if (value := as_number(row[section.role(role)])) is not None
+    }
+    return sorted(named)
 
 
 def _bars(section: Section, rows: Sequence[Row]) -> Spec:
@@ -51,9 +92,11 @@ def _bars(section: Section, rows: Sequence[Row]) -> Spec:
         names = name_axis(labels, every=len(rows) // _MOST_VERTICAL_NAMES + 1) | axis_title(options.x_title)
         amounts = number_axis(section) | axis_title(options.y_title)
     else:
-        names = name_axis(labels, downwards=True) | axis_title(options.y_title)
+        names = name_axis(labels, downwards=True, details=_details(section, rows)) | axis_title(options.y_title)
         amounts = number_axis(section) | axis_title(options.x_title)
     per_row = 30 if options.stacked or len(columns) == 1 else 22 * len(columns) + 12
+    if "detail" in section.roles:
+        per_row = max(per_row, 44)
     return {
         "data": traces,
         "layout": frame(
@@ -71,23 +114,25 @@ def _bars(section: Section, rows: Sequence[Row]) -> Spec:
 
 def _bar_trace(section: Section, rows: Sequence[Row], column: str, position: int) -> Spec:
     options = section.options
-    names = [plotly_text(row[section.role("label")]) for row in rows]
+    names = _names(section, rows)
     values = [row[column] for row in rows]
     texts = written(section, values)
     lengths, places = ("y", "x") if options.vertical else ("x", "y")
     series = column_name(section, column)
+    colour = value_colour(column, position)
     return {
         "type": "bar",
         "orientation": "v" if options.vertical else "h",
         lengths: [as_number(value) for value in values],
         places: list(range(len(rows))),
         "name": series,
-        "marker": {"color": value_colour(column, position), "line": {"width": 0}},
+        "marker": {"color": colour, "line": {"width": 0}},
         "text": texts,
         "textposition": "none" if options.vertical and len(rows) > _MOST_VERTICAL_NAMES else "auto",
         "textangle": 0,
         "insidetextanchor": "middle" if options.stacked else "end",
-        "insidetextfont": {"color": "var(--on-fill)"},
+        # The colour of what is missing is pale.
+        "insidetextfont": {"color": "var(--ink)" if colour == "var(--none)" else "var(--on-fill)"},
         "hovertext": [f"{name}<br>{series}: {text}" for name, text in zip(names, texts, strict=True)],
         "hoverinfo": "text",
     }
@@ -196,38 +241,105 @@ def _line(section: Section, rows: Sequence[Row]) -> Spec:
 
 
 def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
-    """One named point per row; a line joins those on the frontier, if the section says which they are."""
+    """One named point per row; a line joins those on the frontier, if the section says which they are.
+
+    Rows whose `baseline` is true are named lines across the chart at their `y`.
+    """
+    points, compared = _split(section, rows)
     columns = [section.role("x"), section.role("y")]
-    names = [row[section.role("label")] for row in rows]
-    hover = [
-        "<br>".join(
-            [
-                plotly_text(name),
-                *(f"{column_name(section, each)}: {written_by_name(section, each, row[each])}" for each in columns),
-            ]
-        )
-        for name, row in zip(names, rows, strict=True)
-    ]
-    trace = {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": [as_number(row[columns[0]]) for row in rows],
-        "y": [as_number(row[columns[1]]) for row in rows],
-        "text": [short_text(name) for name in names],
-        "textposition": "top center",
-        "textfont": {"size": 12, "color": "var(--ink)"},
-        "marker": {"size": 10, "color": series_colour(0)},
-        "cliponaxis": False,
-        "hovertext": hover,
-        "hoverinfo": "text",
-    }
+    xs, ys = ([as_number(row[column]) for row in points] for column in columns)
+    is_log = section.options.log and bool(points) and all(x is not None and x > 0 for x in xs)
+    names = _point_names(section, points)
     titles = (section.options.x_title, section.options.y_title)
     x_axis, y_axis = (
         number_axis(section, each) | {"title": {"text": title or column_name(section, each)}}
         for each, title in zip(columns, titles, strict=True)
     )
-    traces = [*_frontier(section, rows, columns), trace]
-    return {"data": traces, "layout": frame(420, x_axis, y_axis, showlegend=False)}
+    if is_log:
+        x_axis |= {"type": "log", **_log_ticks([x for x in xs if x is not None])}
+    if section.options.range is not None:
+        y_axis["range"] = list(section.options.range)
+    lines = _lines(section, compared, "y")
+    shapes, labels = _lines_across(lines, [y for y in ys if y is not None], y_axis)
+    shares = zip(_shares(xs, None, is_log=is_log), _shares(ys, y_axis.get("range"), is_log=False), strict=True)
+    low, high = y_axis.get("range", (0.0, 1.0))
+    at_right = [
+        ((each["y"] - low) / (high - low) + each["yshift"] / _SCATTER_PLOT_HEIGHT, each["text"]) for each in labels
+    ]
+    at = [None if x is None or y is None else (x, y) for x, y in shares]
+    trace = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": xs,
+        "y": ys,
+        "text": names,
+        "textposition": places_of_names(at, names, at_right),
+        "textfont": {"size": 12, "color": "var(--ink)"},
+        "marker": {"size": 10, "color": series_colour(0)},
+        "cliponaxis": False,
+        "hovertext": _values_of_points(section, points, columns),
+        "hoverinfo": "text",
+    }
+    return {
+        "data": [*_frontier(section, points, columns), trace],
+        "layout": frame(_SCATTER_HEIGHT, x_axis, y_axis, showlegend=False, shapes=shapes, annotations=labels),
+    }
+
+
+def _point_names(section: Section, rows: Sequence[Row]) -> list[str]:
+    names = [short_text(row[section.role("label")]) for row in rows]
+    details = _details(section, rows)
+    return names if details is None else [two_lines(a, b) for a, b in zip(names, details, strict=True)]
+
+
+def _values_of_points(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
+    return [
+        "<br>".join(
+            [name, *(f"{column_name(section, each)}: {written_by_name(section, each, row[each])}" for each in columns)]
+        )
+        for name, row in zip(_names(section, rows), rows, strict=True)
+    ]
+
+
+def _log_ticks(values: Sequence[float]) -> Spec:
+    """As many round numbers along a logarithmic axis as fit side by side: left alone, plotly writes too many."""
+    exponents = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [step * 10.0**exponent for exponent in exponents for step in steps]
+        shown = [tick for tick in ticks if min(values) / 2 <= tick <= max(values) * 2]
+        if len(shown) <= _MOST_LOG_TICKS:
+            break
+    return {"tickmode": "array", "tickvals": shown, "tickangle": 0}
+
+
+def _shares(values: Sequence[float | None], limits: Sequence[float] | None, *, is_log: bool) -> list[float | None]:
+    """Where values lie between the ends of their axis, from 0 to 1; without `limits`, plotly leaves a little room."""
+    placed = [value if value is None or not is_log else math.log(value) for value in values]
+    known = [value for value in placed if value is not None]
+    low, high = limits or (min(known, default=0.0), max(known, default=1.0))
+    if limits is None:
+        low, high = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
+    return [None if value is None else (value - low) / ((high - low) or 1.0) for value in placed]
+
+
+def _lines_across(
+    lines: Sequence[tuple[float, str]], values: Sequence[float], axis: Spec
+) -> tuple[list[Spec], list[Spec]]:
+    """Horizontal lines and their names at the right, pushed apart; `axis` gets a range that has all of them."""
+    if not lines:
+        return [], []
+    every = [*values, *(value for value, _ in lines)]
+    room = (max(every) - min(every)) * 0.12 or 1.0
+    low, high = axis.setdefault("range", [min(every) - room, max(every) + 1.5 * room])
+    shapes, labels, taken = [], [], -math.inf
+    for value, text in lines:
+        at = (value - low) / (high - low) * _SCATTER_PLOT_HEIGHT
+        bottom = max(at, taken)
+        taken = bottom + _LINE_HEIGHT
+        shapes.append({"type": "line", "layer": "below", "line": _DOTTED, "y0": value, "y1": value, **_WHOLE_WIDTH})
+        place = {"x": 1, "xref": "paper", "xanchor": "right", "y": value, "yanchor": "bottom", "yshift": bottom - at}
+        labels.append({"text": text, **place, **_LINE_NAME})
+    return shapes, labels
 
 
 def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> list[Spec]:
@@ -249,44 +361,77 @@ def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> 
 
 
 def _dots(section: Section, rows: Sequence[Row]) -> Spec:
-    """One dot per row, with an interval if `low` and `high` are given."""
-    names = [row[section.role("label")] for row in rows]
-    values = [row[section.role("value")] for row in rows]
+    """One dot per row, with an interval if `low` and `high` are given.
+
+    Rows whose `baseline` is true are named lines down the chart at their value.
+    """
+    points, compared = _split(section, rows)
+    values = [row[section.role("value")] for row in points]
     texts = written(section, values)
     trace: Spec = {
         "type": "scatter",
         "mode": "markers+text",
         "x": [as_number(value) for value in values],
-        "y": list(range(len(rows))),
+        "y": list(range(len(points))),
         "text": texts,
         "textposition": "middle right",
         "textfont": {"size": 12, "color": "var(--muted)"},
         "marker": {"size": 11, "color": series_colour(0)},
         "cliponaxis": False,
-        "hovertext": [f"{plotly_text(name)}: {text}" for name, text in zip(names, texts, strict=True)],
+        "hovertext": [f"{name}: {text}" for name, text in zip(_names(section, points), texts, strict=True)],
         "hoverinfo": "text",
     }
     if {"low", "high"} <= set(section.roles):
         trace["error_x"] = {
             "type": "data",
             "symmetric": False,
-            "array": [_distance(row[section.role("high")], row[section.role("value")]) for row in rows],
-            "arrayminus": [_distance(row[section.role("value")], row[section.role("low")]) for row in rows],
+            "array": [_distance(row[section.role("high")], row[section.role("value")]) for row in points],
+            "arrayminus": [_distance(row[section.role("value")], row[section.role("low")]) for row in points],
             "color": series_colour(0),
             "thickness": 1.5,
             "width": 4,
         }
         trace["mode"] = "markers"
+    row_height = 44 if "detail" in section.roles else 34
+    lines = _lines(section, compared, "value")
+    names = name_axis([row[section.role("label")] for row in points], downwards=True, details=_details(section, points))
+    shapes, labels = _lines_down(lines, section.options.range, row_height, names)
     return {
         "data": [trace],
         "layout": frame(
-            60 + 34 * len(rows),
+            60 + row_height * len(points) + _LINE_HEIGHT * len(lines),
             {**number_axis(section), **axis_title(section.options.x_title)},
-            {**name_axis(names, downwards=True), "showgrid": True},
+            {**names, "showgrid": True},
             showlegend=False,
-            shapes=reference_line(section, along="x"),
+            shapes=[*reference_line(section, along="x"), *shapes],
+            **({"annotations": labels} if labels else {}),
         ),
     }
+
+
+def _lines_down(
+    lines: Sequence[tuple[float, str]], limits: tuple[float, float] | None, row_height: int, axis: Spec
+) -> tuple[list[Spec], list[Spec]]:
+    """Vertical lines from their names, each on a line of its own above the rows, for which `axis` gets room."""
+    if not lines:
+        return [], []
+    bottom, top = axis["range"]
+    step = _LINE_HEIGHT / row_height
+    axis["range"] = [bottom, top - step * len(lines)]
+    low, high = limits or (lines[0][0], lines[-1][0])
+    # Names are written towards the middle. In this order no line crosses the name of another one on its half.
+    left = [line for line in lines if line[0] <= (low + high) / 2]
+    right = [line for line in reversed(lines) if line[0] > (low + high) / 2]
+    shapes, labels = [], []
+    for place, (value, text) in enumerate([*left, *right]):
+        y = top - step * (len(lines) - place - 0.5)
+        is_left = place < len(left)
+        shapes.append(
+            {"type": "line", "layer": "below", "line": _DOTTED, "x0": value, "x1": value, "y0": y, "y1": bottom}
+        )
+        side = {"xanchor": "left" if is_left else "right", "xshift": 4 if is_left else -4}
+        labels.append({"text": text, "x": value, "y": y, **side, **_LINE_NAME})
+    return shapes, labels
 
 
 def _distance(high: Any, low: Any) -> float | None:

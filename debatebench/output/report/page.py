@@ -36,11 +36,11 @@ FORMATS: tuple[str, ...] = get_args(Format)
 Scale = Literal["sequential", "diverging"]
 
 CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "bars": (("label", "values"), ()),
+    "bars": (("label", "values"), ("detail", "panel")),
     "heatmap": (("x", "y", "value"), ("shade", "count")),
     "line": (("x", "y", "series"), ()),
-    "scatter": (("x", "y", "label"), ("frontier",)),
-    "dots": (("label", "value"), ("low", "high")),
+    "scatter": (("x", "y", "label"), ("detail", "frontier", "baseline", "panel")),
+    "dots": (("label", "value"), ("detail", "low", "high", "baseline", "panel")),
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
 }
 """What each chart needs to know of its query: the roles that columns must take, and those that they may take."""
@@ -65,6 +65,7 @@ _SECTION_KEYS = (
     "options.scale",
     "options.format",
     "options.reference",
+    "options.log",
     "options.x_title",
     "options.y_title",
     "note",
@@ -84,7 +85,10 @@ class ColumnFormat:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a chart is drawn. `range` is the range of its values, `reference` a line to compare with."""
+    """How a chart is drawn. `range` is the range of its values, `reference` a line to compare with.
+
+    `log` makes the x axis of a scatter logarithmic where all its values are positive.
+    """
 
     stacked: bool = False
     vertical: bool = False
@@ -92,6 +96,7 @@ class Options:
     scale: Scale = "sequential"
     format: Format = "number"
     reference: float | None = None
+    log: bool = False
     x_title: str | None = None
     y_title: str | None = None
 
@@ -129,12 +134,13 @@ class Page:
     """A page, or one for each run or debate; `path` and `title` contain `{run_tag}` and `{debate_id}`.
 
     Pages with a `nav` link to each other under that name, in the order of their `position`. `limit` is the maximum
-    number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page.
+    number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page, nor one where
+    the query `needs` returns no row.
 
     A query can use `$run_tag` (on a page of the whole site: the requested run, or the newest),
-    `$previous_run_tag`, the run of the site that was made before it, or null, and `$linked_debates`, the number of
-    debates of the run that have a page. Queries of debate pages run once for all debates: they can use
-    `$debate_ids` and must return `debate_id`.
+    `$previous_run_tag`, the run of the site that was made before it, or null, `$run_tags`, the list of the runs of the
+    site, and `$linked_debates`, the number of debates of the run that have a page. `needs` can use `$run_tags`.
+    Queries of debate pages run once for all debates: they can use `$debate_ids` and must return `debate_id`.
     """
 
     name: str
@@ -147,6 +153,7 @@ class Page:
     limit: int
     position: int
     least_runs: int = 0
+    needs: Section | None = None
 
 
 def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
@@ -162,7 +169,7 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 
 
 def _page(name: str, file: Setting) -> Page:
-    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs"))
+    file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs"))
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
     sections = tuple(_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
@@ -181,7 +188,13 @@ def _page(name: str, file: Setting) -> Page:
         limit=file.at_key("limit").whole(200, least=0),
         position=file.at_key("position").whole(100, least=0),
         least_runs=file.at_key("least_runs").whole(0, least=0),
+        needs=_needs(file.at_key("needs")),
     )
+
+
+def _needs(setting: Setting) -> Section | None:
+    """The query as a section that is never shown."""
+    return Section("needs", "", setting.text(), "table", source=setting.place) if setting.is_given else None
 
 
 def _template(setting: Setting, for_each: ForEach, placeholders: Mapping[str, set[str]]) -> str:
@@ -270,6 +283,7 @@ def _options(setting: Setting) -> Options:
         scale=cast(Scale, setting.at_key("scale").choice(*get_args(Scale), default="sequential")),
         format=cast(Format, setting.at_key("format").choice(*FORMATS, default="number")),
         reference=reference.number() if reference.is_given else None,
+        log=setting.at_key("log").flag(False),
         x_title=setting.at_key("x_title").optional_text(),
         y_title=setting.at_key("y_title").optional_text(),
     )

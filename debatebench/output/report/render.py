@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -103,7 +104,8 @@ def _slug(name: str, safe: re.Pattern[str]) -> str:
 
 def render_pages(site: Site) -> Iterator[tuple[str, str]]:
     """Every page of the site: its path and its HTML."""
-    for page in _shown_pages(site):
+    site = replace(site, pages=_shown_pages(site))
+    for page in site.pages:
         if page.for_each == "site":
             # The newest run with rated debates.
             newest = next((run for run in site.runs if run.count_decided), site.runs[0] if site.runs else None)
@@ -123,8 +125,14 @@ def _previous(site: Site, run: RunPages | None) -> RunPages | None:
 
 
 def _shown_pages(site: Site) -> list[Page]:
-    """The pages for which the site has enough runs."""
-    return [page for page in site.pages if len(site.runs) >= page.least_runs]
+    """The pages for which the site has enough runs, and what they need."""
+    enough = [page for page in site.pages if len(site.runs) >= page.least_runs]
+    params = {"run_tags": _run_tags(site)}
+    return [page for page in enough if page.needs is None or _ask(site, page.needs, params, 1).rows]
+
+
+def _run_tags(site: Site) -> list[str]:
+    return [run.tag for run in site.runs]
 
 
 def _single(site: Site, place: _Place) -> tuple[str, str]:
@@ -132,6 +140,7 @@ def _single(site: Site, place: _Place) -> tuple[str, str]:
     params = {
         "run_tag": place.run.tag if place.run else None,
         "previous_run_tag": place.previous.tag if place.previous else None,
+        "run_tags": _run_tags(site),
         "linked_debates": len(place.run.debates) if place.run else 0,
     }
     return _page(site, place, [_ask(site, section, params, section.limit) for section in place.page.sections])
@@ -204,15 +213,13 @@ def _page(site: Site, place: _Place, results: Sequence[_Result]) -> tuple[str, s
             "title": _fill(page.title, words),
             "paragraphs": paragraphs(_fill(page.intro, words)),
             "sections": views,
-            "has_charts": any(each.chart for each in views),
+            "has_charts": any(each.charts for each in views),
             "banners": _banners(site, place),
             "crumbs": _crumbs(site, place, root),
             "tabs": _tabs(site, place, root),
             "root": root,
-            "params": _params(place),
-            "command": f"debatebench query --file FILE --param run_tag={quote(place.run.tag)}"
-            if place.run and place.debate_id is None
-            else "",
+            "params": _params(site, place),
+            "command": _command(site, place),
             "warehouse": site.warehouse,
             "made_at": f"{site.now:%Y-%m-%d %H:%M}",
             "version": __version__,
@@ -241,14 +248,34 @@ def _fill(text: str, words: Mapping[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), text)
 
 
-def _params(place: _Place) -> list[tuple[str, str]]:
+def _params(site: Site, place: _Place) -> list[tuple[str, str]]:
     """The values of a page's parameters, as text."""
-    params = [("run_tag", f"'{place.run.tag}'")] if place.run else []
-    if place.previous and any("$previous_run_tag" in section.query for section in place.page.sections):
+    params = [("run_tag", f"'{place.run.tag}'")] if place.run and not _uses(place.page, "run_tags") else []
+    if place.previous and _uses(place.page, "previous_run_tag"):
         params.append(("previous_run_tag", f"'{place.previous.tag}'"))
+    if _uses(place.page, "run_tags"):
+        params.append(("run_tags", _list_text(_run_tags(site))))
     if place.page.for_each == "debate":
         params.append(("debate_ids", "the ids of the debates that have a page"))
     return params
+
+
+def _uses(page: Page, name: str) -> bool:
+    return any(re.search(rf"\${name}\b", section.query) for section in page.sections)
+
+
+def _list_text(values: Sequence[str]) -> str:
+    """A list of texts as DuckDB reads one from text."""
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _command(site: Site, place: _Place) -> str:
+    """How to run the queries of a page without the page; empty for debates, whose ids are too many."""
+    if place.run is None or place.debate_id is not None:
+        return ""
+    if _uses(place.page, "run_tags"):
+        return f"debatebench query --file FILE --param run_tags={quote(_list_text(_run_tags(site)))}"
+    return f"debatebench query --file FILE --param run_tag={quote(place.run.tag)}"
 
 
 def _linker(site: Site, place: _Place, path: str) -> Link:
@@ -309,7 +336,7 @@ def _crumbs(site: Site, place: _Place, root: str) -> list[tuple[str, str]]:
 def _tabs(site: Site, place: _Place, root: str) -> list[tuple[str, str, bool]]:
     """The links to the pages of the same run, and which of them is this page."""
     kind = "site" if place.page.for_each == "site" else "run"
-    pages = [page for page in _shown_pages(site) if page.for_each == kind and page.nav]
+    pages = [page for page in site.pages if page.for_each == kind and page.nav]
     if len(pages) < 2:
         return []
     return [(page.nav or "", root + _path(page, place.run, None), page is place.page) for page in pages]

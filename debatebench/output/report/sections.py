@@ -12,7 +12,7 @@ from debatebench.output.report.html import MISSING, Cell, format_values, guess_f
 from debatebench.output.report.page import CHARTS, ColumnFormat, Section
 from debatebench.shared.errors import ConfigError
 
-__all__ = ["Heading", "Link", "Note", "Notes", "SectionView", "Speech", "Table", "view"]
+__all__ = ["Heading", "Link", "Note", "Notes", "Panel", "SectionView", "Speech", "Table", "view"]
 
 Row = Mapping[str, Any]
 Link = Callable[[str, Row], str | None]
@@ -66,6 +66,14 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class Panel:
+    """One chart of a section: its specification as JSON, and its title where the section has several."""
+
+    title: str
+    spec: str
+
+
+@dataclass(frozen=True, slots=True)
 class SectionView:
     """Everything that the template of a section needs."""
 
@@ -78,7 +86,7 @@ class SectionView:
     is_empty: bool
     notes: tuple[str, ...]
     table: Table | None = None
-    chart: str | None = None
+    charts: tuple[Panel, ...] = ()
     facts: tuple[tuple[str, Cell], ...] = ()
     speeches: tuple[Speech, ...] = ()
     folds: tuple[Notes, ...] = ()
@@ -119,8 +127,18 @@ def view(
         case _:
             changes["table"] = _table(section, columns, rows, link)
     if section.show in CHARTS:
-        changes["chart"] = script_json(chart(section, rows))
+        changes["charts"] = _panels(section, rows)
     return SectionView(**{**_fields(base), **changes})
+
+
+def _panels(section: Section, rows: Sequence[Row]) -> tuple[Panel, ...]:
+    """One chart, or one for each value of `panel` in the order in which these first occur."""
+    if "panel" not in section.roles:
+        return (Panel("", script_json(chart(section, rows))),)
+    by_panel: dict[Any, list[Row]] = {}
+    for row in rows:
+        by_panel.setdefault(row[section.role("panel")], []).append(row)
+    return tuple(Panel(_text(title), script_json(chart(section, own))) for title, own in by_panel.items())
 
 
 def _fields(base: SectionView) -> dict[str, Any]:

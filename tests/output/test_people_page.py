@@ -1,0 +1,414 @@
+"""The page *Judges against people*: what it shows is what the marts say, and it stays away where nobody judged."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_warehouse import stored
+from imported import PANELBENCH, imported_run
+from judged_runs import judged_run
+from report_warehouse import HOSTILE, annotated, make_warehouse, tournament
+from site_pages import Parsed, browse, find_chromium, parse, report_files, words
+
+from debatebench.output.report.charts import chart
+from debatebench.output.report.name_places import _around, _boxes, _shared, places_of_names
+from debatebench.output.report.page import Options, Section, load_pages
+from debatebench.output.report.site import build_site
+from debatebench.query.safe_query import run_query
+from debatebench.shared.errors import ConfigError
+from debatebench.shared.records import Debate, Gold, Judge, Record, Score, Turn, Verdict, Winner
+
+pytestmark = pytest.mark.slow
+
+NOW = datetime(2026, 2, 3, 4, 5)
+EVIL = f"judge {HOSTILE}"
+COUNT = 9
+LABELS = {"pro": Decimal(0), "con": Decimal(1)}
+JUDGES: dict[str, tuple[str, str | None, int]] = {
+    "cheap": ("direct", "0.001", 5),
+    "dear": ("debatrix", "0.01", 8),
+    "waste": ("dimensional", "0.01", 5),
+    "middle": ("direct", "0.004", 5),
+    EVIL: ("chronological", None, 9),
+}
+"""Judge → method, cost of a verdict, and how many of the first debates it judges as people do."""
+
+
+def people_said(place: int) -> Winner:
+    """Pro wins the first six debates of nine."""
+    return "pro" if place < 6 else "con"
+
+
+def source() -> list[Record]:
+    """Nine debates with gold verdicts on the whole and on one dimension, which nobody has judged; a hostile motion.
+
+    The speeches of the last three are long.
+    """
+    held = tournament("held", ("alpha", "beta"), repetitions=4, motion=HOSTILE)
+    records = [record for record in held if not isinstance(record, Judge | Verdict)]
+    debates = [record for record in records if isinstance(record, Debate)]
+    assert len(debates) == COUNT
+    long = {debate.debate_id for debate in debates[6:]}
+    records = [
+        record.model_copy(update={"completion_tokens": 1200})
+        if isinstance(record, Turn) and record.debate_id in long
+        else record
+        for record in records
+    ]
+    for place, debate in enumerate(debates):
+        winner = people_said(place)
+        records += [
+            Gold(
+                run_tag="held",
+                debate_id=debate.debate_id,
+                unit=unit,
+                label=LABELS[winner],
+                winner=winner,
+                winning_positions=(winner,),
+            )
+            for unit in ("winner", "logic")
+        ]
+    return records
+
+
+def judged() -> Iterator[Record]:
+    """A run in which `JUDGES` and a baseline judge these debates."""
+    skeleton = list(judged_run("again", source(), methods={}, baselines=()))
+    yield from skeleton
+    yield Judge(run_tag="again", judge_id="always_pro", method="always_pro", is_baseline=True)
+    for name, (method, _, _) in JUDGES.items():
+        yield Judge(run_tag="again", judge_id=name, method=method, model_name="m")
+    for place, debate in enumerate(record for record in skeleton if isinstance(record, Debate)):
+        at = {"run_tag": "again", "debate_id": debate.debate_id}
+        yield Verdict(**at, judge_id="always_pro", panel_position=9, is_valid=True, declared_winner="pro", scores=())
+        for seat, (name, (_, cost, count_right)) in enumerate(JUDGES.items()):
+            says_pro = (people_said(place) == "pro") == (place < count_right)
+            pro, con = (Decimal(7), Decimal(5)) if says_pro else (Decimal(5), Decimal(7))
+            yield Verdict(
+                **at,
+                judge_id=name,
+                panel_position=seat,
+                is_valid=True,
+                declared_winner="pro" if says_pro else "con",
+                scores=(Score(dimension="logic", pro=pro, con=con),),
+                total_tokens=1000,
+                cost=None if cost is None else Decimal(cost),
+            )
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The nine debates and the run that judges them; PanelBench's debates and a run that judges those."""
+    made = make_warehouse(
+        tmp_path_factory.mktemp("people") / "w.duckdb",
+        ("held", iter(source())),
+        ("again", judged()),
+        ("t", iter(imported_run("panelbench", PANELBENCH))),
+        ("teams", judged_run("teams", imported_run("panelbench", PANELBENCH))),
+    )
+    return stored(made)
+
+
+@pytest.fixture(scope="module")
+def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_site(database, report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent
+
+
+@pytest.fixture(scope="module")
+def page(site: Path) -> Path:
+    return site / "people.html"
+
+
+def section(page: Path, identifier: str) -> str:
+    """The HTML of a section."""
+    html = page.read_text(encoding="utf-8")
+    (found,) = re.findall(rf'<section id="{identifier}".*?</section>', html, re.S)
+    return str(found)
+
+
+def text_of(html: str) -> str:
+    parsed = Parsed()
+    parsed.feed(html)
+    return " ".join(" ".join(parsed.text).split())
+
+
+def charts(page: Path, identifier: str) -> dict[str, Any]:
+    """Title of a panel → specification of its chart."""
+    html = section(page, identifier)
+    titles = [text_of(each) for each in re.findall(r"<figcaption.*?</figcaption>", html, re.S)]
+    specs = re.findall(r'<script type="application/json">(.*?)</script>', html, re.S)
+    return dict(zip(titles, map(json.loads, specs), strict=True))
+
+
+def query_of(identifier: str) -> str:
+    (people,) = [page for page in load_pages(report_files()) if page.name == "people"]
+    return next(section.query for section in people.sections if section.id == identifier)
+
+
+# --- what the page says -----------------------------------------------------------------------------------------------
+
+
+def test_page_says_that_agreement_with_people_is_not_truth(page: Path) -> None:
+    assert "This is agreement with what people preferred, not with what is true" in words(page)
+
+
+def test_figures_are_those_of_the_mart(page: Path, database: Path) -> None:
+    rows = run_query(
+        database,
+        "select judge_id, method, count_debates, accuracy, hit_rate, rmse_direct_prediction from marts.judge_quality "
+        "where run_tag = 'again' and dimension = 'overall' and judge_id in ('cheap', 'dear', 'waste')",
+    ).rows
+    assert len(rows) == 3
+    text = text_of(section(page, "quality"))
+    for judge, method, debates, accuracy, hits, rmse in rows:
+        assert accuracy == pytest.approx(JUDGES[judge][2] / COUNT)
+        shown = rf"{judge} {method} {debates} {debates} 100.0% {100 * accuracy:.1f}% .{{5,12}} {100 * hits:.1f}% "
+        assert re.search(rf"held, two sides, gold verdicts {shown}\S+ {rmse:.2f} ", text), judge
+
+
+def test_each_collection_has_its_own_chart_with_the_better_judges_first(page: Path) -> None:
+    found = charts(page, "accuracy")
+    assert list(found) == [
+        "held, two sides, gold verdicts",
+        "t, two sides, gold verdicts",
+        "t, four teams, gold verdicts",
+    ]
+    axis = found["held, two sides, gold verdicts"]["layout"]["yaxis"]
+    assert axis["ticktext"][1:] == ["dear<br>debatrix", "cheap<br>direct", "middle<br>direct", "waste<br>dimensional"]
+    (dots,) = found["held, two sides, gold verdicts"]["data"]
+    assert dots["x"][1] == pytest.approx(8 / 9)
+    assert dots["error_x"]["arrayminus"][1] > dots["error_x"]["array"][1] > 0
+
+
+@pytest.mark.parametrize(
+    ("identifier", "at", "text"),
+    [("accuracy", 6 / 9, "always_pro 66.7%"), ("error", 100 * (3 / 9) ** 0.5, "always_pro 58")],
+)
+def test_baselines_are_named_lines_and_not_points(page: Path, identifier: str, at: float, text: str) -> None:
+    found = [spec for title, spec in charts(page, identifier).items() if title.startswith("held")]
+    assert len(found) == (2 if identifier == "error" else 1)
+    for spec in found:
+        assert not any("always_pro" in name for name in spec["layout"]["yaxis"]["ticktext"])
+        assert [shape["x0"] for shape in spec["layout"]["shapes"]] == [pytest.approx(at)]
+        assert [note["text"] for note in spec["layout"]["annotations"]] == [text]
+
+
+def test_frontier_joins_the_judges_that_no_other_beats_at_the_same_or_a_lower_cost(page: Path) -> None:
+    """`waste` costs as much as `dear` and is worse, `middle` costs more than `cheap` and is no better."""
+    frontier, points = charts(page, "cost")["held, two sides, gold verdicts"]["data"]
+    assert frontier["x"] == [pytest.approx(0.001), pytest.approx(0.01)]
+    assert frontier["y"] == [pytest.approx(5 / 9), pytest.approx(8 / 9)]
+    assert points["text"] == ["dear<br>debatrix", "cheap<br>direct", "middle<br>direct", "waste<br>dimensional"]
+    text = text_of(section(page, "cost"))
+    assert re.search(r"dear debatrix \$0\.010000 88\.9% yes no", text)
+    assert re.search(r"waste dimensional \$0\.010000 55\.6% no no", text)
+    assert "Not drawn for held, two sides, gold verdicts, because their cost is not known: judge <" in text
+    (line,) = [
+        note
+        for note in charts(page, "cost")["held, two sides, gold verdicts"]["layout"]["annotations"]
+        if note["text"] == "always_pro 66.7%"
+    ]
+    assert line["y"] == pytest.approx(6 / 9)
+
+
+def test_judges_as_good_at_the_same_cost_are_both_on_the_frontier(tmp_path: Path) -> None:
+    source_run = source()
+    made = make_warehouse(
+        tmp_path / "w.duckdb",
+        ("held", iter(source_run)),
+        ("again", judged_run("again", source_run, methods={"a": "direct", "b": "direct"}, baselines=())),
+    )
+    rows = run_query(made, query_of("cost"), {"run_tags": ["again"]})
+    assert [row[rows.columns.index("is_on_frontier")] for row in rows.rows] == [True, True]
+
+
+def test_dimensions_are_compared_with_what_people_say_about_the_whole(page: Path) -> None:
+    spec = charts(page, "dimensions")["held, two sides, gold verdicts: logic"]
+    assert [note["text"] for note in spec["layout"]["annotations"]] == ["whole debate 0"]
+    assert spec["data"][0]["x"][1] == pytest.approx(100 * (1 / 9) ** 0.5)
+
+
+def test_people_stand_above_the_judges_in_the_shares_of_sides_and_teams(page: Path) -> None:
+    bars = charts(page, "sides")["held, two sides, 9 debates"]
+    assert bars["layout"]["yaxis"]["ticktext"][0] == "People<br>gold verdicts"
+    assert {trace["name"]: trace["x"][0] for trace in bars["data"]} == {
+        "Pro": pytest.approx(6 / 9),
+        "Tie": 0,
+        "Con": pytest.approx(3 / 9),
+        "No winner": 0,
+    }
+    teams = charts(page, "teams")["t, four teams, 1 debate"]
+    assert {trace["name"]: trace["x"] for trace in teams["data"]} == {
+        "OG": [0, 0],
+        "OO": [0.5, 0],
+        "CG": [0.5, 1],
+        "CO": [0, 0],
+        "No winner": [0, 0],
+    }
+
+
+def test_debates_on_which_most_judges_are_wrong_come_first_and_lead_to_their_page(page: Path) -> None:
+    """All judges but the hostile one are wrong about the ninth debate, and all but two about those before it."""
+    html = section(page, "debates")
+    first = html[html.index("<tbody>") :].partition("</tr>")[0]
+    (target,) = re.findall(r'href="(runs/again/debates/[^"]+)"', first)
+    assert target.endswith(f"{8:016x}.html")
+    assert (page.parent / target).is_file()
+    assert re.search(r"con pro: cheap, dear, middle, waste; con: judge .* 80\.0% 89", text_of(first))
+
+
+def test_pairs_of_judges_are_tested(page: Path, database: Path) -> None:
+    ((difference, p_value),) = run_query(
+        database,
+        "select mean_difference, p_value_holm from marts.panelbench_significance where source_run_tag = 'held' "
+        "and measure = 'accuracy' and judge_a = 'cheap' and judge_b = 'dear'",
+    ).rows
+    text = text_of(section(page, "significance"))
+    assert difference == pytest.approx(-3 / 9)
+    assert f"accuracy cheap (direct) dear (debatrix) may be chance 9 {difference:+.3f} " in text
+    assert f" {p_value:.3f} " in text
+
+
+def test_lengths_are_shown_where_debates_differ_in_them(page: Path) -> None:
+    """All nine debates have four speeches, and three of them long ones, which pro lost."""
+    found = charts(page, "sizes")
+    assert list(found) == [
+        "held, two sides: under 4000 tokens, 6 debates",
+        "held, two sides: 4000 to 7999 tokens, 3 debates",
+    ]
+    lines = [spec["layout"]["annotations"][0]["text"] for spec in found.values()]
+    assert lines == ["always_pro 100.0%", "always_pro 0.0%"]
+    long = found["held, two sides: 4000 to 7999 tokens, 3 debates"]
+    at = long["layout"]["yaxis"]["ticktext"].index("dear<br>debatrix")
+    assert long["data"][0]["x"][at] == pytest.approx(2 / 3)
+
+
+def test_a_reader_can_run_the_queries_with_the_command_of_the_page(page: Path, database: Path) -> None:
+    (given,) = set(re.findall(r"debatebench query --file FILE --param run_tags='(\[.*?\])'", words(page)))
+    tags = json.loads(given)
+    assert sorted(tags) == ["again", "held", "t", "teams"]
+    for identifier in ("accuracy", "cost", "debates"):
+        query = query_of(identifier)
+        as_text = run_query(database, query, {"run_tags": given}).rows
+        assert as_text == run_query(database, query, {"run_tags": tags}).rows != []
+
+
+# --- where something is missing ---------------------------------------------------------------------------------------
+
+
+def test_site_without_verdicts_of_people_has_no_such_page(tmp_path: Path) -> None:
+    made = make_warehouse(tmp_path / "w.duckdb", ("tiny", tournament("tiny", ("alpha", "beta"))))
+    out = build_site(made, report_files(), tmp_path / "site", now=NOW).parent
+    assert not (out / "people.html").exists()
+    assert "Judges against people" not in words(out / "index.html")
+
+
+def test_page_says_in_one_sentence_that_no_judge_has_judged(tmp_path: Path) -> None:
+    made = make_warehouse(tmp_path / "w.duckdb", ("bare", annotated("bare")))
+    out = build_site(made, report_files(), tmp_path / "site", now=NOW).parent
+    assert "People have judged debates of these runs, but no judge has" in words(out / "people.html")
+    assert [attrs["id"] for tag, attrs in parse(out / "people.html").tags if tag == "section"] == ["collections"]
+
+
+def test_site_of_one_run_compares_only_its_judges(database: Path, tmp_path: Path) -> None:
+    out = build_site(database, report_files(), tmp_path / "site", run_tag="held", now=NOW).parent
+    assert "dear" not in words(out / "people.html")
+    again = build_site(database, report_files(), tmp_path / "again", run_tag="again", now=NOW).parent
+    assert list(charts(again / "people.html", "accuracy")) == ["held, two sides, gold verdicts"]
+
+
+def test_baselines_alone_are_lines_without_points(tmp_path: Path) -> None:
+    made = make_warehouse(
+        tmp_path / "w.duckdb", ("held", iter(source())), ("again", judged_run("again", source(), methods={}))
+    )
+    page = build_site(made, report_files(), tmp_path / "site", now=NOW).parent / "people.html"
+    spec = charts(page, "accuracy")["held, two sides, gold verdicts"]
+    assert (spec["data"][0]["x"], spec["layout"]["annotations"][0]["text"]) == ([], "always_tie 0.0%")
+    assert not re.search(r'<section id="(cost|debates|sides|significance)"', page.read_text(encoding="utf-8"))
+
+
+# --- hostile text -----------------------------------------------------------------------------------------------------
+
+
+def test_hostile_judges_and_motions_are_text(page: Path) -> None:
+    html = page.read_text(encoding="utf-8")
+    assert not set(html) & set("\x00\x1b\u202e\u2066\u200b\U000e0041")
+    parsed = parse(page)
+    assert not {tag for tag, _ in parsed.tags} & {"img", "b", "i"}
+    assert not [attrs for _, attrs in parsed.tags if "javascript:" in str(attrs.get("href", ""))]
+    assert "<img src=x onerror=" in words(page)
+    specs = [json.loads(spec) for spec in re.findall(r'<script type="application/json">(.*?)</script>', html, re.S)]
+    found = json.dumps(specs)
+    assert "&lt;" in found
+    assert set(re.findall(r"<[^>]*>", found)) == {"<br>"}
+
+
+def test_hostile_text_runs_nothing_and_every_chart_is_drawn(page: Path, tmp_path: Path) -> None:
+    chromium = find_chromium()
+    if chromium is None:
+        pytest.skip("no Chromium is installed, so pages are not tried in a browser")
+    dom, complaints = browse(chromium, page, tmp_path)
+    assert complaints == []
+    assert "<title>Judges against people · debatebench</title>" in dom
+    figures = dom.count('<figure class="chart"')
+    assert figures > 8
+    assert len(re.findall(r'class="plot js-plotly-plot"', dom)) == figures
+    parsed = Parsed()
+    parsed.feed(dom)
+    assert "img" not in {tag for tag, _ in parsed.tags}
+
+
+# --- charts and pages -------------------------------------------------------------------------------------------------
+
+
+def scatter(rows: list[dict[str, Any]], **options: Any) -> Any:
+    roles = {"x": ("usd",), "y": ("rate",), "label": ("name",), "baseline": ("is_line",)}
+    return chart(Section("s", "S", "select 1", "scatter", roles=roles, options=Options(**options)), rows)["layout"]
+
+
+def test_a_logarithmic_axis_needs_positive_values_and_has_few_ticks() -> None:
+    rows = [{"name": str(n), "usd": 10.0**-n, "rate": 0.5, "is_line": False} for n in range(1, 5)]
+    axis = scatter(rows, log=True)["xaxis"]
+    assert axis["type"] == "log"
+    assert 3 <= len(axis["tickvals"]) <= 6
+    free = {"name": "free", "usd": 0.0, "rate": 0.4, "is_line": False}
+    assert "type" not in scatter([*rows, free], log=True)["xaxis"]
+    assert "type" not in scatter(rows)["xaxis"]
+
+
+def test_names_of_lines_are_pushed_apart_and_lie_within_the_chart() -> None:
+    rows = [{"name": f"line {n}", "usd": None, "rate": 0.5 + n / 1000, "is_line": True} for n in range(4)]
+    rows.append({"name": "point", "usd": 1.0, "rate": 0.9, "is_line": False})
+    layout = scatter(rows)
+    low, high = layout["yaxis"]["range"]
+    assert low < 0.5 < 0.9 < high
+    bottoms = sorted(note["y"] / (high - low) * 350 + note["yshift"] for note in layout["annotations"])
+    assert all(b - a >= 17.9 for a, b in pairwise(bottoms))
+
+
+def test_names_of_near_points_do_not_cover_each_other() -> None:
+    at = [(0.2, 0.5), (0.4, 0.52), (0.6, 0.5), (0.95, 0.5)]
+    names = ["one judge<br>direct"] * 4
+    places = places_of_names(at, names, [(0.5, "always_pro 66.7%")])
+    boxes = []
+    for (x, y), name, place in zip(at, names, places, strict=True):
+        boxes += [box for box, each in _boxes((x * 240, y * 350), name) if each == place]
+        boxes.append(_around((x * 240, y * 350)))
+    assert len(boxes) == 8
+    assert [_shared(a, b) for a, b in combinations(boxes, 2)] == [0] * 28
+    assert places_of_names([None], ["not drawn"]) == ["top center"]
+
+
+def test_a_page_whose_need_cannot_be_asked_is_refused(database: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.yml").write_text("path: mine.html\ntitle: Mine\nneeds: select 1 from marts.nothing\n")
+    files = report_files() | {"pages/mine.yml": tmp_path / "mine.yml"}
+    with pytest.raises(ConfigError, match=r"mine\.yml: needs: section 'needs': SQL: Table with name nothing"):
+        build_site(database, files, tmp_path / "site", run_tag="held", now=NOW)

@@ -1,0 +1,83 @@
+"""The pages of a static site, as a reader and a browser see them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+from debatebench.shared.workspace import Workspace, packaged
+
+
+def report_files() -> dict[str, Path]:
+    return Workspace(packaged("reports").parent).files("reports", "**/*")
+
+
+@dataclass
+class Parsed(HTMLParser):
+    """What a page consists of, as a browser would see it."""
+
+    tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    inside: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "script":
+            self.inside.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "script":
+            self.inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self.inside:
+            self.text.append(data)
+
+
+def parse(path: Path) -> Parsed:
+    parsed = Parsed()
+    parsed.feed(path.read_text(encoding="utf-8"))
+    return parsed
+
+
+def words(path: Path) -> str:
+    """The text of a page, with one space between words."""
+    return " ".join(" ".join(parse(path).text).split())
+
+
+def browse(chromium: str, page: Path, profile: Path) -> tuple[str, list[str]]:
+    """The page's document after its scripts have run, and what the browser complained about."""
+    done = subprocess.run(
+        [
+            chromium,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=20000",
+            f"--user-data-dir={profile}",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=True,
+    )
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def find_chromium() -> str | None:
+    """The browser that is installed."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
