@@ -268,7 +268,7 @@ def _plan_of_today(
     from debatebench.shared.version import git_commit
 
     run, commit = stored.run, git_commit()
-    config = load_config(config_path(workspace, options.config_path, "config.yaml"), for_judging=True)
+    config = load_config(config_path(workspace, options.config_path, "config.yaml"), needs_rounds=False)
     of_source = {"benchmark_name": run.benchmark_name, "benchmark_version": run.benchmark_version}
     config = config.model_copy(
         update={"rounds": (), **{name: value for name, value in of_source.items() if value is not None}}

@@ -97,10 +97,10 @@ _STYLE = re.compile(r"(?!user\Z)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _LARGEST_SCORE = Decimal(10) ** 12
 
 
-def load_config(path: Path, *, for_judging: bool = False) -> Config:
+def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
     """Read `config.yaml`, in the nested form or in the original harness's flat form.
 
-    For judging stored debates it need not have rounds.
+    Where no debates are played it need not have rounds.
     """
     file = _read(path)
     file.allow(place for places in _PLACES.values() for place in places)
@@ -114,7 +114,7 @@ def load_config(path: Path, *, for_judging: bool = False) -> Config:
         benchmark_version=benchmark_version,
         rubric_version=_name(setting("rubric_version"), benchmark_version),
         language=_name(setting("language"), "en"),
-        rounds=() if for_judging and not setting("rounds").is_given else _rounds(setting("rounds")),
+        rounds=() if not (needs_rounds or setting("rounds").is_given) else _rounds(setting("rounds")),
         temperature=setting("temperature").number(0.7, least=0),
         on_refusal=cast("OnRefusal", setting("on_refusal").choice("void", "forfeit", default="void")),
         system_prompt_pro=setting("system_prompt_pro").optional_text(),

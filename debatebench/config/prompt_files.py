@@ -95,8 +95,8 @@ def load_prompts(
 
     A prompt in `config` replaces the file: `judge_system_prompt` replaces `judge_default.md`. With a `debater_style`
     the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead (`default`: the plain
-    files), regardless of `config`. `templates_of` names the templates of a judge; those of stages have optional
-    variants for judging styles. Raises `ConfigError` for a missing or empty file and for an unknown placeholder.
+    files), regardless of `config`. `templates_of` names the templates of a judge; those of stages may have variants
+    for a judging style. Raises `ConfigError` for a missing or empty file and for an unknown placeholder.
     """
     files = workspace.files("configs", "prompts/**/*.md")
     given = {"judge_default": config.judge_system_prompt}
@@ -132,7 +132,8 @@ def _judging_names(
         wanted = templates_of(judge)
         variants = {name: f"{name}_{judge.prompt_style}" for name in wanted if name.startswith("judge/")}
         existing = {name: variant for name, variant in variants.items() if f"prompts/{variant}.md" in files}
-        if variants and not existing and judge.prompt_style != "default":
+        is_known = bool(existing) or f"prompts/judge_{judge.prompt_style}.md" in files
+        if variants and not is_known:
             raise ConfigError(
                 f"Judge '{judge.id}' has prompt_style '{judge.prompt_style}', and its method '{judge.method}' has no "
                 f"prompt of that style: write one, such as configs/prompts/{next(iter(variants.values()))}.md, or "

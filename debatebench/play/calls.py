@@ -149,12 +149,16 @@ class DurableCalls:
         if tries.may_go_on(failure):
             await self._wait(tries.wait_s(failure))
             return
-        self._count_failure(call.member, failure)
+        self._count_failure(call, failure)
         raise CallFailedError(failure.kind, str(failure), call.call_id) from failure
 
-    def _count_failure(self, member: MemberConfig, failure: ProviderFailure) -> None:
-        """Stop the run when a member gives nothing but errors: its opponents' speeches would be bought for nothing."""
-        if failure.kind not in _ERRORS:
+    def _count_failure(self, call: Attempt, failure: ProviderFailure) -> None:
+        """Stop the run when a member gives nothing but errors: its opponents' speeches would be bought for nothing.
+
+        A debate that is too long for a judge says nothing about its other debates.
+        """
+        member = call.member
+        if failure.kind not in _ERRORS or (failure.is_too_long and call.step.purpose == "verdict"):
             return
         self._failures[member.id] += 1
         if self._failures[member.id] == self._policy.failures_in_a_row:

@@ -146,7 +146,8 @@ class ProviderFailure(Exception):  # noqa: N818
     """An attempt without a usable completion. `retry_after_s` is the time the provider asks for, within [0, 300].
 
     `completion` holds tokens, cost and partial text when the reply reported them; `partial_body`
-    is the received part of a cut body. The message never holds a key.
+    is the received part of a cut body. With `is_too_long` the request does not fit into the model's context window.
+    The message never holds a key.
     """
 
     def __init__(
@@ -159,9 +160,11 @@ class ProviderFailure(Exception):  # noqa: N818
         completion: Completion | None = None,
         partial_body: bytes | None = None,
         generation_id: str | None = None,
+        is_too_long: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
+        self.is_too_long = is_too_long
         self.http_status = http_status
         self.retry_after_s = retry_after_s
         self.completion = completion

@@ -23,6 +23,8 @@ class Meaning:
 
     kind: FailureKind
     way_out: str = ""
+    is_too_long: bool = False
+    """Whether the request does not fit into the model's context window."""
 
 
 _REFUSED = Meaning(FailureKind.REFUSED)
@@ -32,6 +34,7 @@ _NO_CREDIT = Meaning(FailureKind.STOP, "check the credit of the account behind {
 _LATER = Meaning(FailureKind.RETRY)
 _USELESS = Meaning(FailureKind.EMPTY)
 _WRONG_REQUEST = Meaning(FailureKind.FAILED)
+_TOO_LONG = Meaning(FailureKind.FAILED, is_too_long=True)
 
 # The lower-case codes, types and reasons of an error. The first line that matches counts.
 _BY_CODE = {
@@ -54,6 +57,8 @@ _BY_CODE = {
     "content_moderation": _REFUSED,
     "moderation": _REFUSED,
     "moderation_blocked": _REFUSED,
+    "context_length_exceeded": _TOO_LONG,  # OpenAI, Groq, DeepSeek
+    "exceed_context_size_error": _TOO_LONG,  # llama.cpp
     "json_validate_failed": _USELESS,  # Groq: the model wrote no valid JSON, and may do so next time
 }
 
@@ -61,6 +66,9 @@ _BY_CODE = {
 _BY_WORDS = {
     "content violates usage guidelines": _REFUSED,  # xAI
     "safety_check_type_": _REFUSED,  # xAI
+    "maximum context length": _TOO_LONG,  # OpenAI, vLLM, OpenRouter, LiteLLM
+    "prompt is too long:": _TOO_LONG,  # Anthropic
+    "exceeds the maximum number of tokens allowed": _TOO_LONG,  # Gemini
     "content exists risk": _REFUSED,  # DeepSeek
     "contentpolicyviolationerror": _REFUSED,  # LiteLLM
     "credit balance is too low": _NO_CREDIT,  # Anthropic

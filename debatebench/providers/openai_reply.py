@@ -132,6 +132,7 @@ def _declined(
         retry_after_s=_wait(reply, status, error) if meaning.kind is FailureKind.RETRY else None,
         completion=completion,
         generation_id=completion.generation_id if completion else reply.headers.get("x-generation-id"),
+        is_too_long=meaning.is_too_long,
     )
 
 

@@ -94,9 +94,8 @@ def importing(
     files = _files(importer, path)
     folder = workspace.imports / run_tag
     with _only_importer(workspace.imports, run_tag):
-        manifest = read_import_manifest(folder) or ImportManifest(
-            run_tag=run_tag, format=format_name, elo=load_config(workspace.config_file("config.yaml")).elo
-        )
+        config = load_config(workspace.config_file("config.yaml"), needs_rounds=False)
+        manifest = read_import_manifest(folder) or ImportManifest(run_tag=run_tag, format=format_name, elo=config.elo)
         if manifest.format != format_name:
             raise UsageError(
                 f"'{run_tag}' contains imports of the format '{manifest.format}'; import '{format_name}' under "
