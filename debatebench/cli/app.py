@@ -29,8 +29,8 @@ __all__ = ["COMMANDS", "make_app", "run_app"]
 COMMANDS: dict[str, Callable[..., None]] = {
     "init": configure.init,
     "run": play.run,
-    "judge": judge.judge,
     "retry": play.retry,
+    "judge": judge.judge,
     "import": warehouse.import_,
     "land": warehouse.land,
     "doctor": doctor.doctor,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from debatebench.judges.hearing import Decision, Hearing
 
-__all__ = ["judgment_of", "scores_of", "stored_answers"]
+__all__ = ["StoredAnswer", "judgment_of", "notes_of", "scores_of", "stored_answers"]
 
 # The steps of analyses are kept as notes; the answers of all others are in the metadata, to be read again.
 _ANALYSES = ("speech", "debate")
@@ -54,7 +55,7 @@ def judgment_of(hearing: Hearing, decision: Decision | None, reason: str | None,
         metadata=_metadata(hearing, asked, shown, decision),
         **spent(asked, seat.judge),
     )
-    return Judgment(verdict, tuple(_notes(hearing)))
+    return Judgment(verdict, tuple(notes_of(hearing)))
 
 
 def scores_of(scores: Mapping[str, Mapping[str, Decimal]], hearing: Hearing) -> tuple[Score, ...]:
@@ -100,7 +101,7 @@ def _metadata(
         "cost_details": dict(last.cost_details) if last and last.cost_details else None,
         # A verdict in one step has its answer in `raw_response`.
         "answers": {
-            path: heard.asks.answers[-1].completion.text
+            path: {"call_id": heard.asks.last_call_id, "text": heard.asks.answers[-1].completion.text}
             for path, heard in sorted(hearing.heard.items(), key=lambda step: step[1].place)
             if path and heard.asks.answers and not heard.is_analysis
         },
@@ -108,7 +109,7 @@ def _metadata(
     return {name: value for name, value in metadata.items() if value} or None
 
 
-def _notes(hearing: Hearing) -> Iterable[JudgeNote]:
+def notes_of(hearing: Hearing) -> Iterable[JudgeNote]:
     """All that the judge stated, in the order of the steps."""
     index = 0
     for heard in sorted(hearing.heard.values(), key=lambda heard: heard.place):
@@ -129,10 +130,21 @@ def _notes(hearing: Hearing) -> Iterable[JudgeNote]:
             index += 1
 
 
-def stored_answers(verdict: Verdict, notes: Iterable[JudgeNote]) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """The text of a stored answer, and its call."""
+
+    text: str
+    call_id: str | None
+
+
+def stored_answers(verdict: Verdict, notes: Iterable[JudgeNote]) -> dict[str, StoredAnswer]:
     """The last answer of every step of a stored verdict, by path."""
-    answers = dict((verdict.metadata or {}).get("answers") or {})
+    stored: Mapping[str, Any] = (verdict.metadata or {}).get("answers") or {}
+    answers = {path: StoredAnswer(answer["text"], answer.get("call_id")) for path, answer in stored.items()}
     for note in notes:
         if note.step in _ANALYSES and note.text is not None:
-            answers[path_of(note.step, note.dimension, note.speech)] = note.text
+            answers[path_of(note.step, note.dimension, note.speech)] = StoredAnswer(note.text, note.call_id)
+    if not answers and verdict.raw_response is not None:
+        answers[""] = StoredAnswer(verdict.raw_response, verdict.call_id)
     return answers

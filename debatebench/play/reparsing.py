@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import Event
 from debatebench.journal.writing import Journal
+from debatebench.judges import method_of
+from debatebench.judges.base import Judgment, Seat, Transcript
 from debatebench.judges.injection import planted_scores
-from debatebench.judges.parsing import InvalidVerdictError, parse_verdict
+from debatebench.judges.judgment import stored_answers
+from debatebench.judges.rereading import reread
 from debatebench.plan.plan import begun_plan
 from debatebench.play.panel import panel_reason
 from debatebench.providers.meanings import CUT_OFF
-from debatebench.shared.records import Debate, Turn, Verdict
+from debatebench.shared.records import Debate, JudgeNote, Turn, Verdict
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
-    from debatebench.judges.parsing import ParsedVerdict
+    from debatebench.judges.rereading import Reread
     from debatebench.plan.plan import Plan
 
 __all__ = ["ChangedVerdict", "reparse_run"]
@@ -101,8 +104,9 @@ def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
     before = [Verdict.model_validate(row) for row in records.get("verdicts", ())]
     if debate.status in ("void", "forfeit") or not before or len(turns) < len(plan.config.rounds):
         return []
-    after = {verdict.judge_id: verdict for verdict in _seated(before, turns, plan)}
-    now = [after[verdict.judge_id] for verdict in before]
+    notes = [JudgeNote.model_validate(row) for row in records.get("judge_notes", ())]
+    after = {seen.verdict.judge_id: seen for seen in _seated(before, notes, _transcript_of(debate, turns, plan), plan)}
+    now = [after[verdict.judge_id].verdict for verdict in before]
     pairs = [(old, new) for old, new in zip(before, now, strict=True) if old != new]
     if not pairs:
         return []
@@ -118,15 +122,41 @@ def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
     )
     records["debates"] = [debate.model_dump(mode="json", exclude_defaults=True)]
     records["verdicts"] = [verdict.model_dump(mode="json", exclude_defaults=True) for verdict in now]
+    if kept := [note for verdict in before for note in after[verdict.judge_id].notes]:
+        records["judge_notes"] = [note.model_dump(mode="json", exclude_defaults=True) for note in kept]
     return [
         ChangedVerdict(debate.run_tag, debate.debate_id, old.judge_id, _described(old), _described(new), debate.status)
         for old, new in pairs
     ]
 
 
-def _seated(verdicts: Sequence[Verdict], turns: Sequence[Turn], plan: Plan) -> Iterator[Verdict]:
-    """Every verdict as parsed now, seat by seat."""
-    planted = planted_scores(turns, plan.config.dimensions)
+def _transcript_of(debate: Debate, turns: Sequence[Turn], plan: Plan) -> Transcript:
+    """The debate as it was judged; of a stored debate the journal has only who spoke, and no text."""
+    if plan.source is not None and debate.source_debate_id is not None:
+        turns = [
+            Turn(
+                run_tag=debate.run_tag,
+                debate_id=debate.debate_id,
+                turn_index=number,
+                position=speech.position,
+                side=speech.side,
+                model_id="",
+                stage=speech.stage,
+                content="",
+            )
+            for number, speech in enumerate(plan.source.by_id[debate.source_debate_id].speeches)
+        ]
+    seed, topic = debate.debate_seed or 0, plan.topic(debate.topic_id)
+    return Transcript(
+        debate.run_tag, debate.debate_id, seed, topic.motion, topic.category, topic.info_slide, tuple(turns)
+    )
+
+
+def _seated(
+    verdicts: Sequence[Verdict], notes: Sequence[JudgeNote], transcript: Transcript, plan: Plan
+) -> Iterator[Judgment]:
+    """Every verdict as parsed now, seat by seat, with its notes."""
+    planted = planted_scores(transcript.turns, plan.config.dimensions)
     seats: dict[int, list[Verdict]] = {}
     for verdict in verdicts:
         seats.setdefault(verdict.panel_position, []).append(verdict)
@@ -134,31 +164,33 @@ def _seated(verdicts: Sequence[Verdict], turns: Sequence[Turn], plan: Plan) -> I
         # The one that counts goes first; a stable sort leaves the others in the order of their requests.
         is_taken = False
         for verdict in sorted(seat, key=lambda verdict: not verdict.is_valid):
-            if is_taken:
-                yield verdict
-                continue
-            read = _read(verdict, plan)
-            is_taken = not isinstance(read, str)
-            if isinstance(read, str):
-                yield _refused(verdict, read) if verdict.is_valid else verdict
+            own = tuple(note for note in notes if note.judge_id == verdict.judge_id)
+            read = None if is_taken else _read(verdict, own, transcript, plan)
+            is_taken = is_taken or verdict.is_valid if read is None else not isinstance(read, str)
+            if read is None:
+                yield Judgment(verdict, own)
+            elif isinstance(read, str):
+                yield Judgment(_refused(verdict, read), own) if verdict.is_valid else Judgment(verdict, own)
             else:
-                yield _accepted(verdict, read, is_copied=read.scores in planted)
+                accepted = _accepted(verdict, read, is_copied=read.scores in planted)
+                yield Judgment(accepted, own if accepted is verdict else read.notes)
 
 
-def _read(verdict: Verdict, plan: Plan) -> ParsedVerdict | str:
-    """The stored answer as parsed today, or the reason why it contains no vote."""
+def _read(verdict: Verdict, notes: Sequence[JudgeNote], transcript: Transcript, plan: Plan) -> Reread | str | None:
+    """The stored answers as parsed today, or the reason why they contain no vote; None if none were needed or kept."""
+    judge = plan.judge(verdict.judge_id)
+    if method_of(judge).is_baseline:
+        return None
     if verdict.raw_response is None:
         return verdict.invalid_reason or "no answer is stored"
     if str((verdict.metadata or {}).get("finish_reason")).lower() in CUT_OFF:
         return verdict.invalid_reason or "the answer was cut off at the limit of tokens"
-    style = plan.judge(verdict.judge_id).prompt_style
-    try:
-        return parse_verdict(verdict.raw_response, plan.config.dimensions, plan.prompts.declares_winner(style))
-    except InvalidVerdictError as invalid:
-        return invalid.reason
+    first = verdict.presented_first if plan.options.swap_order else None
+    seat = Seat(verdict.panel_position, judge, verdict.replaces_judge_id, first)
+    return reread(seat, plan.config, plan.prompts, transcript, stored_answers(verdict, notes))
 
 
-def _accepted(verdict: Verdict, read: ParsedVerdict, *, is_copied: bool) -> Verdict:
+def _accepted(verdict: Verdict, read: Reread, *, is_copied: bool) -> Verdict:
     """The verdict with the newly parsed result; the same object if nothing changed."""
     metadata = {name: value for name, value in (verdict.metadata or {}).items() if name not in ("flags", "reparsed_by")}
     if read.flags:

@@ -26,6 +26,7 @@ COMMANDS = [
     "init",
     "run",
     "retry",
+    "judge",
     "import",
     "land",
     "doctor",

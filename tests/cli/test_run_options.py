@@ -853,6 +853,7 @@ def test_the_prompt_library_holds_pairs_for_debaters_and_styles_for_judges(confi
         ("debater", "terse", 2),
         ("judge", "declared", 1),
         ("judge", "default", 1),
+        ("judge", "reasoned", 1),
     ]
     assert found[1].opening == "Speak briefly for pro."
     plan, _ = plan_here(tmp_path, debater_prompt="terse", judge_prompt="default", sample_topics=1)

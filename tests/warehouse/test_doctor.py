@@ -16,6 +16,7 @@ from imported import ORIGINAL
 from started_run import start, wait_until_asked
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
 
+from debatebench.config.answer_form import AnswerForm
 from debatebench.journal.reading import all_lines, read_journal
 from debatebench.landing.importers.store import add_import
 from debatebench.play.reparsing import reparse_run
@@ -357,14 +358,14 @@ def test_a_sound_journal_is_not_salvaged(whole: Path):
 @pytest.fixture
 def strict_then_lenient(monkeypatch: pytest.MonkeyPatch):
     """A parser of tomorrow that accepts scores in words, which that of today refuses."""
-    from debatebench.judges.parsing import parse_verdict
-    from debatebench.play import reparsing
+    from debatebench.judges import hearing
+    from debatebench.judges.parsing import parse_answer
 
-    def lenient(text: str, dimensions: object, declares_winner: bool):
-        return parse_verdict(text.replace('"seven"', "7"), dimensions, declares_winner)
+    def lenient(text: str, form: AnswerForm):
+        return parse_answer(text.replace('"seven"', "7"), form)
 
     def use() -> None:
-        monkeypatch.setattr(reparsing, "parse_verdict", lenient)
+        monkeypatch.setattr(hearing, "parse_answer", lenient)
 
     return use
 
@@ -413,8 +414,8 @@ def test_a_seat_that_was_filled_again_keeps_its_judge(tmp_path: Path, strict_the
 
 
 def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from debatebench.judges import hearing
     from debatebench.judges.parsing import InvalidVerdictError
-    from debatebench.play import reparsing
 
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server, judges=4)
@@ -423,13 +424,13 @@ def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path:
         first = next(iter(last_outcomes(journal_of(root)).values()))
         target = first["verdicts"][0]["raw_response"]  # type: ignore[index]
 
-        def stricter(text: str, dimensions: object, declares_winner: bool):
+        def stricter(text: str, form: AnswerForm):
             if text == target:
                 raise InvalidVerdictError("the parser of tomorrow does not like it")
-            return original(text, dimensions, declares_winner)
+            return original(text, form)
 
-        original = reparsing.parse_verdict
-        monkeypatch.setattr(reparsing, "parse_verdict", stricter)
+        original = hearing.parse_answer
+        monkeypatch.setattr(hearing, "parse_answer", stricter)
         changed = reparse_run(journal_of(root))
         assert [(row.debate_status, row.after) for row in changed] == [
             ("incomplete", "invalid: the parser of tomorrow does not like it")

@@ -1,0 +1,117 @@
+"""Stored answers of a judge are read again: its method is played with them, and nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from debatebench.judges import method_of
+from debatebench.judges.asks import JudgeAsks
+from debatebench.judges.hearing import Heard, Hearing, NoVerdictError
+from debatebench.judges.judgment import StoredAnswer, notes_of, scores_of
+from debatebench.judges.parsing import InvalidVerdictError, winner_of
+from debatebench.providers.asking import Answer
+from debatebench.shared.errors import DebatebenchError
+
+if TYPE_CHECKING:
+    from debatebench.config.answer_form import AnswerForm
+    from debatebench.config.prompts import PromptSet
+    from debatebench.config.types import Config
+    from debatebench.judges.base import Seat, Transcript
+    from debatebench.providers.asking import Step
+    from debatebench.providers.base import Message, Request
+    from debatebench.shared.records import JudgeNote, Score, Winner
+
+__all__ = ["Reread", "reread"]
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """What stored answers say today."""
+
+    scores: tuple[Score, ...]
+    declared_winner: Winner | None
+    is_repaired: bool
+    flags: tuple[str, ...]
+    notes: tuple[JudgeNote, ...]
+
+
+def reread(
+    seat: Seat, config: Config, prompts: PromptSet, transcript: Transcript, answers: Mapping[str, StoredAnswer]
+) -> Reread | str | None:
+    """What the stored answers of a hearing, by path, say today; or the reason why they contain no vote.
+
+    None if a step has no stored answer, so that nothing can be said.
+    """
+    hearing = _Replay(seat, config, prompts, transcript, answers)
+    coroutine = cast("Coroutine[Any, Any, Any]", method_of(seat.judge).judge(hearing))
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        decision = ended.value
+        return Reread(
+            scores_of(decision.scores, hearing),
+            winner_of(decision.winners),
+            decision.is_repaired,
+            decision.flags,
+            tuple(notes_of(hearing)),
+        )
+    except NoVerdictError as failure:
+        return str(failure)
+    except _NotStoredError:
+        return None
+    coroutine.close()
+    raise TypeError(f"The judge method '{seat.judge.method}' waits for something besides its hearing.")
+
+
+class _NotStoredError(DebatebenchError):
+    """A step has no stored answer."""
+
+
+class _Replay(Hearing):
+    """A hearing whose steps have been answered."""
+
+    def __init__(
+        self,
+        seat: Seat,
+        config: Config,
+        prompts: PromptSet,
+        transcript: Transcript,
+        answers: Mapping[str, StoredAnswer],
+    ) -> None:
+        super().__init__(seat, config, prompts, transcript, _ask_nobody)
+        self._answers = answers
+
+    async def for_each(
+        self, items: Iterable[_Item], coroutine: Callable[[_Item], Coroutine[Any, Any, _Result]]
+    ) -> list[_Result]:
+        """One after another, because nothing has to be waited for."""
+        return [await coroutine(item) for item in items]
+
+    async def _put(
+        self,
+        path: str,
+        place: tuple[str, str | None],
+        nonce: str,
+        messages: tuple[Message, ...],
+        hints: Mapping[str, Any],
+        form: AnswerForm | None,
+        read: Callable[[str], _Result],
+    ) -> _Result:
+        if path not in self._answers:
+            raise _NotStoredError(path)
+        stored = self._answers[path]
+        asked = JudgeAsks(self.seat.judge, last_call_id=stored.call_id)
+        self.heard[path] = Heard(self._place(path, *place), nonce, asked)
+        try:
+            return read(stored.text)
+        except InvalidVerdictError as invalid:
+            raise NoVerdictError(invalid.reason, path) from invalid
+
+
+async def _ask_nobody(step: Step, member: object, request: Request) -> Answer:
+    raise AssertionError(f"{step.name} is asked again, although only stored answers are read.")
