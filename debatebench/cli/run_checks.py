@@ -29,10 +29,10 @@ where t.duration_ms is not null and d.provider is not null and d.model_name is n
 group by all
 """
 _VERDICT_LATENCIES = """
-select j.provider, j.model_name, median(v.duration_ms)
+select j.provider, j.model_name, median(v.duration_ms / v.count_asks)
 from staging.stg_verdicts as v
 join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
-where v.duration_ms is not null and j.provider is not null and j.model_name is not null
+where v.duration_ms is not null and v.count_asks > 0 and j.provider is not null and j.model_name is not null
 group by all
 """
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
-    from debatebench.plan.cost_estimate import CostEstimate, Left
+    from debatebench.plan.cost_estimate import CostEstimate
+    from debatebench.plan.hearings import Left
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.plan.stored_use import StoredUse
     from debatebench.play.before_run import Rehearsal
@@ -38,7 +39,7 @@ with speeches as (
 )
 
 select provider, model_name, stage_name, count(*), sum(prompt_tokens)::bigint, sum(completion_tokens)::bigint,
-    sum(characters)::bigint, sum(history)::bigint
+    sum(characters)::bigint, sum(history)::bigint, count(*)
 from speeches
 where provider is not null and model_name is not null and prompt_tokens > 0 and completion_tokens > 0
 group by all
@@ -47,16 +48,21 @@ _VERDICTS = """
 with lengths as (
     select run_tag, debate_id, sum(length(content)) as history
     from staging.stg_turns
-    where run_tag <> $run_tag
     group by all
 )
 
-select j.provider, j.model_name, '', count(*), sum(v.prompt_tokens)::bigint, sum(v.completion_tokens)::bigint,
-    0, sum(l.history)::bigint
+select j.provider, j.model_name, j.method, count(*), sum(v.prompt_tokens)::bigint, sum(v.completion_tokens)::bigint,
+    0, sum(l.history)::bigint, sum(v.count_asks)::bigint
 from staging.stg_verdicts as v
-join lengths as l on l.run_tag = v.run_tag and l.debate_id = v.debate_id
+join staging.stg_debates as d on d.run_tag = v.run_tag and d.debate_id = v.debate_id
+join staging.stg_runs as r on r.run_tag = v.run_tag
+-- A stored debate that was judged again has its speeches where it was played.
+join lengths as l
+    on l.run_tag = case when d.source_debate_id is null then v.run_tag else r.source_run_tag end
+    and l.debate_id = coalesce(d.source_debate_id, v.debate_id)
 join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
-where j.provider is not null and j.model_name is not null and v.prompt_tokens > 0 and v.completion_tokens > 0
+where v.run_tag <> $run_tag and j.provider is not null and j.model_name is not null and v.prompt_tokens > 0
+    and v.completion_tokens > 0 and v.count_asks > 0
 group by all
 """
 
@@ -71,9 +77,11 @@ class Rehearsed:
     @property
     def plan(self) -> Plan:
         """The plan of only the debates that are left."""
+        from debatebench.plan.hearings import Hearings
+
         plan, turns = self.rehearsal.plan, len(self.rehearsal.plan.config.rounds)
-        remaining = self.rehearsal.remaining
-        left = [d for d in plan.debates if _is_left(remaining.left(d, turns, plan.added_judges), turns)]
+        remaining, hearings = self.rehearsal.remaining, Hearings(self.rehearsal.plan)
+        left = [d for d in plan.debates if hearings.is_left(d, remaining.left(d, turns, plan.added_judges))]
         return plan.model_copy(update={"debates": tuple(left)})
 
     @property
@@ -124,10 +132,6 @@ def rehearsed(
     return Rehearsed(rehearsal, estimate(rehearsal.plan, stored, left))
 
 
-def _is_left(left: Left, turns: int) -> bool:
-    return left.turns_done < turns or bool(left.judges)
-
-
 def with_stored_use(database: Path, run_tag: str, stored: StoredUse) -> StoredUse:
     """`stored` with the use of models in all runs of the warehouse except this one, whose own journal says more."""
     from debatebench.plan.stored_use import Sums
@@ -137,8 +141,8 @@ def with_stored_use(database: Path, run_tag: str, stored: StoredUse) -> StoredUs
         return stored
     try:
         for found, sql in ((stored.speeches, _SPEECHES), (stored.verdicts, _VERDICTS)):
-            for provider, model, stage, *sums in run_query(database, sql, {"run_tag": run_tag}, limit=None).rows:
-                found.setdefault((provider, model, stage), Sums()).add(Sums(*sums))
+            for provider, model, part, *sums in run_query(database, sql, {"run_tag": run_tag}, limit=None).rows:
+                found.setdefault((provider, model, part), Sums()).add(Sums(*sums))
     except DebatebenchError as problem:
         note(f"Stored tokens cannot be read, so the cost is estimated without them: {problem}")
     return stored

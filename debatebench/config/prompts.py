@@ -33,6 +33,7 @@ __all__ = [
     "fill",
     "judge_values",
     "stage_values",
+    "topic_values",
 ]
 
 DEBATER_PLACEHOLDERS = (
@@ -204,7 +205,7 @@ def debater_values(
     `transcript` is the rendered history; `token_cap` is the limit in the request.
     """
     return {
-        **_topic_values(motion, category, info_slide),
+        **topic_values(motion, category, info_slide),
         "language": turn.language or config.language,
         "side": turn.role.upper(),
         "opponent": "CON" if turn.role == "pro" else "PRO",
@@ -229,7 +230,7 @@ def judge_values(
     `form` is that of the answer.
     """
     return {
-        **_topic_values(motion, category, info_slide),
+        **topic_values(motion, category, info_slide),
         "language": config.language,
         "dimensions": "\n".join([_dimension_line(name, d) for name, d in form.dimensions.items()]),
         "answer_shape": form.shape(),
@@ -258,7 +259,7 @@ def stage_values(
     """
     lines = [_dimension_line(name, d) for name, d in (form.dimensions if form else {}).items()]
     return {
-        **_topic_values(motion, category, info_slide, escape=escape_material),
+        **topic_values(motion, category, info_slide, escape=escape_material),
         "language": config.language,
         "format": _FORMATS[is_of_teams],
         "dimension": dimension or "",
@@ -271,10 +272,10 @@ def stage_values(
     }
 
 
-def _topic_values(
+def topic_values(
     motion: str, category: str | None, info_slide: str | None, escape: Callable[[str], str] = escape_speech
 ) -> dict[str, str]:
-    """The topic's values; a motion or an info slide cannot imitate the layout of a transcript."""
+    """The values of the topic's placeholders; a motion or an info slide cannot imitate the layout of a transcript."""
     slide = ""
     if info_slide:
         slide = f"Information slide, known to both sides and to the judges:\n{escape(info_slide)}\n"

@@ -14,6 +14,7 @@ injection.py      signs that a speech addresses the judge
 judgment.py       what was heard and decided → a verdict and notes
 non_iterative.py  method: as debatrix, with the earlier speeches instead of their analyses
 parsing.py        a judge's answer → scores, parsed strictly
+rehearsal.py      the calls of a method and the lengths of their prompts, with made-up answers
 rereading.py      stored answers are read again
 steps.py          the steps that several methods share
 """

@@ -2,6 +2,7 @@
 
 cost_estimate.py     the calls, tokens and cost of a plan
 frozen_plan.py       the plan of a run that has begun, from its journal and today's inputs
+hearings.py          the calls of the judges of each debate, by rehearsal of their methods
 judged_plan.py       stored debates → the plan of a run that judges them again
 member_changes.py   debaters and judges whose entry has changed since their run began
 panels.py            which judges sit on the panel of which debate, drawn or balanced

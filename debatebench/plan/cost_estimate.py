@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.judges import METHODS, used_templates
+from debatebench.judges.rehearsal import Texts
+from debatebench.plan.hearings import Hearings, Left, stored_speeches
 from debatebench.plan.prompt_sizes import PromptSize, PromptSizes, marker_length
 from debatebench.plan.stored_use import StoredUse
 from debatebench.providers import is_simulated
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Round
+    from debatebench.judges.rehearsal import RehearsedHearing
     from debatebench.plan.plan import Plan
-    from debatebench.plan.stored_use import ByModel
+    from debatebench.plan.stored_use import ByModel, Sums
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["CHARACTERS_PER_TOKEN", "CostEstimate", "Left", "MemberEstimate", "estimate"]
+__all__ = ["CHARACTERS_PER_TOKEN", "CostEstimate", "MemberEstimate", "estimate", "text_lengths"]
 
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text."""
@@ -28,22 +32,21 @@ _SHARE_OF_CAP = 0.5
 _SPEECH_TOKENS = 450
 # Simulated debaters have their own length.
 _SIMULATED_TOKENS = 200
+# The characters of judges' texts: the prompts ask for at most 150 and 200 words, and for one or two sentences.
+_TEXTS = Texts(speech=900, debate=1200, reason=160)
+_SIMULATED_TEXTS = Texts(speech=800, debate=1100, reason=160)
 # Without stored answers of a model that thinks.
 _SHARE_OF_THINKING = 0.5
+# Of a stored speech only the characters are known, and UTF-8 has at most so many bytes for one.
+_MOST_BYTES = 4
 # Tokens per character of any plausible text: stored prompts may have been made from other templates.
 _FEWEST, _MOST = 1 / 6, 3.0
 
 _MOST_IDS = 5
 
+_NOTHING: int | None = 0
+
 Role = Literal["debater", "judge"]
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """What is left of a debate: its turns after the first `turns_done`, and the verdicts of `judges`."""
-
-    turns_done: int
-    judges: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class MemberEstimate:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """The expected calls of a plan, by debater and judge.
+    """The expected calls of a plan, by debater and judge. A verdict takes one call or several, by the judge's method.
 
     Tokens and `cost_usd` are likely ones. `most_usd` is the cost if each call is answered once with its whole token
     limit; repeated calls come on top.
@@ -74,8 +77,8 @@ class CostEstimate:
 
     @property
     def calls(self) -> int:
-        """Turns and verdicts."""
-        return self.turns + self.verdicts
+        """All requests: one for each turn, and those for the verdicts."""
+        return sum(member.calls for member in self.members)
 
     @property
     def prompt_tokens(self) -> int:
@@ -125,9 +128,12 @@ class CostEstimate:
 
     def summary(self) -> str:
         """The totals in a few sentences."""
+        asked = self.calls - self.turns
+        judging = "" if asked == self.verdicts else f"{asked:,} for "
         return (
-            f"{self.debates:,} debates: {self.calls:,} calls ({self.turns:,} turns, {self.verdicts:,} verdicts), about "
-            f"{self.prompt_tokens:,} prompt and {self.completion_tokens:,} completion tokens. {self.costs()}"
+            f"{self.debates:,} debates: {self.calls:,} calls ({self.turns:,} turns, {judging}{self.verdicts:,} "
+            f"verdicts), about {self.prompt_tokens:,} prompt and {self.completion_tokens:,} completion tokens. "
+            f"{self.costs()}"
         )
 
 
@@ -137,9 +143,18 @@ def estimate(
     """Calls, tokens and cost of a plan, or of what is `left` of it.
 
     Likely figures come from the stored answers of the same models, else of the others in the same role, else from
-    the token limits. The prompts are those of the plan; the history in them grows with the speeches before.
+    the token limits. The prompts are those of the plan; the history in them grows with the speeches before, and a
+    judge's calls are those of a rehearsal of its method.
     """
     return _Estimator(plan, (stored or StoredUse()).by_model()).estimate(left)
+
+
+def text_lengths(judge: MemberConfig) -> Texts:
+    """The likely characters of the texts that a judge writes, not more than its limit allows."""
+    likely = _SIMULATED_TEXTS if is_simulated(judge.provider) else _TEXTS
+    if judge.token_limit is None:
+        return likely
+    return Texts(*(min(length, CHARACTERS_PER_TOKEN * judge.token_limit) for length in likely))
 
 
 @dataclass(slots=True)
@@ -154,9 +169,11 @@ class _Use:
     completion_tokens: float = 0.0
     most_prompt: int | None = 0
     most_completion: int | None = 0
+    whole: _Prompts = field(default_factory=lambda: _Prompts())
+    """Of a judge: all prompts of those hearings of which calls are left."""
 
     def add(self, size: PromptSize, history: float, completion: float, most: int | None, cap: int | None) -> None:
-        """Count a call; `most` bounds the tokens of the speeches in its prompt, `cap` those of its answer."""
+        """Count a turn; `most` bounds the tokens of the speeches in its prompt, `cap` those of its answer."""
         self.calls += 1
         self.own += size.characters
         self.history += size.repeats * history
@@ -164,13 +181,54 @@ class _Use:
         self.most_prompt = _plus(self.most_prompt, None if most is None else size.most_tokens + size.repeats * most)
         self.most_completion = _plus(self.most_completion, cap)
 
+    def hear(self, prompts: _Prompts, times: int) -> None:
+        """Count the prompts of that many hearings, or of the rest of such."""
+        self.calls += times * prompts.calls
+        self.own += times * prompts.own
+        self.history += times * prompts.history
+        self.most_prompt = _plus(self.most_prompt, _times(times, prompts.most))
+
 
 @dataclass(slots=True)
-class _Transcript:
-    """The speeches so far: their likely characters, and the most tokens that they are."""
+class _Prompts:
+    """The prompts of hearings. `own` and `history` are their characters without speeches and those of the speeches.
 
-    characters: float = 0.0
-    most_tokens: int | None = 0
+    `repeats` is the sum, over hearings, of how often the prompts hold a speech on average; `most` bounds the tokens.
+    """
+
+    calls: int = 0
+    own: int = 0
+    history: float = 0.0
+    repeats: float = 0.0
+    most: int | None = 0
+
+    def add(self, other: _Prompts, times: int = 1) -> None:
+        """Add others so many times."""
+        self.calls += times * other.calls
+        self.own += times * other.own
+        self.history += times * other.history
+        self.repeats += times * other.repeats
+        self.most = _plus(self.most, _times(times, other.most))
+
+    def characters(self, history: float) -> float:
+        """The mean characters of a prompt if the speeches of a debate have `history` characters."""
+        return (self.own + self.repeats * history) / self.calls
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Speeches:
+    """The speeches of a debate, in order: who gives them, and of each the likely tokens of its answer and the cap.
+
+    Then the likely characters of the speech, the most bytes of it (None without a bound), and the characters of its
+    marker line. Speeches that are stored already have no debater.
+    """
+
+    debaters: tuple[MemberConfig, ...]
+    tokens: tuple[float, ...]
+    caps: tuple[int | None, ...]
+    characters: tuple[float, ...]
+    most: tuple[int | None, ...]
+    markers: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -181,66 +239,123 @@ class _Estimator:
     stored: ByModel
     debaters: dict[str, _Use] = field(default_factory=dict)
     judges: dict[str, _Use] = field(default_factory=dict)
+    examples: dict[str, ScheduledDebate] = field(default_factory=dict)
+    """Judge → a debate that it judges."""
+    hearings: Hearings = field(init=False)
+    sizes: PromptSizes = field(init=False)
+    _speeches: dict[object, _Speeches] = field(default_factory=dict)
+    _topics: Counter[tuple[str, RehearsedHearing, RehearsedHearing, str]] = field(default_factory=Counter)
+    """How often a judge has such a hearing left, out of which whole one, about a topic."""
+    _heard: Counter[tuple[str, RehearsedHearing, RehearsedHearing, _Speeches]] = field(default_factory=Counter)
+    """The same with those speeches: most debates share them with others, and so does the topic."""
+
+    def __post_init__(self) -> None:
+        self.hearings, self.sizes = Hearings(self.plan), PromptSizes(self.plan)
 
     def estimate(self, left: Callable[[ScheduledDebate], Left] | None) -> CostEstimate:
         """See `estimate`."""
-        plan, sizes = self.plan, PromptSizes(self.plan)
+        plan = self.plan
         self.debaters = {debater.id: _Use() for debater in plan.debaters}
         self.judges = {judge.id: _Use() for judge in plan.judges}
-        verdicts = {judge.id: self._verdict_tokens(judge) for judge in plan.judges}
-        speeches: dict[tuple[int, str], tuple[float, float]] = {}
-        debates = 0
+        debates = verdicts = 0
         for debate in plan.debates:
             rest = Left(0, debate.panel) if left is None else left(debate)
-            if rest.turns_done >= len(plan.config.rounds) and not rest.judges:
+            asked = {judge_id: self.hearings.left(debate, judge_id, rest.answered) for judge_id in rest.judges}
+            judging = {judge_id: hearing for judge_id, hearing in asked.items() if hearing is not None}
+            if rest.turns_done >= len(plan.config.rounds) and not judging:
                 continue
             debates += 1
-            said = self._speak(debate, rest, sizes, speeches)
-            for judge_id in rest.judges:
-                judge = plan.judge(judge_id)
-                cap = judge.sent_cap(judge.token_limit)
-                size = sizes.verdict(judge, debate.topic_id)
-                self.judges[judge_id].add(size, said.characters, verdicts[judge_id], said.most_tokens, cap)
+            verdicts += len(judging)
+            said = self._speeches_of(debate)
+            self._speak(debate, rest.turns_done, said)
+            for judge_id, hearing in judging.items():
+                whole = self.hearings.of(debate, judge_id)
+                self._topics[judge_id, hearing, whole, debate.topic_id] += 1
+                self._heard[judge_id, hearing, whole, said] += 1
+                self.examples.setdefault(judge_id, debate)
+        self._add_hearings()
         return CostEstimate(
             debates=debates,
             turns=sum(use.calls for use in self.debaters.values()),
-            verdicts=sum(use.calls for use in self.judges.values()),
+            verdicts=verdicts,
             members=(
-                *(self._member("debater", debater, self.debaters[debater.id]) for debater in plan.debaters),
-                *(self._member("judge", judge, self.judges[judge.id]) for judge in plan.judges),
+                *(self._debater(debater, self.debaters[debater.id]) for debater in plan.debaters),
+                *(self._judge(judge, self.judges[judge.id]) for judge in plan.judges),
             ),
         )
 
-    def _speak(
-        self,
-        debate: ScheduledDebate,
-        rest: Left,
-        sizes: PromptSizes,
-        speeches: dict[tuple[int, str], tuple[float, float]],
-    ) -> _Transcript:
-        """Count the turns that are left of a debate, and return all of its speeches."""
-        members = {side: self.plan.debater(debater_id) for side, debater_id in debate.speakers.items()}
-        said = _Transcript()
-        for number, turn in enumerate(self.plan.config.rounds):
-            debater = members[turn.role]
-            if (number, debater.id) not in speeches:
-                speeches[number, debater.id] = self._speech(turn, debater)
-            tokens, characters = speeches[number, debater.id]
-            cap = debater.sent_cap(turn.token_cap(debater))
-            if number >= rest.turns_done:
-                size = sizes.turn(number, debater, debate.topic_id)
-                self.debaters[debater.id].add(size, said.characters, tokens, said.most_tokens, cap)
-            said.characters += characters + marker_length(turn)
+    def _speeches_of(self, debate: ScheduledDebate) -> _Speeches:
+        """All speeches of a debate."""
+        stored_id = debate.source_debate_id
+        key = (debate.pro_model_id, debate.con_model_id) if stored_id is None else stored_id
+        if key not in self._speeches:
+            self._speeches[key] = self._spoken(debate) if stored_id is None else self._stored(debate, stored_id)
+        return self._speeches[key]
+
+    def _spoken(self, debate: ScheduledDebate) -> _Speeches:
+        rounds = self.plan.config.rounds
+        speakers = {side: self.plan.debater(debater_id) for side, debater_id in debate.speakers.items()}
+        debaters = tuple(speakers[turn.role] for turn in rounds)
+        speeches = [self._speech(turn, debater) for turn, debater in zip(rounds, debaters, strict=True)]
+        caps = [debater.sent_cap(turn.token_cap(debater)) for turn, debater in zip(rounds, debaters, strict=True)]
+        return _Speeches(
+            debaters=debaters,
+            tokens=tuple(tokens for tokens, _ in speeches),
+            caps=tuple(caps),
+            characters=tuple(characters for _, characters in speeches),
+            most=tuple(_times(CHARACTERS_PER_TOKEN, cap) for cap in caps),
+            markers=tuple(marker_length(turn.role, turn.stage) for turn in rounds),
+        )
+
+    def _stored(self, debate: ScheduledDebate, stored_id: str) -> _Speeches:
+        lengths = [speech.characters for speech in stored_speeches(self.plan, stored_id)]
+        return _Speeches(
+            debaters=(),
+            tokens=(),
+            caps=(),
+            characters=tuple(lengths),
+            most=tuple(_MOST_BYTES * length for length in lengths),
+            markers=tuple(marker_length(place.speaker, place.stage) for place in self.hearings.layout(debate).places),
+        )
+
+    def _speak(self, debate: ScheduledDebate, turns_done: int, said: _Speeches) -> None:
+        """Count the turns that are left of a debate."""
+        before, most_before = 0.0, _NOTHING
+        for number, debater in enumerate(said.debaters):
+            cap = said.caps[number]
+            if number >= turns_done:
+                size = self.sizes.turn(number, debater, debate.topic_id)
+                self.debaters[debater.id].add(size, before, said.tokens[number], most_before, cap)
+            before += said.characters[number] + said.markers[number]
             # Each byte of a prompt may be a token.
-            most = None if cap is None else CHARACTERS_PER_TOKEN * cap + marker_length(turn)
-            said.most_tokens = _plus(said.most_tokens, most)
-        return said
+            most_before = _plus(most_before, _plus(said.most[number], said.markers[number]))
+
+    def _add_hearings(self) -> None:
+        """Count what the judges are asked: the sums over hearings of the same kind, topic or speeches."""
+        for (judge_id, hearing, whole, topic_id), times in self._topics.items():
+            use, judge = self.judges[judge_id], self.plan.judge(judge_id)
+            use.hear(self._prompts_on(judge, hearing, topic_id), times)
+            use.whole.add(self._prompts_on(judge, whole, topic_id), times)
+            use.completion_tokens += times * self._completion(judge, hearing, whole)
+            most = _times(len(hearing.calls), judge.sent_cap(judge.token_limit))
+            use.most_completion = _plus(use.most_completion, _times(times, most))
+        for (judge_id, hearing, whole, said), times in self._heard.items():
+            use = self.judges[judge_id]
+            use.hear(_prompts_with(hearing, said), times)
+            use.whole.add(_prompts_with(whole, said), times)
+
+    def _prompts_on(self, judge: MemberConfig, hearing: RehearsedHearing, topic_id: str) -> _Prompts:
+        """The prompts of a hearing without the speeches, although with the lines above them."""
+        size, total = self.sizes.hearing(hearing, topic_id), hearing.total
+        most_heard = _times(total.heard_answers * CHARACTERS_PER_TOKEN, judge.sent_cap(judge.token_limit))
+        own = size.characters + total.heard.times(text_lengths(judge))
+        return _Prompts(len(hearing.calls), own, most=_plus(most_heard, size.most_tokens))
 
     def _speech(self, turn: Round, debater: MemberConfig) -> tuple[float, float]:
         """The likely tokens of the answer in a turn, and the likely characters of the speech in it."""
         cap = turn.token_cap(debater)
         sent = debater.sent_cap(cap)
-        known = self.stored.sums("debater", debater.provider, debater.model, turn.stage)
+        known = self.stored.speeches(debater.provider, debater.model, turn.stage)
         if known is None:
             tokens = _assumed_tokens(debater, cap)
             return tokens + _thinking(debater), tokens * CHARACTERS_PER_TOKEN
@@ -248,30 +363,86 @@ class _Estimator:
         share = 1.0 if sent is None or tokens <= sent else sent / tokens
         return tokens * share, characters * share
 
-    def _verdict_tokens(self, judge: MemberConfig) -> float:
-        """The likely tokens of a verdict."""
-        known = self.stored.sums("judge", judge.provider, judge.model)
-        if known is not None:
-            return known.mean(known.completion_tokens)
-        scores = {name: dimension.ends[1] for name, dimension in self.plan.config.dimensions.items()}
-        shape: dict[str, Any] = {"scores": {"pro": scores, "con": scores}}
-        if self.plan.prompts.declares_winner(judge.prompt_style):
-            shape["winner"] = "pro"
-        return len(json.dumps(shape)) / CHARACTERS_PER_TOKEN + _thinking(judge)
+    def _completion(self, judge: MemberConfig, hearing: RehearsedHearing, whole: RehearsedHearing) -> float:
+        """The likely tokens of a judge's answers: stored ones are the mean of a whole hearing."""
+        assumed = _assumed_answers(judge, hearing)
+        known = self.stored.verdicts(judge.provider, judge.model, judge.method)
+        if known is None or not whole.calls:
+            return assumed
+        share = 1.0 if hearing is whole else assumed / _assumed_answers(judge, whole)
+        return known.per_request(known.completion_tokens) * len(whole.calls) * share
 
-    def _member(self, role: Role, member: MemberConfig, use: _Use) -> MemberEstimate:
-        prompt = round((use.own + use.history) * self._tokens_per_character(role, member, use))
-        completion = round(use.completion_tokens)
-        cost, most = _cost(member, prompt, completion), _cost(member, use.most_prompt, use.most_completion)
-        return MemberEstimate(role, member.id, use.calls, prompt, completion, cost, most)
-
-    def _tokens_per_character(self, role: Role, member: MemberConfig, use: _Use) -> float:
-        """Of the prompts: as in stored ones, if they were made from the same templates."""
-        known = self.stored.sums(role, member.provider, member.model)
+    def _debater(self, debater: MemberConfig, use: _Use) -> MemberEstimate:
+        known = self.stored.speeches(debater.provider, debater.model)
         if known is None or not use.calls:
-            return 1 / CHARACTERS_PER_TOKEN
+            return _member("debater", debater, use, 1 / CHARACTERS_PER_TOKEN)
         characters = use.own / use.calls + known.mean(known.history)
-        return min(max(known.mean(known.prompt_tokens) / characters, _FEWEST), _MOST) if characters else 0.0
+        return _member("debater", debater, use, _ratio(known.mean(known.prompt_tokens), characters))
+
+    def _judge(self, judge: MemberConfig, use: _Use) -> MemberEstimate:
+        known = next(self._known_prompts(judge, use), None) if use.calls else None
+        if known is None:
+            return _member("judge", judge, use, 1 / CHARACTERS_PER_TOKEN)
+        stored, prompts = known
+        characters = prompts.characters(stored.mean(stored.history))
+        return _member("judge", judge, use, _ratio(stored.per_request(stored.prompt_tokens), characters))
+
+    def _known_prompts(self, judge: MemberConfig, use: _Use) -> Iterator[tuple[Sums, _Prompts]]:
+        """Stored prompts and those of this plan that they are compared with, the most similar ones first.
+
+        They are the judge's own with its method and with others, then those of other judges with the same method.
+        """
+        own = self.stored.own_verdicts(judge.provider, judge.model, judge.method)
+        if own is not None:
+            yield own, use.whole
+        for method in self.stored.methods(judge.provider, judge.model):
+            known = self.stored.own_verdicts(judge.provider, judge.model, method)
+            if known is not None and (prompts := self._with_method(judge, method)) is not None:
+                yield known, prompts
+        others = self.stored.verdicts(judge.provider, judge.model, judge.method)
+        if others is not None:
+            yield others, use.whole
+
+    def _with_method(self, judge: MemberConfig, method: str) -> _Prompts | None:
+        """The prompts of a debate if the judge had another method; None if the plan does not hold its templates."""
+        if method not in METHODS or METHODS[method].is_baseline:
+            return None
+        twin, debate = judge.model_copy(update={"method": method}), self.examples[judge.id]
+        if not set(used_templates(twin, self.plan.prompts)) <= self.plan.prompts.templates.keys():
+            return None
+        hearing = self.hearings.of_judge(twin, debate)
+        prompts = self._prompts_on(twin, hearing, debate.topic_id)
+        prompts.add(_prompts_with(hearing, self._speeches_of(debate)))
+        return prompts
+
+
+def _prompts_with(hearing: RehearsedHearing, said: _Speeches) -> _Prompts:
+    """What these speeches add to the prompts of a hearing: each with the line above it."""
+    counts = hearing.total.speeches
+    history, markers, most = 0.0, 0, _NOTHING
+    for n, count in enumerate(counts):
+        history += count * (said.characters[n] + said.markers[n])
+        markers += count * said.markers[n]
+        most = _plus(most, _times(count, said.most[n]))
+    return _Prompts(own=-markers, history=history, repeats=sum(counts) / len(counts) if counts else 0.0, most=most)
+
+
+def _member(role: Role, member: MemberConfig, use: _Use, tokens_per_character: float) -> MemberEstimate:
+    prompt = round((use.own + use.history) * tokens_per_character)
+    completion = round(use.completion_tokens)
+    cost, most = _cost(member, prompt, completion), _cost(member, use.most_prompt, use.most_completion)
+    return MemberEstimate(role, member.id, use.calls, prompt, completion, cost, most)
+
+
+def _ratio(tokens: float, characters: float) -> float:
+    """Tokens per character of stored prompts, as long as they may have been made from the same templates."""
+    return min(max(tokens / characters, _FEWEST), _MOST) if characters else 0.0
+
+
+def _assumed_answers(judge: MemberConfig, hearing: RehearsedHearing) -> float:
+    """The tokens of a judge's answers without stored ones to compare with."""
+    characters = hearing.total.said_characters + hearing.total.said.times(text_lengths(judge))
+    return characters / CHARACTERS_PER_TOKEN + len(hearing.calls) * _thinking(judge)
 
 
 def _assumed_tokens(debater: MemberConfig, cap: int | None) -> float:
@@ -283,6 +454,10 @@ def _assumed_tokens(debater: MemberConfig, cap: int | None) -> float:
 
 def _thinking(member: MemberConfig) -> float:
     return _SHARE_OF_THINKING * (member.thinking_tokens or 0)
+
+
+def _times(number: int, each: int | None) -> int | None:
+    return 0 if number == 0 else None if each is None else number * each
 
 
 def _plus(total: int | None, more: int | None) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from debatebench.plan.hearings import Hearings
 from debatebench.providers import is_simulated
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ ModelKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Median milliseconds of a call, by (provider, model): a debater's speech, and a judge's verdict."""
+    """Median milliseconds of a call, by (provider, model): a debater's speech, and one request to a judge."""
 
     turn_ms: Mapping[ModelKey, float]
-    verdict_ms: Mapping[ModelKey, float]
+    request_ms: Mapping[ModelKey, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +66,27 @@ class TimeEstimate:
 
 
 def estimate_time(plan: Plan, stored: Latencies, concurrency: int) -> TimeEstimate:
-    """The time that the debates of `plan` take. Simulated members answer at once, whatever durations they report."""
+    """The time that the debates of `plan` take. Simulated members answer at once, whatever durations they report.
+
+    A judge's requests that wait for each other take their time one after another, all others at the same time.
+    """
+    hearings = Hearings(plan)
+    asked = {judge_id for d in plan.debates for judge_id in d.panel if hearings.of(d, judge_id).calls}
     turn_s, unknown_debaters = _seconds(
         plan.debaters, stored.turn_ms, {id_ for d in plan.debates for id_ in d.speakers.values()}
     )
-    verdict_s, unknown_judges = _seconds(plan.judges, stored.verdict_ms, {j for d in plan.debates for j in d.panel})
+    request_s, unknown_judges = _seconds(plan.judges, stored.request_ms, asked)
     assumed = tuple(sorted(unknown_debaters | unknown_judges))
-    calls = len(plan.debates) * len(plan.config.rounds) + sum(len(debate.panel) for debate in plan.debates)
-    if turn_s is None or verdict_s is None:
+    calls = sum(hearings.calls_by_debate().values())
+    if turn_s is None or request_s is None:
         return TimeEstimate(calls, concurrency, None, None, None, None, assumed)
     work = longest = 0.0
     for debate in plan.debates:
         speaking = _speaking_s(plan, debate, turn_s)
-        judging = [verdict_s[judge_id] for judge_id in debate.panel]
-        work += speaking + sum(judging)
+        judging = [(request_s[judge_id], hearings.of(debate, judge_id)) for judge_id in debate.panel]
+        work += speaking + sum(seconds * len(hearing.calls) for seconds, hearing in judging)
         # Requests to the judges of a panel are sent at the same time.
-        longest = max(longest, speaking + max(judging, default=0.0))
+        longest = max(longest, speaking + max((seconds * hearing.depth for seconds, hearing in judging), default=0.0))
     share = work / concurrency
     return TimeEstimate(calls, concurrency, work, longest, max(share, longest), share + longest, assumed)
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from debatebench.judges import hear
 from debatebench.judges.base import Judgment, Seat, Transcript
+from debatebench.plan.hearings import shown_first
 from debatebench.plan.schedule import replacement_judges
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
     from debatebench.providers.asking import Ask
-    from debatebench.shared.records import ScheduledDebate, Side, Turn, Verdict
+    from debatebench.shared.records import ScheduledDebate, Turn, Verdict
 
 __all__ = ["judge_debate", "panel_reason"]
 
@@ -36,7 +37,7 @@ async def judge_debate(
     transcript = _transcript(debate, turns, plan)
     pool = _pool(debate, plan)
     seats = [
-        Seat(position, plan.judge(judge_id), first=_first(debate, plan, judge_id))
+        Seat(position, plan.judge(judge_id), first=shown_first(plan, debate, judge_id))
         for position, judge_id in enumerate(debate.panel)
     ]
     judgments: list[Judgment] = []
@@ -46,12 +47,14 @@ async def judge_debate(
         empty = [each.verdict.panel_position for each in heard if not each.verdict.is_valid]
         # zip takes a judge from the pool only after it has found an empty seat, so no judge of the pool is skipped.
         seats = [
-            Seat(at, plan.judge(judge_id), debate.panel[at], _first(debate, plan, debate.panel[at]))
+            Seat(at, plan.judge(judge_id), debate.panel[at], shown_first(plan, debate, debate.panel[at]))
             for at, judge_id in zip(empty, pool, strict=False)
         ]
     again = 1
     while (empty := _empty(debate, judgments)) and may_ask_again(again):
-        seats = [Seat(at, plan.judge(debate.panel[at]), first=_first(debate, plan, debate.panel[at])) for at in empty]
+        seats = [
+            Seat(at, plan.judge(debate.panel[at]), first=shown_first(plan, debate, debate.panel[at])) for at in empty
+        ]
         for judgment in await _hear(seats, transcript, plan, ask, again=again):
             judge_id = judgment.verdict.judge_id
             place = next(n for n, earlier in enumerate(judgments) if earlier.verdict.judge_id == judge_id)
@@ -64,13 +67,6 @@ def _empty(debate: ScheduledDebate, judgments: Sequence[Judgment]) -> list[int]:
     """The seats without a valid verdict."""
     taken = {each.verdict.panel_position for each in judgments if each.verdict.is_valid}
     return [position for position in range(len(debate.panel)) if position not in taken]
-
-
-def _first(debate: ScheduledDebate, plan: Plan, judge_id: str) -> Side | None:
-    """The side that the seat of a panel judge is shown first; a replacement inherits it."""
-    if not plan.options.swap_order:
-        return None
-    return "con" if judge_id in debate.con_first else "pro"
 
 
 def _pool(debate: ScheduledDebate, plan: Plan) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from debatebench.play.budget import Ledger
 from debatebench.shared.files import write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -37,8 +37,8 @@ class Progress:
     debates_planned: int = 0
     debates_complete: int = 0
     debates_incomplete: int = 0
-    calls_per_debate: int = 0
-    """Turns and verdicts of a debate without failures."""
+    calls_left: int = 0
+    """Answers that are still needed if there are no further failures."""
     calls_answered: int = 0
     calls_failed: int = 0
     calls_in_flight: int = 0
@@ -64,18 +64,13 @@ class Progress:
     on_reached: Callable[[str], None] | None = None
     """Called with the name of a provider that can be reached again."""
     on_stop: Callable[[Progress], None] | None = None
-    _answers_of_open: Counter[str] = field(default_factory=Counter)
+    _calls_of: dict[str, int] = field(default_factory=dict)
+    """Debate → answers that it still needs if there are no further failures."""
 
     @property
     def debates_done(self) -> int:
         """Debates that have ended, complete or not."""
         return self.debates_complete + self.debates_incomplete
-
-    @property
-    def calls_left(self) -> int:
-        """Answers that are still needed if there are no further failures."""
-        have = sum(min(count, self.calls_per_debate) for count in list(self._answers_of_open.values()))
-        return max(0, (self.debates_planned - self.debates_done) * self.calls_per_debate - have)
 
     @property
     def projected_cost(self) -> Decimal | None:
@@ -84,6 +79,11 @@ class Progress:
         if priced <= 0:
             return None
         return self.ledger.settled.known + self.cost / priced * self.calls_left
+
+    def plan_calls(self, calls: Mapping[str, int]) -> None:
+        """Set how many answers each debate that has not ended needs without failures."""
+        self._calls_of = dict(calls)
+        self.calls_left = sum(calls.values())
 
     def call_sent(self) -> None:
         """Count a request that was sent."""
@@ -126,11 +126,13 @@ class Progress:
 
     def answer_used(self, debate_id: str) -> None:
         """Count an answer that a debate has received, new or from the journal."""
-        self._answers_of_open[debate_id] += 1
+        if self._calls_of.get(debate_id, 0) > 0:
+            self._calls_of[debate_id] -= 1
+            self.calls_left -= 1
 
     def debate_ended(self, debate: Debate) -> None:
         """Count a debate that was played and judged, or given up."""
-        self._answers_of_open.pop(debate.debate_id, None)
+        self.calls_left -= self._calls_of.pop(debate.debate_id, 0)
         if debate.status == "complete":
             self.debates_complete += 1
         else:

@@ -6,12 +6,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from debatebench.plan.cost_estimate import Left
+from debatebench.plan.hearings import Left
 from debatebench.plan.stored_use import StoredUse
 from debatebench.play.pacing import TOO_BUSY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from debatebench.journal.lines import Event
     from debatebench.play.resume import Resume
@@ -38,6 +38,10 @@ class _Seen:
     """Whether a debater refused to speak, which is final."""
     voted: set[int] = field(default_factory=set)
     """Seats with a valid verdict when it ended."""
+    step_of: dict[str, str] = field(default_factory=dict)
+    """Call → its step, of the answers of judges."""
+    useless: set[str] = field(default_factory=set)
+    """Paths of steps (`verdict:j3:clarity:winner`) whose answers were all of no use when it ended."""
 
     @property
     def is_for_now(self) -> bool:
@@ -58,10 +62,19 @@ class _Seen:
         """Whether the judge was asked."""
         return any(step.startswith(f"verdict:{judge_id}:") for step in self.steps)
 
-    def has_answer_of(self, judge_id: str) -> bool:
-        """Whether the judge has answered."""
-        start = f"verdict:{judge_id}:"
-        return any(status == _ANSWERED and step.startswith(start) for step, status in self.steps.items())
+    def answered(self) -> frozenset[str]:
+        """The judges' steps that are answered."""
+        return frozenset(
+            step
+            for step, status in self.steps.items()
+            if status == _ANSWERED and step.startswith("verdict:") and step.rpartition(":")[0] not in self.useless
+        )
+
+    def end(self, verdicts: Iterable[dict[str, Any]]) -> None:
+        """Record who has voted, and at which steps the others have failed."""
+        self.voted = {verdict["panel_position"] for verdict in verdicts if verdict.get("is_valid")}
+        failed = (self.step_of.get(v.get("call_id", "")) for v in verdicts if not v.get("is_valid"))
+        self.useless = {step.rpartition(":")[0] for step in failed if step is not None}
 
 
 class Remaining:
@@ -72,7 +85,8 @@ class Remaining:
         self.retry_failed = retry_failed
         self._seen: defaultdict[str, _Seen] = defaultdict(_Seen)
         self._open: dict[str, tuple[str, str]] = {}
-        self._models: dict[tuple[str, str], tuple[str, str]] = {}
+        self._models: dict[tuple[str, str], tuple[str, str, str]] = {}
+        self._lengths: dict[str, int] = {}
         self.stored = StoredUse()
         """What the answers in the debates that have ended used."""
 
@@ -82,6 +96,8 @@ class Remaining:
         data = event.data
         if data["type"] == "header":
             self._add_models(data["plan"])
+            for debate in (data["plan"].get("source") or {}).get("debates", ()):
+                self._lengths[debate["debate_id"]] = sum(speech["characters"] for speech in debate["speeches"])
         elif data["type"] == "part":
             self._add_models(data["part"])
         elif data["type"] == "intent":
@@ -96,24 +112,29 @@ class Remaining:
     def _add_models(self, plan: dict[str, Any]) -> None:
         for role, name in (("debater", "debaters"), ("judge", "judges")):
             for member in plan.get(name, ()):
-                self._models[role, member["id"]] = (member["provider"], member["model"])
+                method = member.get("method", "direct")
+                self._models[role, member["id"]] = (member["provider"], member["model"], method)
 
     def _see_outcome(self, data: dict[str, Any], records: dict[str, Any]) -> None:
         for row in records.get("calls", ()):
             self._open.pop(row["call_id"], None)
             status = "busy" if row["status"] == "retried" and row.get("http_status") in TOO_BUSY else row["status"]
-            self._seen[row["debate_id"]].steps[row["step"]] = status
+            seen = self._seen[row["debate_id"]]
+            seen.steps[row["step"]] = status
+            if status == _ANSWERED and row["step"].startswith("verdict:"):
+                seen.step_of[row["call_id"]] = row["step"]
         for row in records.get("debates", ()):
             debate_id = row["debate_id"]
             if not self._seen[debate_id].has_ended and data.get("by") != "reparse":
-                self.stored.add_debate(records.get("turns", ()), records.get("verdicts", ()), self._models)
+                said = self._lengths.get(row.get("source_debate_id"), 0)
+                self.stored.add_debate(records.get("turns", ()), records.get("verdicts", ()), self._models, said)
             if debate_id in self._resume.complete_debates:
                 self._seen.pop(debate_id, None)
                 continue
             seen = self._seen[debate_id]
             seen.has_ended, seen.is_silent = True, data.get("silent") is not None
             seen.is_refused = row.get("status") in ("void", "forfeit")
-            seen.voted = {v["panel_position"] for v in records.get("verdicts", ()) if v.get("is_valid")}
+            seen.end(records.get("verdicts", ()))
 
     def has_failed(self, debate_id: str) -> bool:
         """Whether a debate ended incomplete, and only a retry asks for what it lacks."""
@@ -138,7 +159,7 @@ class Remaining:
             return Left(0, debate.panel)
         done = turns if debate.debate_id in self._resume.reopened else seen.turns_done()
         if not seen.has_ended:
-            return Left(done, tuple(judge for judge in debate.panel if not seen.has_answer_of(judge)))
+            return Left(done, debate.panel, seen.answered())
         if seen.is_refused:
             return nothing
         new = [judge for judge in added_judges if not seen.was_asked(judge)]
@@ -147,4 +168,5 @@ class Remaining:
         # An answer without a speech ended it: the answer stays, so nothing more is asked.
         if seen.is_silent or not (self.retry_failed or seen.is_for_now):
             return nothing
-        return Left(done, tuple(judge for seat, judge in enumerate(debate.panel) if seat not in seen.voted))
+        empty = tuple(judge for seat, judge in enumerate(debate.panel) if seat not in seen.voted)
+        return Left(done, empty, seen.answered())

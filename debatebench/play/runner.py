@@ -23,6 +23,7 @@ import uvloop
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.plan.cost_estimate import CostEstimate, estimate
+from debatebench.plan.hearings import Hearings
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
 from debatebench.play.before_run import check_limit, check_transcripts, make_ready
@@ -213,9 +214,10 @@ class _Session:
     async def play(self) -> RunReport:
         """Play what is missing, then report how it ended."""
         self._progress.ledger = self._resume.ledger
-        self._progress.calls_per_debate = len(self._plan.config.rounds) + self._plan.config.judges_per_debate
         self._progress.debates_planned = len(self._plan.debates)
         self._progress.debates_complete = len(self._complete)
+        calls = Hearings(self._plan).calls_by_debate()
+        self._progress.plan_calls({each: count for each, count in calls.items() if each not in self._complete})
         if self._settings.retry_failed:
             self._lift_bans()
         self._ban_the_silent()

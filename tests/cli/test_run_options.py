@@ -806,7 +806,7 @@ def test_stored_timings_are_medians_by_model(two_runs: Path):
     stored = stored_latencies(two_runs / "warehouse" / "debatebench.duckdb")
     expected = raw(two_runs, "select model_id, median(duration_ms) from raw.turns group by all")
     assert {("simulated", model_id): ms for model_id, ms in expected} == stored.turn_ms
-    assert {model for _, model in stored.verdict_ms} == {
+    assert {model for _, model in stored.request_ms} == {
         judge for (judge,) in raw(two_runs, "select judge_id from raw.judges")
     }
     assert stored_latencies(two_runs / "nothing.duckdb") == Latencies({}, {})

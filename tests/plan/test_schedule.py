@@ -32,7 +32,8 @@ from debatebench.config.load import (
 )
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import PromptSet
-from debatebench.plan.cost_estimate import Left, estimate
+from debatebench.plan.cost_estimate import estimate
+from debatebench.plan.hearings import Left
 from debatebench.plan.panels import PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.plan_differences import plan_differences
@@ -637,7 +638,7 @@ def test_the_most_is_the_bound_of_every_request_with_speeches_of_the_whole_limit
 def test_stored_answers_of_the_same_model_count_and_else_those_of_others() -> None:
     stored = StoredUse(
         speeches={("p", "a", "opening"): Sums(10, 3000, 800, 2000, 1000), ("p", "z", "x"): Sums(10, 3000, 400, 800, 0)},
-        verdicts={("p", "other", ""): Sums(5, 5000, 200, 0, 4000)},
+        verdicts={("p", "other", "direct"): Sums(5, 5000, 200, 0, 4000, 5)},
     )
     found = {member.id: member for member in estimate(priced_plan(), stored).members}
     assert found["a"].completion_tokens == found["a"].calls * 80

@@ -324,7 +324,7 @@ def test_the_progress_of_a_run_is_a_file_for_scripts_that_keeps_the_last_state(t
 def test_progress_that_cannot_be_projected_is_null(tmp_path: Path):
     from datetime import datetime
 
-    write_progress(tmp_path / "p.json", "t", Progress(debates_planned=3, calls_per_debate=4), state="playing",
+    write_progress(tmp_path / "p.json", "t", Progress(debates_planned=3, calls_left=12), state="playing",
                    now=datetime(2026, 1, 1))  # fmt: skip
     told = json.loads((tmp_path / "p.json").read_text())
     assert told["calls"]["left"] == 12

@@ -1,0 +1,116 @@
+"""The calls of the judges of each debate of a plan, by rehearsal of their methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from debatebench.judges.rehearsal import Place, RehearsedHearing, rehearse
+
+if TYPE_CHECKING:
+    from debatebench.config.types import MemberConfig
+    from debatebench.plan.plan import Plan
+    from debatebench.plan.source import SourceSpeech
+    from debatebench.shared.records import ScheduledDebate, Side
+
+__all__ = ["Hearings", "Layout", "Left", "shown_first", "stored_speeches"]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a debate: its turns after the first `turns_done`, and of `judges` the steps without an answer.
+
+    `answered` are the names of their answered steps (`verdict:j3:0`, `verdict:j3:clarity:winner:0`).
+    """
+
+    turns_done: int
+    judges: tuple[str, ...]
+    answered: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Layout:
+    """Where the speeches of a debate stand, in the order in which they are given. Equal ones are the same object."""
+
+    places: tuple[Place, ...]
+
+
+class Hearings:
+    """The rehearsed hearings of a plan. Equal ones are rehearsed once, and are the same object."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._known: dict[tuple[str, Side | None, Layout], RehearsedHearing] = {}
+        self._rehearsed: dict[tuple[object, ...], RehearsedHearing] = {}
+        self._rest: dict[tuple[RehearsedHearing, frozenset[str]], RehearsedHearing] = {}
+        played = Layout(tuple(Place(turn.role, turn.role, turn.stage) for turn in plan.config.rounds))
+        self._layouts: dict[str | None, Layout] = {None: played}
+        self._by_places = {played.places: played}
+
+    def layout(self, debate: ScheduledDebate) -> Layout:
+        """Where the speeches of a debate stand."""
+        source_id = debate.source_debate_id
+        if source_id not in self._layouts:
+            speeches = stored_speeches(self._plan, source_id)
+            places = tuple(Place(speech.position, speech.side, speech.stage) for speech in speeches)
+            self._layouts[source_id] = self._by_places.setdefault(places, Layout(places))
+        return self._layouts[source_id]
+
+    def of(self, debate: ScheduledDebate, judge_id: str) -> RehearsedHearing:
+        """The hearing of a judge on the panel of a debate, from its beginning."""
+        key = (judge_id, shown_first(self._plan, debate, judge_id), self.layout(debate))
+        if key not in self._known:
+            self._known[key] = self.of_judge(self._plan.judge(judge_id), debate)
+        return self._known[key]
+
+    def of_judge(self, judge: MemberConfig, debate: ScheduledDebate) -> RehearsedHearing:
+        """The hearing of any judge that takes the seat of the judge with its id."""
+        first, layout = shown_first(self._plan, debate, judge.id), self.layout(debate)
+        key = (judge.method, judge.prompt_style, judge.removes("response_format"), first, layout)
+        if key not in self._rehearsed:
+            self._rehearsed[key] = rehearse(judge, self._plan.config, self._plan.prompts, layout.places, first)
+        return self._rehearsed[key]
+
+    def left(self, debate: ScheduledDebate, judge_id: str, answered: frozenset[str]) -> RehearsedHearing | None:
+        """What is left of a hearing when these steps of the debate are answered; None if all of its calls are."""
+        whole = self.of(debate, judge_id)
+        start = f"verdict:{judge_id}:"
+        # The last part of a name counts the requests of a step, and the path of a judge's only step is empty.
+        paths = {name.removeprefix(start).rpartition(":")[0] for name in answered if name.startswith(start)}
+        done = frozenset(paths & whole.paths)
+        if not done:
+            return whole
+        if len(done) == len(whole.paths):
+            return None
+        if (whole, done) not in self._rest:
+            self._rest[whole, done] = whole.without(done)
+        return self._rest[whole, done]
+
+    def is_left(self, debate: ScheduledDebate, left: Left) -> bool:
+        """Whether anything is left of a debate."""
+        if left.turns_done < len(self._plan.config.rounds):
+            return True
+        return any(self.left(debate, judge_id, left.answered) is not None for judge_id in left.judges)
+
+    def calls(self, debate: ScheduledDebate) -> int:
+        """The requests of a debate without failures: its turns, and all that its judges are asked."""
+        return len(self._plan.config.rounds) + sum(len(self.of(debate, judge_id).calls) for judge_id in debate.panel)
+
+    def calls_by_debate(self) -> Mapping[str, int]:
+        """Debate → its requests."""
+        return {debate.debate_id: self.calls(debate) for debate in self._plan.debates}
+
+
+def stored_speeches(plan: Plan, source_debate_id: str | None) -> tuple[SourceSpeech, ...]:
+    """The speeches of a debate of the plan's source."""
+    if plan.source is None or source_debate_id is None:
+        return ()
+    return plan.source.by_id[source_debate_id].speeches
+
+
+def shown_first(plan: Plan, debate: ScheduledDebate, judge_id: str) -> Side | None:
+    """The side that the seat of a panel judge is shown first; a replacement inherits it. None without a drawn order."""
+    if not plan.options.swap_order:
+        return None
+    return "con" if judge_id in debate.con_first else "pro"
