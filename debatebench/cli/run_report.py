@@ -129,7 +129,10 @@ def _line(what: str, group: list[tuple[str, str]], plan: Plan) -> str:
     elif "retry" not in reason:
         reason += f"; `debatebench retry {plan.run_tag}` asks again"
     scheduled = next(debate for debate in plan.debates if debate.debate_id == debate_id)
-    place = f"{debate_id} ({scheduled.topic_id}: {scheduled.pro_model_id} against {scheduled.con_model_id})"
+    stored, pairing = plan.stored(scheduled), " against ".join(scheduled.speakers.values())
+    if stored is not None:
+        pairing = ", ".join(dict.fromkeys(speaker.model_id for speaker in stored.speakers))
+    place = f"{debate_id} ({scheduled.topic_id}: {pairing})"
     return f"{what} {place}: {reason}." if len(group) == 1 else f"{what} {count}: {reason}. First: {place}."
 
 

@@ -137,7 +137,8 @@ class Resume:
         for row in data["records"].get("debates", ()):
             debate_id = row["debate_id"]
             is_complete = row.get("status", "complete") == "complete"
-            debaters = (row["pro_model_id"], row["con_model_id"])
+            # A stored debate of four teams has none.
+            debaters = [row[side] for side in ("pro_model_id", "con_model_id") if row.get(side) is not None]
             if data.get("by") != "reparse":
                 self.bans.debate_ended(debaters, is_complete=is_complete, silent=data.get("silent"))
             if not is_complete:
