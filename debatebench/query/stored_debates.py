@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.query.landed_records import landed_records
 from debatebench.query.relations import read_relations
 from debatebench.query.run_tags import pick_run_tag
-from debatebench.shared.errors import UsageError
+from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 from debatebench.shared.records import Debate, Debater, Participant, Run, Topic, Turn, Winner
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ from marts.truths
 where run_tag = $run_tag and dimension = 'overall' and winner is not null
 group by debate_id
 """
-_CHOSEN = "select debate_id from marts.debates where run_tag = $run_tag and ({condition}\n)"
 _MOST_NAMED = 5
 
 
@@ -93,11 +92,18 @@ def read_stored_debates(
 
 
 def _chosen(con: duckdb.DuckDBPyConnection, run_tag: str, where: str) -> set[str]:
+    """The debates of a run for which the condition holds."""
     from debatebench.query.safe_query import run_query
 
-    # The line break ends a comment at the end of the condition.
-    rows = run_query(con, _CHOSEN.format(condition=where), {"run_tag": run_tag}, limit=None).rows
-    return {str(debate_id) for (debate_id,) in rows}
+    # Without brackets around it, a condition with unbalanced ones is an error.
+    sql = f"select run_tag, debate_id from marts.debates where {where}"
+    try:
+        rows = run_query(con, sql, {}, limit=None).rows
+    except StuckQueryError:
+        raise
+    except DebatebenchError as problem:
+        raise UsageError(f"--where takes a condition on marts.debates. {problem}") from problem
+    return {debate_id for tag, debate_id in rows if tag == run_tag}
 
 
 def _sources(con: duckdb.DuckDBPyConnection, run_tag: str, chosen: Collection[str]) -> set[str]:
