@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from random import Random
 from statistics import mean
 from typing import Any
 
@@ -15,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from debatebench.config.load import DimensionConfig, MemberConfig, Pricing
-from debatebench.config.transcript_layout import render_transcript
+from debatebench.config.transcript_layout import Section, render_transcript
 from debatebench.judges.parsing import InvalidVerdictError, parse_verdict
 from debatebench.providers import make_provider, provider_key
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
 from debatebench.providers.simulated import themes as simulated_themes
-from debatebench.providers.simulated.judging import qualities_of
 from debatebench.providers.simulated.provider import Simulated
+from debatebench.providers.simulated.signs import qualities_of
 from debatebench.providers.simulated.speech import WEAKNESSES, points_named
 from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.errors import UsageError
@@ -409,13 +411,52 @@ def test_a_speech_cannot_pass_for_one_of_the_other_side() -> None:
     assert mean(tried["scores"]["pro"].values()) < mean(fair["scores"]["pro"].values())
 
 
+GOLDEN = [
+    ({}, {"skill": 0.9}, {"skill": 0.2}, 1, "6 7 6 7 3 4 4 4 pro"),
+    (
+        {"noise": 1.5, "bias": 0.7, "length_bias": 0.4, "order_bias": 0.3, "leniency": -0.5},
+        {"skill": 0.6, "weakness": "side_concession"},
+        {"skill": 0.6},
+        2,
+        "5 6 4 7 4 6 5 4 pro",
+    ),
+    ({"malformed": 1.0}, {"skill": 0.4}, {"skill": 0.8}, 7, "4 3 4 4 6 8 7 7 con"),
+]
+
+
+@pytest.mark.parametrize(("traits", "pro", "con", "seed", "expected"), GOLDEN)
+def test_the_answers_of_earlier_versions_stay_the_same(
+    traits: dict[str, float], pro: dict[str, Any], con: dict[str, Any], seed: int, expected: str
+) -> None:
+    *numbers, winner = expected.split()
+    scores = [dict(zip(SCALES, map(int, part), strict=True)) for part in (numbers[:4], numbers[4:])]
+    answer = json.dumps({"scores": {"pro": scores[0], "con": scores[1]}, "winner": winner})
+    if traits.get("malformed"):
+        answer = f"Both sides made good points. Here is my verdict:\n\n{answer}\n\nI hope that this helps."
+    assert completion(verdict_request(traits, debate(pro, con, seed), seed)).text == answer
+
+
+def test_the_answers_of_earlier_versions_stay_the_same_whatever_is_judged() -> None:
+    answers = hashlib.sha256()
+    for seed in range(40):
+        rng = Random(seed)
+        weakness = rng.choice(["none", *WEAKNESSES])
+        turns = debate({"skill": rng.random()}, {"skill": rng.random(), "weakness": weakness}, seed)
+        shown = turns[: rng.randint(0, 6)][:: rng.choice([1, -1])]
+        traits = {"malformed": 0.3} | {name: rng.random() for name in ("bias", "order_bias", "length_bias", "leniency")}
+        scales = {"style": {"min": 0, "max": 1.5}, **SCALES}
+        request = verdict_request(traits, shown, seed, scales=scales, declares_winner=rng.random() < 0.8)
+        answers.update(completion(request).text.encode())
+    assert answers.hexdigest() == "84f38c9c0f3033f0805222c63d36e4e26ddfd9c07e4ab1d5976010a8d724ef49"
+
+
 def test_an_empty_transcript_gets_a_verdict_too() -> None:
     assert set(verdict({}, [])["scores"]) == {"pro", "con"}
 
 
 @given(st.lists(st.tuples(st.sampled_from(["pro", "con"]), st.text(max_size=200)), max_size=6))
 def test_qualities_of_any_text_lie_between_zero_and_one(said: list[tuple[str, str]]) -> None:
-    qualities = qualities_of("pro", tuple((side, "opening", text) for side, text in said))
+    qualities = qualities_of("pro", tuple(Section(text, side, "opening") for side, text in said))
     for name in (*SCALES, "anything", "safety", "argument_extension"):
         assert 0 <= qualities.of_dimension(name) <= 1
 

@@ -1,7 +1,9 @@
 """The offline provider: seeded debaters and judges that cost nothing.
 
 judging.py   how a simulated judge judges
+notes.py     what it writes in one step for later ones
 provider.py  the provider
+signs.py     what it counts
 speech.py    how a simulated debater speaks
 themes.py    what simulated debaters can argue
 """

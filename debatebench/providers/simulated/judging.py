@@ -1,7 +1,7 @@
-"""How a simulated judge judges: it counts signs of quality in the speeches, then adds its own bias and noise.
+"""How a simulated judge judges: by what it counted in the speeches, then by its own bias and noise.
 
-It uses nothing about the debaters except their words. The signs of quality are ordinary English, so that it can
-roughly judge speeches of any origin.
+A judge of several steps writes down what it counts (`notes.py`) and decides from these notes. Where it finds only the
+scores of earlier decisions, it starts from them: bias is in them already, so that only noise is added.
 """
 
 from __future__ import annotations
@@ -9,133 +9,232 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
+from statistics import fmean
 from typing import Any
 
-from debatebench.providers.simulated.speech import Speeches, points_named
-from debatebench.providers.simulated.themes import SIGNS
+from debatebench.config.transcript_layout import BP_POSITIONS, Section
+from debatebench.providers.simulated.notes import debate_notes, read_debate_notes, read_scores, speech_notes
+from debatebench.providers.simulated.signs import notes_on, observed, side_of, worth
 from debatebench.shared.errors import UsageError
 
-__all__ = ["Qualities", "judge_answer", "qualities_of"]
+__all__ = ["analysis_answer", "judge_answer"]
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
-_TOPIC_WORD = re.compile(r"\b(?!opponent|other)[^\W\d_]{5,}")
+_SIDES = ("pro", "con")
+_WHOLE = "overall"
+# Where only a winner is asked for, bias and noise are in points of the usual scale.
+_USUAL_SCALE = (1.0, 10.0)
+_NEARLY_EQUAL = 0.01
 _LAST_SCORE = re.compile(r"(-?[\d.]+)(?=}})")
-# Words in the names of dimensions that measure a quality (a dimension without such a word measures the whole), the
-# weight of the quality in the whole, its value without any sign, and what each sign adds if every sentence shows it.
-# `met` is the share of the opponent's points that are answered, `repeated` the share of repeated runs of six words.
-_QUALITIES = {
-    "evid|fact|sourc|support|accura|ground": (0.22, 0.1, {"source": 5.0, "vague": -2.5, "shift": -1.0}),
-    "rebut|clash|engag|refut|respon|adapt": (0.22, 0.05, {"answer": 3, "met": 0.3, "concession": -2.5}),
-    "weigh|impact|strateg|exten": (0.16, 0.15, {"weighing": 4.0, "concession": -2.5, "shift": -1.0}),
-    "reason|logic|argu|coher|burden|analy": (0.28, 0.1, {"reason": 2.6, "gap": -3, "shift": -2, "concession": -2.5}),
-    "clar|langu|style|organ|present|deliver|struct|rhet": (0.1, 0.95, {"hedge": -1.8, "repeated": -1.5, "gap": -1.5}),
-    "safe|civil|respect|conduct|honest|ethic": (0.06, 0.95, {"shift": -1.0, "vague": -0.5}),
-}
+_REFUSAL = "I would rather not choose between two such thoughtful speakers."
 
 
 @dataclass(frozen=True, slots=True)
-class Qualities:
-    """Qualities of one side's text, in [0, 1]: each quality, and the whole."""
+class _Account:
+    """What a judge knows of the debate: from the speeches and analyses of them, or from a report on the whole."""
 
-    by_words: Mapping[str, float]
-    overall: float
+    counts: Mapping[str, Counter[str]]
+    scores: Mapping[str, float] = field(default_factory=dict)
+    first: str | None = None
+    """The position that is shown first."""
+    dimension: str | None = None
+    """What a report is about that is weighed with others."""
+    weight: float = 1.0
 
-    def of_dimension(self, name: str) -> float:
-        """The value for a dimension of this name; the overall impression affects it, as with human judges."""
-        looks_at = (quality for words, quality in self.by_words.items() if re.search(words, name.lower()))
-        return (next(looks_at, self.overall) + self.overall) / 2
-
-
-@lru_cache(maxsize=64)  # A panel reads the same speeches at about the same time.
-def qualities_of(side: str, speeches: Speeches) -> Qualities:
-    """Count the signs of quality in all speeches of `side`, per sentence, so that length has no effect."""
-    heard = ""
-    sentences: list[str] = []
-    answers: list[str] = []
-    for speaker, _, text in speeches:
-        if speaker != side:
-            heard += text.lower()
-            continue
-        said = [sentence for sentence in _SENTENCE.findall(text.lower()) if len(sentence.split()) > 2]
-        answers += [each for each in said if SIGNS["opponent"].search(each) and _is_about(each, heard)]
-        sentences += said
-    counts = {sign: sum(map(bool, map(pattern.search, sentences))) for sign, pattern in SIGNS.items()}
-    shares = {sign: count / max(len(sentences), 1) for sign, count in (counts | {"answer": len(answers)}).items()}
-    shares["repeated"] = _repeated(" ".join(sentences))
-    points = points_named(heard)
-    shares["met"] = sum(any(point in answer for answer in answers) for point in points) / max(len(points), 1)
-    by_words = {
-        words: min(max(base + math.fsum(shares[sign] * worth for sign, worth in signs.items()), 0.0), 1.0)
-        for words, (_, base, signs) in _QUALITIES.items()
-    }
-    return Qualities(by_words, math.fsum(weight * by_words[words] for words, (weight, *_) in _QUALITIES.items()))
+    def share(self, position: str, dimension: str, least: float, span: float) -> tuple[float, float]:
+        """The share of the scale that the position earns, 0.5 if unknown, and whether bias is to be added (1 or 0)."""
+        if position in self.counts:
+            return 0.08 + 0.84 * worth(self.counts[position]).of_dimension(self.dimension or dimension), 1.0
+        if position in self.scores:
+            return (self.scores[position] - least) / span, 0.0
+        return 0.5, 1.0
 
 
-def _is_about(sentence: str, heard: str) -> bool:
-    """Whether a sentence refers to text that was really said: it shares several of its longer words with it."""
-    return sum(word in heard for word in _TOPIC_WORD.findall(sentence)) >= 3
+def analysis_answer(hints: Mapping[str, Any], sections: tuple[Section, ...]) -> str:
+    """The text of a judge's analysis of the last speech in the material, or of the debate.
+
+    Raises `UsageError` when `hints` do not describe the request.
+    """
+    step, dimension = hints.get("step"), hints.get("dimension")
+    focus = None if dimension is None else str(dimension)
+    if step == "debate":
+        return debate_notes(focus, _heard(sections, _positions(hints)).counts)
+    spoken = [(n, section.position) for n, section in enumerate(sections) if not section.is_analysis]
+    index, position = spoken[-1] if spoken else (0, None)
+    if step != "speech" or position is None:
+        raise UsageError("A simulated judge can only analyse a `speech` that is in the request, or the `debate`.")
+    return speech_notes(position.upper(), focus, notes_on(position, index, sections))
 
 
-def _repeated(text: str) -> float:
-    """The share of runs of six words that occurred earlier."""
-    words = re.findall(r"\w+", text)
-    runs = [tuple(words[start : start + 6]) for start in range(len(words) - 5)]
-    return 1 - len(set(runs)) / len(runs) if runs else 0.0
-
-
-def judge_answer(rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], speeches: Speeches) -> str:
-    """The text of a judge's answer: strict JSON, or on the first request, with probability `malformed`, a flawed one.
+def judge_answer(
+    rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], sections: tuple[Section, ...]
+) -> str:
+    """The text of a judge's decision: strict JSON, or on the first request, with probability `malformed`, a flawed one.
 
     Raises `UsageError` when `hints` do not describe the request.
     """
     try:
         scales = {str(name): (float(scale["min"]), float(scale["max"])) for name, scale in hints["dimensions"].items()}
+        weights = {str(name): float(weight) for name, weight in hints.get("weights", {}).items()}
         may_fail = int(hints.get("ask", 0)) == 0
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         raise UsageError("The request to a simulated judge must contain the dimensions and their scales.") from None
-    verdict: dict[str, Any] = {"scores": {"pro": {}, "con": {}}}
-    lead = 0.0
-    for side, scores in verdict["scores"].items():
-        qualities, mood, leaning = qualities_of(side, speeches), rng.gauss(0.0, 1.0), _leaning(traits, side, speeches)
+    positions = _positions(hints)
+    accounts = _accounts(sections, positions, weights)
+    is_winner_only = "positions" in hints and not scales
+    if is_winner_only:
+        scales = {str(hints.get("dimension") or _WHOLE): _USUAL_SCALE}
+    scores, leads = _scores(rng, traits, positions, scales, accounts)
+    answer: dict[str, Any] = {} if is_winner_only else {"scores": scores}
+    winners: list[str] = []
+    if hints.get("declares_winner") and len(positions) > 1:
+        winners = _winners(rng, leads, allows_tie=bool(hints.get("allows_tie", True)))
+        answer["winner"] = winners if positions[0] in BP_POSITIONS else "tie" if len(winners) > 1 else winners[0]
+    if hints.get("reasons"):
+        answer["reasons"] = {} if is_winner_only else {position: _reason(position, accounts) for position in positions}
+        if winners:
+            answer["reasons"]["winner"] = _reason_of_winning(winners)
+    text = json.dumps(answer)
+    is_malformed = may_fail and rng.random() < traits.get("malformed", 0.0)
+    return _malformed(rng, text, positions[-1]) if is_malformed else text
+
+
+def _positions(hints: Mapping[str, Any]) -> tuple[str, ...]:
+    """The positions that are judged. Raises `UsageError` for unknown ones, and for those of different formats."""
+    given = hints.get("positions", _SIDES)
+    if isinstance(given, list | tuple) and given:
+        for known in (_SIDES, tuple(BP_POSITIONS)):
+            if all(position in known for position in given) and len(set(given)) == len(given):
+                return tuple(given)
+    raise UsageError("The positions in a request to a simulated judge must be pro and con, or OG, OO, CG and CO.")
+
+
+def _accounts(sections: tuple[Section, ...], positions: Sequence[str], weights: Mapping[str, float]) -> list[_Account]:
+    """What the material says: one account of the speeches or, if it has only reports on the debate, one of each."""
+    reports = [section for section in sections if section.is_analysis]
+    if not reports or any(section.position is not None for section in sections):
+        return [_heard(sections, positions)]
+    names = [report.about if weights or len(reports) > 1 else None for report in reports]
+    given = [weights.get(name or "", 0.0) for name in names]
+    return [
+        _reported(report.text, name, weight)
+        for report, name, weight in zip(reports, names, given if sum(given) > 0 else [1.0] * len(given), strict=True)
+    ]
+
+
+def _heard(sections: tuple[Section, ...], positions: Sequence[str]) -> _Account:
+    """The counts of every position, in the order in which they are shown; unreadable analyses leave a position out."""
+    shown = [section.position for section in sections if section.position is not None]
+    found = {position: observed(position, sections) for position in dict.fromkeys([*shown, *positions])}
+    counts = {position: each.counts for position, each in found.items() if each.is_known}
+    return _Account(counts, first=shown[0] if shown else None)
+
+
+def _reported(text: str, dimension: str | None, weight: float) -> _Account:
+    """The counts and scores in a report on the debate."""
+    counts, scores = read_debate_notes(text), read_scores(text)
+    return _Account(counts, scores, next(iter([*counts, *scores]), None), dimension, weight)
+
+
+def _scores(
+    rng: Random,
+    traits: Mapping[str, float],
+    positions: Sequence[str],
+    scales: Mapping[str, tuple[float, float]],
+    accounts: Sequence[_Account],
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """The scores of every position, and the mean of what it has earned as a share of the scales, not rounded."""
+    scores: dict[str, dict[str, float]] = {position: {} for position in positions}
+    leads = dict.fromkeys(positions, 0.0)
+    for position in positions:
+        mood, leaning = rng.gauss(0.0, 1.0), _leaning(traits, position, accounts)
         for name, (least, most) in scales.items():
             span = most - least or 1.0
             noise = traits.get("noise", 0.05 * span) * (0.8 * mood + 0.6 * rng.gauss(0.0, 1.0))
-            share = 0.08 + 0.84 * qualities.of_dimension(name) + (leaning + noise) / span
+            earned, biased = _weighed(accounts, position, name, least, span)
+            share = earned + (leaning * biased + noise) / span
             is_whole = least.is_integer() and most.is_integer()
-            scores[name] = round(min(max(least + span * share, least), most), None if is_whole else 2)
-            lead += share / len(scales) * (1 if side == "pro" else -1)
-    if hints.get("declares_winner"):
-        verdict["winner"] = "tie" if abs(lead) < 0.01 else "pro" if lead > 0 else "con"
-    answer = json.dumps(verdict)
-    return _malformed(rng, answer) if may_fail and rng.random() < traits.get("malformed", 0.0) else answer
+            scores[position][name] = round(min(max(least + span * share, least), most), None if is_whole else 2)
+            leads[position] += share / len(scales)
+    return scores, leads
 
 
-def _leaning(traits: Mapping[str, float], side: str, speeches: Speeches) -> float:
-    """The points that `side` gets regardless of its arguments."""
-    own, theirs = (sum(len(s[2].split()) for s in speeches if (s[0] == side) is mine) for mine in (True, False))
+def _weighed(accounts: Sequence[_Account], position: str, name: str, least: float, span: float) -> tuple[float, float]:
+    """The weighted mean of what the accounts say of a position."""
+    if len(accounts) == 1:
+        return accounts[0].share(position, name, least, span)
+    shares = [account.share(position, name, least, span) for account in accounts]
+    whole = math.fsum(account.weight for account in accounts)
+    earned, biased = (
+        math.fsum(account.weight * each for account, each in zip(accounts, column, strict=True)) / whole
+        for column in zip(*shares, strict=True)
+    )
+    return earned, biased
+
+
+def _leaning(traits: Mapping[str, float], position: str, accounts: Sequence[_Account]) -> float:
+    """The points that `position` gets regardless of its arguments."""
+    account = next((account for account in accounts if account.counts), accounts[0])
+    others = [counts["words"] for other, counts in account.counts.items() if other != position]
+    own, theirs = account.counts.get(position, Counter())["words"], fmean(others or [0])
+    side = side_of(position)
     gains = {
         "leniency": 1.0,
         "bias": side == "pro",
-        "order_bias": bool(speeches) and side == speeches[0][0],
+        "order_bias": account.first is not None and side == side_of(account.first),
         "length_bias": max(-1.0, min(1.0, math.log2((own + 1) / (theirs + 1)))),
     }
     return sum(gain * traits.get(name, 0.0) for name, gain in gains.items())
 
 
-def _malformed(rng: Random, answer: str) -> str:
-    """An answer in the forms that models give when they ignore the format; the first two can be repaired."""
-    return rng.choice(
+def _winners(rng: Random, leads: Mapping[str, float], *, allows_tie: bool) -> list[str]:
+    """The best position; if ties are allowed also the second, when it has earned nearly as much."""
+    best = max(leads.values())
+    if not allows_tie:
+        return [rng.choice([position for position, lead in leads.items() if lead == best])]
+    near = [position for position, lead in leads.items() if best - lead < _NEARLY_EQUAL]
+    if len(near) > 2:  # Where even the order of these is open, it must not be that of the positions.
+        near = sorted(rng.sample(near, len(near)), key=lambda position: leads[position], reverse=True)[:2]
+    return [position for position in leads if position in near]
+
+
+def _reason(position: str, accounts: Sequence[_Account]) -> str:
+    """What the score of a position is based on."""
+    counts = next((account.counts[position] for account in accounts if position in account.counts), None)
+    if counts is not None:
+        return (
+            f"Of {counts['sentences']} sentences, {counts['reason']} give a reason, {counts['source']} name a source "
+            f"and {counts['answer']} answer the other side."
+        )
+    scores = [account.scores[position] for account in accounts if position in account.scores]
+    if scores:
+        return f"The reports give it {fmean(scores):.1f} on average."
+    return "Nothing in the notes sets it apart from an ordinary performance."
+
+
+def _reason_of_winning(winners: Sequence[str]) -> str:
+    names = " and ".join(position.upper() for position in winners)
+    return f"{names} are nearly equal." if len(winners) > 1 else f"{names} earned more over the whole debate."
+
+
+def _malformed(rng: Random, answer: str, last: str) -> str:
+    """An answer in the forms that models give when they ignore the format; the first two can be repaired.
+
+    `last` is the position that one of the forms calls by a wrong name.
+    """
+    wrong = f'"{last}"' if f'"{last}"' in answer else '"winner"'
+    chosen = rng.choice(
         [
             f"```json\n{answer}\n```",
             f"Both sides made good points. Here is my verdict:\n\n{answer}\n\nI hope that this helps.",
-            "I would rather not choose between two such thoughtful speakers.",
+            _REFUSAL,
             answer[: len(answer) * 2 // 3],
-            answer.replace('"con"', '"opposition"', 1),
+            answer.replace(wrong, '"opposition"', 1),
             _LAST_SCORE.sub("1000000", answer),
             _LAST_SCORE.sub(r'"\1"', answer),
         ]
     )
+    return chosen if chosen != answer else _REFUSAL

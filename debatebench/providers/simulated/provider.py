@@ -1,8 +1,9 @@
 """The offline provider: simulated debaters and judges, seeded, with tokens, durations and prices, at no cost.
 
 It is a provider like any other. Its replies have the chat-completions format and are read by the same reader; earlier
-speeches come from the transcript in the messages. Only what a model would understand from the wording of the prompt
-(speak or judge, motion, side, stage, scales) is passed as data, in the parameter `debatebench`.
+speeches come from the transcript in the messages, or from the material of a judge's step. Only what a model would
+understand from the wording of the prompt (speak, analyse or judge, motion, side, stage, positions, scales) is passed as
+data, in the parameter `debatebench`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from datetime import UTC, datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from debatebench.config.transcript_layout import read_transcript
+from debatebench.config.transcript_layout import Section, read_material, read_transcript
 from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Request
 from debatebench.providers.openai_reply import ReplySource, read_reply
-from debatebench.providers.simulated.judging import judge_answer
+from debatebench.providers.simulated.judging import analysis_answer, judge_answer
 from debatebench.providers.simulated.speech import Speaker, read_traits
 from debatebench.shared.errors import UsageError
 
@@ -111,9 +112,14 @@ def _text(request: Request, rng: Random) -> str:
         raise UsageError("A request to the simulated provider needs the field `debatebench`.")
     traits = read_traits(request.parameters)
     prompt = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
+    if hints.get("task") == "analysis":
+        return analysis_answer(hints, tuple(read_material(prompt)))
+    if hints.get("task") == "verdict" and "positions" in hints:
+        return judge_answer(rng, traits, hints, tuple(read_material(prompt)))
     speeches = tuple(read_transcript(prompt))
     if hints.get("task") == "verdict":
-        return judge_answer(rng, traits, hints, speeches)
+        sections = tuple(Section(text, side, stage) for side, stage, text in speeches)
+        return judge_answer(rng, traits, hints, sections)
     speech = Speaker(rng, traits, hints, speeches).speech(request.max_tokens) + "\n<END_OF_TURN>"
     thinking = f"<think>I speak for {hints['side']}. What weighs most?</think>\n\n" if rng.random() < _THINKING else ""
     return thinking + speech

@@ -97,7 +97,9 @@ class Speaker:
     def __init__(self, rng: Random, traits: Mapping[str, float], hints: Mapping[str, Any], speeches: Speeches) -> None:
         """Raises `UsageError` when `hints` name neither side."""
         if hints.get("task") != "speech" or hints.get("side") not in ("pro", "con"):
-            raise UsageError("The simulated provider can only produce a `speech` for pro or con, or a `verdict`.")
+            raise UsageError(
+                "The simulated provider can only produce a `speech` for pro or con, an `analysis` or a `verdict`."
+            )
         self._rng, self._traits = rng, traits
         # The form on the day deviates from skill.
         self._form = min(max(traits.get("skill", 0.5) + rng.gauss(0.0, 0.08), 0.0), 1.0)
