@@ -76,8 +76,7 @@ class Hearings:
         """What is left of a hearing when these steps of the debate are answered; None if all of its calls are."""
         whole = self.of(debate, judge_id)
         start = f"verdict:{judge_id}:"
-        # The last part of a name counts the requests of a step, and the path of a judge's only step is empty.
-        paths = {name.removeprefix(start).rpartition(":")[0] for name in answered if name.startswith(start)}
+        paths = {_path(name, start) for name in answered if name.startswith(start)}
         done = frozenset(paths & whole.paths)
         if not done:
             return whole
@@ -93,6 +92,14 @@ class Hearings:
             return True
         return any(self.left(debate, judge_id, left.answered) is not None for judge_id in left.judges)
 
+    def calls_after(self, debate: ScheduledDebate, judge_id: str, step: str) -> int:
+        """The number of calls that must follow a step of a judge, one after another."""
+        return self.of(debate, judge_id).calls_after.get(_path(step, f"verdict:{judge_id}:"), 0)
+
+    def depth(self, debate: ScheduledDebate) -> int:
+        """The number of calls that the panel of a debate waits for, one after another."""
+        return max((self.of(debate, judge_id).depth for judge_id in debate.panel), default=0)
+
     def calls(self, debate: ScheduledDebate) -> int:
         """The requests of a debate without failures: its turns, and all that its judges are asked."""
         return len(self._plan.config.rounds) + sum(len(self.of(debate, judge_id).calls) for judge_id in debate.panel)
@@ -100,6 +107,11 @@ class Hearings:
     def calls_by_debate(self) -> Mapping[str, int]:
         """Debate → its requests."""
         return {debate.debate_id: self.calls(debate) for debate in self._plan.debates}
+
+
+def _path(step: str, start: str) -> str:
+    """The path in the name of a judge's step. The last part of the name counts its requests; a path may be empty."""
+    return step.removeprefix(start).rpartition(":")[0]
 
 
 def stored_speeches(plan: Plan, source_debate_id: str | None) -> tuple[SourceSpeech, ...]:

@@ -28,18 +28,18 @@ _END_OF_TURN = re.compile(r"<\s*END_OF_TURN\s*>", re.IGNORECASE)
 _ASKS_PER_TURN = 3
 
 
-async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask) -> AsyncIterator[Turn]:
+async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask, *, calls_of_panel: int = 1) -> AsyncIterator[Turn]:
     """Play the rounds of the plan in order and yield each turn as soon as it is available.
 
     A speech that is empty after cleaning is requested up to twice more. Does not catch `CallFailedError`, which is
     raised when a debater gives no speech (kind `REFUSED` when it was refused): the side at fault is that of the round
-    after the last turn yielded.
+    after the last turn yielded. `calls_of_panel` is how many calls follow the last turn, one after another.
     """
     topic = plan.topic(debate.topic_id)
     members = {side: plan.debater(debater_id) for side, debater_id in debate.speakers.items()}
     turns: list[Turn] = []
     for round_ in plan.config.rounds:
-        context = _TurnContext(debate, plan, topic, members[round_.role], round_, tuple(turns))
+        context = _TurnContext(debate, plan, topic, members[round_.role], round_, tuple(turns), calls_of_panel)
         answer, speech = await _speak(context, ask)
         turns.append(_turn_record(context, answer, speech))
         yield turns[-1]
@@ -63,6 +63,7 @@ class _TurnContext(msgspec.Struct, frozen=True):
     member: MemberConfig
     round: Round
     turns: tuple[Turn, ...]
+    calls_of_panel: int
 
 
 async def _speak(context: _TurnContext, ask: Ask) -> tuple[Answer, str]:
@@ -70,8 +71,7 @@ async def _speak(context: _TurnContext, ask: Ask) -> tuple[Answer, str]:
     turn_index = len(context.turns)
     for number in range(_ASKS_PER_TURN):
         name = f"turn:{turn_index}" + (f":{number}" if number else "")
-        # The remaining turns, and the panel.
-        calls_after = len(context.plan.config.rounds) - turn_index
+        calls_after = len(context.plan.config.rounds) - turn_index - 1 + context.calls_of_panel
         step = Step(context.debate.debate_id, name, "turn", calls_after)
         answer = await ask(step, context.member, _request(context, step, number))
         if speech := clean_speech(answer.completion.text):

@@ -184,6 +184,7 @@ class _Session:
         self._plan = plan
         self._transcripts = transcripts
         self._stored = stored
+        self._hearings = Hearings(plan)
         self._journal = journal
         self._resume = resume
         self._providers = providers
@@ -216,7 +217,7 @@ class _Session:
         self._progress.ledger = self._resume.ledger
         self._progress.debates_planned = len(self._plan.debates)
         self._progress.debates_complete = len(self._complete)
-        calls = Hearings(self._plan).calls_by_debate()
+        calls = self._hearings.calls_by_debate()
         self._progress.plan_calls({each: count for each, count in calls.items() if each not in self._complete})
         if self._settings.retry_failed:
             self._lift_bans()
@@ -292,11 +293,18 @@ class _Session:
         judgments: list[Judgment] = []
         status, reason, silent = "complete", None, None
         try:
-            async for turn in play_debate(scheduled, self._plan, self._calls):
+            async for turn in play_debate(
+                scheduled, self._plan, self._calls, calls_of_panel=self._hearings.depth(scheduled)
+            ):
                 turns.append(turn)
             heard = turns if scheduled.source_debate_id is None else self._transcripts[scheduled.source_debate_id]
             judgments = await judge_debate(
-                scheduled, heard, self._plan, self._calls, partial(self._may_ask_again, scheduled.debate_id)
+                scheduled,
+                heard,
+                self._plan,
+                self._calls,
+                partial(self._may_ask_again, scheduled.debate_id),
+                self._hearings,
             )
         except CallFailedError as failure:
             status = self._plan.config.on_refusal if failure.kind is FailureKind.REFUSED else "incomplete"

@@ -246,6 +246,70 @@ def test_calls_that_failed_for_good_are_left_only_with_retry_failed(tmp_path: Pa
         assert (int(found[1]), int(found[2])) == (8, len(server.requests) - sent)
 
 
+def judged_in_steps(received: Received) -> Behaviour:
+    """A good answer at every step of every judge method: an object of the shape in the prompt, else a text."""
+    if not is_judge(received):
+        return good_answers(received)
+    _, _, shape = received.json["messages"][-1]["content"].partition("exactly one JSON object of this shape:\n")
+    text = re.sub("<whole number[^>]*>", "7", shape.partition("\n\n")[0])
+    text = re.sub("<why[^>]*>", '"It was good."', re.sub('<"pro"[^>]*>', '"pro"', text))
+    return answer(text or "Well said.", usage={"prompt_tokens": 100, "completion_tokens": 10, "cost": 0.001})
+
+
+def in_steps(root: Path) -> None:
+    """Give all judges a method of d(n + p + 2) + 1 = 13 calls, in the packaged prompts."""
+    path = root / "configs" / "judges.yaml"
+    path.write_text(path.read_text().replace("prompt_style: declared", "method: debatrix"))
+
+
+def counted(dry: Done) -> tuple[int, int]:
+    """Debates and calls of a dry run."""
+    assert dry.code == 0, dry.err
+    found = re.search(r"(\d+) debates: (\d+) calls", dry.out)
+    assert found is not None
+    return int(found[1]), int(found[2])
+
+
+@pytest.mark.parametrize("stop", [13, 40, 200])
+def test_of_a_hearing_that_was_stopped_only_the_missing_calls_are_left(tmp_path: Path, stop: int):
+    failing = [True]
+
+    def script(received: Received) -> Behaviour:
+        return status(402) if failing and received.number >= stop else judged_in_steps(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        in_steps(root)
+        dry = play(root, "--dry-run")
+        assert "12 debates: 336 calls (24 turns, 312 for 24 verdicts), about" in dry.out
+        assert play(root, "--no-build", "--concurrency", "1").code == 1
+        sent = len(server.requests)
+        _, left = counted(play(root, "--dry-run"))
+        failing.clear()
+        assert play(root, "--no-build").code == 0
+        assert left == len(server.requests) - sent == 336 - stop
+
+
+def test_of_a_hearing_with_a_useless_answer_the_rest_is_left_for_a_retry(tmp_path: Path):
+    failing = [True]
+
+    def script(received: Received) -> Behaviour:
+        is_useless = failing and is_judge(received) and "return the winner in logic" in str(received.json["messages"])
+        return answer("Nobody.") if is_useless else judged_in_steps(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server, judges=2)
+        in_steps(root)
+        assert play(root, "--no-build").code == 5
+        assert counted(play(root, "--dry-run")) == (0, 0)
+        sent = len(server.requests)
+        debates, left = counted(play(root, "--dry-run", "--retry-failed"))
+        failing.clear()
+        assert play(root, "--no-build", "--retry-failed").code == 0
+        # The winner in logic again, and the summary, of both judges.
+        assert (debates, left) == (12, 12 * 2 * 2) == (12, len(server.requests) - sent)
+
+
 def test_a_dry_run_never_replaces_the_plan_of_another(tmp_path: Path, server: FakeProvider):
     root = write_workspace(tmp_path, server)
     plans = root / "warehouse" / "plans"

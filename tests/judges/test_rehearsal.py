@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
-from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_ask import tiny_config
+from steady_judge import Judge
 from virtual_time import in_virtual_time, now
 
 from debatebench.config.answer_form import AnswerForm
@@ -26,8 +25,6 @@ from debatebench.judges.base import Judgment, Seat, Transcript
 from debatebench.judges.hearing import Decision, Hearing
 from debatebench.judges.rehearsal import Place, RehearsedCall, RehearsedHearing, Texts, rehearse
 from debatebench.play.budget import largest_cost
-from debatebench.providers.asking import Answer, Step
-from debatebench.providers.base import Completion, Request
 from debatebench.shared.records import Turn
 from debatebench.shared.workspace import Workspace
 
@@ -59,40 +56,6 @@ def places_of(speeches: int, *, is_of_teams: bool) -> list[Place]:
         teams = list(BP_POSITIONS.items())
         return [Place(*teams[n % 4], f"speech {n // 4 + 1}") for n in range(speeches)]
     return [Place("con", "con", "reply") if n % 2 else Place("pro", "pro", "opening") for n in range(speeches)]
-
-
-class Judge:
-    """Answers with texts of fixed lengths and the highest scores, and keeps the requests; if timed, after a second."""
-
-    def __init__(self, lengths: Texts, *, is_timed: bool = False) -> None:
-        self.lengths = lengths
-        self.requests: dict[str, Request] = {}
-        self.answers: dict[str, str] = {}
-        self._is_timed = is_timed
-
-    async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer:
-        if self._is_timed:
-            await asyncio.sleep(1)
-        path = step.name.removeprefix("verdict:j:").rpartition(":")[0]
-        self.requests[path] = request
-        self.answers[path] = self._answer(request.parameters["debatebench"], request.json_schema)
-        return Answer("c", Completion(self.answers[path]), datetime(2026, 1, 1), 1.0)
-
-    def _answer(self, hints: Any, schema: Any) -> str:
-        if hints["task"] == "analysis":
-            return "a" * getattr(self.lengths, hints["step"])
-        answer: dict[str, Any] = {}
-        parts = schema["properties"]
-        if "scores" in parts:
-            answer["scores"] = {
-                position: {name: score["maximum"] for name, score in scores["properties"].items()}
-                for position, scores in parts["scores"]["properties"].items()
-            }
-        if "winner" in parts:
-            answer["winner"] = parts["winner"]["enum"][0] if "enum" in parts["winner"] else [hints["positions"][0]]
-        if "reasons" in parts:
-            answer["reasons"] = dict.fromkeys(parts["reasons"]["properties"], "r" * self.lengths.reason)
-        return json.dumps(answer)
 
 
 def transcript_of(places: Sequence[Place], texts: Sequence[str], **topic: Any) -> Transcript:
