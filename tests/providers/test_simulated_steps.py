@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from math import sqrt
 from statistics import mean, stdev
@@ -13,17 +14,24 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paths import REPOSITORY
 
 from debatebench.config.answer_form import AnswerForm
+from debatebench.config.load import load_config
+from debatebench.config.prompt_files import load_prompts
 from debatebench.config.transcript_layout import BP_POSITIONS, Section, read_material, render_material
-from debatebench.config.types import DimensionConfig
+from debatebench.config.types import DimensionConfig, MemberConfig
+from debatebench.judges import METHODS, hear, templates_of
+from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
+from debatebench.providers.asking import Answer, Step
 from debatebench.providers.base import Completion, Message, ProviderFailure, Request
 from debatebench.providers.simulated.notes import read_debate_notes, read_speech_notes
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.providers.simulated.signs import observed, qualities_of
 from debatebench.providers.thinking import strip_thinking
-from debatebench.shared.records import clean_text
+from debatebench.shared.records import Turn, Verdict, clean_text
+from debatebench.shared.workspace import Workspace
 
 MOTION = "Cities should close their centres to private cars."
 SIDES = ("pro", "con")
@@ -458,3 +466,63 @@ def test_no_material_keeps_a_judge_from_a_valid_answer(sections: list[Section], 
     found = read_speech_notes(asked([*sections, speech], {"task": "analysis", "step": "speech"}))
     assert found is not None
     assert found.counts["sentences"] == 1
+
+
+# --- judge methods
+
+
+async def answered(step: Step, member: MemberConfig, request: Request) -> Answer:
+    simulated = Simulated()
+    return Answer(step.name, simulated.read(await simulated.send(request)), datetime(2026, 1, 1), 1.0)
+
+
+def verdict_by(method: str, speeches: Sequence[Section], traits: Mapping[str, float]) -> Verdict:
+    """The verdict of a simulated judge of that method, with the packaged configuration."""
+    workspace = Workspace(REPOSITORY)
+    config = load_config(workspace.config_file("config.yaml"))
+    judge = MemberConfig(id="j", provider="simulated", model="sim", method=method, parameters=dict(traits))
+    prompts = load_prompts(workspace, config, [judge], templates_of=templates_of)
+    turns = [
+        Turn(
+            run_tag="r",
+            debate_id="d",
+            turn_index=number,
+            position=str(speech.position),
+            side="pro" if speech.position in ("pro", "OG", "CG") else "con",
+            model_id="m",
+            stage=speech.about,
+            content=speech.text,
+        )
+        for number, speech in enumerate(speeches)
+    ]
+    transcript = Transcript("r", "d", 1, MOTION, "policy", None, tuple(turns))
+    return asyncio.run(hear(Seat(0, judge), config, prompts, transcript, answered)).verdict
+
+
+ASKING = [name for name, method in METHODS.items() if not method.is_baseline]
+
+
+@pytest.mark.parametrize("positions", [SIDES, TEAMS], ids=["two sides", "four teams"])
+@pytest.mark.parametrize("method", ASKING)
+def test_a_simulated_judge_judges_by_every_method_as_it_does_at_once(method: str, positions: tuple[str, ...]) -> None:
+    for traits in (CALM, {**CALM, "bias": 1.5, "order_bias": 0.5, "length_bias": 0.5}):
+        speeches = debate(positions, 3)
+        verdict, at_once = (verdict_by(name, speeches, traits) for name in (method, "direct"))
+        assert verdict.is_valid
+        assert (verdict.is_repaired, (verdict.metadata or {}).get("flags")) == (False, None)
+        assert verdict.scores is not None
+        assert at_once.scores is not None
+        for mine, expected in zip(verdict.scores, at_once.scores, strict=True):
+            # Analyses do not tell what is repeated from an earlier speech.
+            assert abs(mine.pro - expected.pro) <= 1
+            assert abs(mine.con - expected.con) <= 1
+        assert method == "direct" or verdict.declared_winner is not None
+
+
+@pytest.mark.parametrize("method", ASKING)
+def test_judges_who_differ_in_bias_differ_by_every_method(method: str) -> None:
+    leads = []
+    for bias in (-3.0, 3.0):
+        scores = verdict_by(method, debate(SIDES, 3), {"noise": 0.2, "bias": bias}).scores or ()
+        leads.append(mean(float(score.pro - score.con) for score in scores))
+    assert leads[1] - leads[0] == pytest.approx(6.0, abs=0.8)

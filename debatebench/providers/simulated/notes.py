@@ -1,7 +1,8 @@
 """The notes of a simulated judge: sentences about a speech or a debate that carry its counts from step to step.
 
-A later step sees the notes in place of the speeches, and reads the counts again. All notes of a kind are about equally
-long, so that the cost of a step can be estimated from that of others.
+A later step sees the notes in place of the speeches, and reads the counts again. What a speech answers is recognised by
+the points and the longer words in the notes on earlier speeches; what it repeats from an earlier speech is not. All
+notes of a kind are about equally long, so that the cost of a step can be estimated from that of others.
 """
 
 from __future__ import annotations

@@ -66,7 +66,8 @@ _TRAITS = dict.fromkeys(("bias", "leniency", "length_bias", "order_bias"), (-1e6
 
 A judge's leanings are in points of the scale: `bias` favours pro, `leniency` both, `length_bias` the longer side (per
 doubling of the ratio, at most one), `order_bias` the side whose speeches are shown first; `noise` is a standard
-deviation, by default 5 % of the scale. `malformed` is the probability of a malformed first answer.
+deviation, by default 5 % of the scale. `malformed` is the probability of a malformed first answer. Of four teams, both
+of a side have its bias, and the length of each is compared with the mean of the other three.
 """
 
 
