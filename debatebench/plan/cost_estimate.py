@@ -34,7 +34,7 @@ _SPEECH_TOKENS = 450
 _SIMULATED_TOKENS = 200
 # The characters of judges' texts: the prompts ask for at most 150 and 200 words, and for one or two sentences.
 _TEXTS = Texts(speech=900, debate=1200, reason=160)
-_SIMULATED_TEXTS = Texts(speech=800, debate=1100, reason=160)
+_SIMULATED_TEXTS = Texts(speech=770, debate=1050, reason=65)
 # Without stored answers of a model that thinks.
 _SHARE_OF_THINKING = 0.5
 # Of a stored speech only the characters are known, and UTF-8 has at most so many bytes for one.
