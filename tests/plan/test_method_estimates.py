@@ -224,14 +224,22 @@ def baseline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_baseline_costs_nothing_and_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     baseline(monkeypatch)
-    plan = plan_of("coin", "direct", pricing=None, token_limit=None)
-    coin = next(member for member in estimate(plan).members if member.id == "coin")
+    plan = with_coin(plan_of("dimensional", "direct", pricing=None, token_limit=None))
+    coin = next(member for member in estimate(plan).members if member.id == "dimensional")
     assert (coin.calls, coin.cost_usd, coin.most_usd) == (0, 0, 0)
-    assert "coin" not in estimate(plan).unpriced
+    assert "dimensional" not in estimate(plan).unpriced
     stored = Latencies({("p", "ada"): 1000.0, ("p", "bob"): 1000.0}, {("p", "direct"): 3000.0})
     found = estimate_time(plan, stored, 1)
     assert (found.assumed, found.call_s, found.calls) == ((), 14.0, 10)
-    check_affordable(plan_of("coin").with_members(plan.debaters, judges_of("coin", pricing=None)))
+    check_affordable(
+        with_coin(plan_of("dimensional").with_members(plan.debaters, judges_of("dimensional", pricing=None)))
+    )
+
+
+def with_coin(plan: Plan) -> Plan:
+    """The plan with the baseline in the place of the judge `dimensional`."""
+    judges = [j.model_copy(update={"method": "coin"}) if j.id == "dimensional" else j for j in plan.judges]
+    return plan.with_members(plan.debaters, judges)
 
 
 def test_the_time_of_a_hearing_is_that_of_its_longest_chain() -> None:
