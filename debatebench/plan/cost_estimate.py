@@ -380,7 +380,9 @@ class _Estimator:
         return _member("debater", debater, use, _ratio(known.mean(known.prompt_tokens), characters))
 
     def _judge(self, judge: MemberConfig, use: _Use) -> MemberEstimate:
-        known = next(self._known_prompts(judge, use), None) if use.calls else None
+        # A simulated judge counts its tokens by the same rule; stored ones may be of prompts of another shape.
+        is_asked = bool(use.calls) and not is_simulated(judge.provider)
+        known = next(self._known_prompts(judge, use), None) if is_asked else None
         if known is None:
             return _member("judge", judge, use, 1 / CHARACTERS_PER_TOKEN)
         stored, prompts = known

@@ -93,8 +93,10 @@ def read_stored_debates(
 
 def _chosen(con: duckdb.DuckDBPyConnection, run_tag: str, where: str) -> set[str]:
     """The debates of a run for which the condition holds."""
+    from debatebench.query.one_debate import check_marts
     from debatebench.query.safe_query import run_query
 
+    check_marts(con)
     # Without brackets around it, a condition with unbalanced ones is an error.
     sql = f"select run_tag, debate_id from marts.debates where {where}"
     try:

@@ -154,7 +154,8 @@ def method_answer(received: Received, text: str | None = None) -> Behaviour:
         draws = iter(digest * 8)
         said = json.dumps({name: _value(name, part, draws) for name, part in schema["properties"].items()})
     prompt = sum(len(message["content"]) for message in received.json["messages"]) // 4
-    usage = {"prompt_tokens": prompt, "completion_tokens": len(said) // 4, "cost": (1 + digest[2]) / 1e5}
+    tokens = {"prompt_tokens": prompt, "completion_tokens": len(said) // 4, "total_tokens": prompt + len(said) // 4}
+    usage = {**tokens, "cost": (1 + digest[2]) / 1e5}
     return answer(said, usage=usage)
 
 
