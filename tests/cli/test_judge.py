@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from command_line import Done, debatebench_here
 from fake_provider import FakeProvider
-from judging import method_answer, stored_workspace, write_debates
+from judging import KEY, method_answer, stored_workspace, write_debates
 
 BASELINES = (
     "always_pro",
@@ -38,7 +38,7 @@ def judge(root: Path, tag: str, *arguments: str, source: str = "stored") -> Done
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A workspace with three debates of two sides and one of four teams, and two judges at a server."""
-    monkeypatch.setenv("TINY_KEY", "k")
+    monkeypatch.setenv("TINY_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, judges=2, two_sided=3)
         assert debatebench_here(root, "build").code == 0

@@ -16,6 +16,7 @@ from command_line import debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer, delayed
 from judging import (
     DIMENSIONS,
+    KEY,
     LLM_METHODS,
     TEAMS,
     analysis_of,
@@ -341,7 +342,7 @@ async def mine(hearing: Hearing) -> Decision:
 
 def test_a_method_is_one_coroutine_its_prompts_and_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(METHODS, "mine", Method(mine, "an overview first", ("mine/overview", "mine/verdict")))
-    monkeypatch.setenv("TINY_KEY", "k")
+    monkeypatch.setenv("TINY_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, judges=2)
         folder = root / "configs" / "prompts" / "judge" / "mine"

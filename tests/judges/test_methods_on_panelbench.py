@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from command_line import debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received
-from judging import LLM_METHODS, calls_of, method_answer
+from judging import KEY, LLM_METHODS, calls_of, method_answer
 from paths import REPOSITORY
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,9 @@ def panelbench(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Path:
 
 @pytest.mark.parametrize("collection", CONFIGS)
 @pytest.mark.parametrize("method", LLM_METHODS)
-def test_simulated_judges_judge_every_debate_as_the_dry_run_said(panelbench: Path, method: str, collection: str):
+def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_shows(
+    panelbench: Path, method: str, collection: str
+):
     tag = f"{collection}-{method}"
     config = panelbench / "configs" / CONFIGS[collection]
     judging = ("judge", collection, "--as", tag, "--config-path", str(config), "--judge-method", method, "--no-build")
@@ -86,29 +88,29 @@ def test_simulated_judges_judge_every_debate_as_the_dry_run_said(panelbench: Pat
         assert row["prompt_tokens"] == pytest.approx(prompt, rel=0.1)
         assert row["completion_tokens"] == pytest.approx(completion, rel=0.1)
         assert float(row["cost_usd"]) == pytest.approx(float(cost), rel=0.1)
+    if collection == "DebateArt":
+        # `biased` gives pro one point more than `fair` does, whatever the debate and the method.
+        leads = leads_of_bias(panelbench, tag)
+        margin = 2 * stdev(leads) / sqrt(len(leads))
+        assert margin < 0.3
+        assert abs(fmean(leads) - 1.0) < margin
 
 
-@pytest.mark.parametrize("method", LLM_METHODS)
-def test_a_known_bias_is_recovered_by_every_method(panelbench: Path, method: str):
-    """`biased` gives pro one point more than `fair` does, whatever the debate."""
-    leads = rows(
-        panelbench,
+def leads_of_bias(root: Path, tag: str) -> list[float]:
+    """How much further pro is ahead in the scores of `biased` than in those of `fair`, debate by debate."""
+    found = rows(
+        root,
         f"""
         with leads as (
-            select debate_id, judge_id, unnest(scores) as score from raw.verdicts
-            where run_tag = 'DebateArt-{method}'
+            select debate_id, judge_id, unnest(scores) as score from raw.verdicts where run_tag = '{tag}'
         )
         select
             avg(cast(score.pro - score.con as double)) filter (judge_id = 'biased')
             - avg(cast(score.pro - score.con as double)) filter (judge_id = 'fair')
-        from leads group by debate_id
+        from leads group by debate_id order by debate_id
         """,
     )
-    differences = [difference for (difference,) in leads]
-    assert len(differences) == 60
-    margin = 2 * stdev(differences) / sqrt(len(differences))
-    assert margin < 0.3
-    assert abs(fmean(differences) - 1.0) < margin
+    return [lead for (lead,) in found]
 
 
 @pytest.mark.parametrize("method", ["direct", "debatrix"])
@@ -140,7 +142,7 @@ def test_a_known_noise_is_the_spread_of_a_judge_over_trials(panelbench: Path, me
 
 
 def test_input_tokens_over_http_are_those_of_the_estimate(panelbench: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TINY_KEY", "k")
+    monkeypatch.setenv("TINY_KEY", KEY)
 
     def thorough(received: Received) -> Behaviour:
         is_of_debate = "look back at" in received.json["messages"][0]["content"]
