@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import TWO_SIDES
@@ -26,8 +27,8 @@ class Transcript:
     category: str | None
     info_slide: str | None
     turns: tuple[Turn, ...]
-    truth: Winner | None = None
-    """Who won according to people, where that is known. It is never shown to a model."""
+    truths: Mapping[str, Winner] = field(default_factory=dict)
+    """Who won according to people, by dimension and `overall`, where that is known. It is never shown to a model."""
 
     def as_shown_to(self, seat: Seat) -> Transcript:
         """The same debate with the speeches in the order in which that seat sees them."""

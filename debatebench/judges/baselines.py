@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.answer_form import TWO_SIDES
-from debatebench.judges.hearing import Decision
+from debatebench.judges.hearing import OVERALL, Decision
 from debatebench.judges.parsing import side_of
 from debatebench.providers.requests import short_hash
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from debatebench.judges.hearing import Hearing
     from debatebench.shared.records import Turn, Winner
 
-__all__ = ["BASELINES", "Baseline"]
+__all__ = ["BASELINES", "Baseline", "Truths"]
+
+Truths = Sequence[Mapping[str, "Winner"]]
+"""For each debate, who won on which dimension (or `overall`) according to people."""
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _OUTCOMES: tuple[Winner, ...] = ("pro", "con", "tie")
@@ -27,35 +30,44 @@ _OUTCOMES: tuple[Winner, ...] = ("pro", "con", "tie")
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A rule: the positions that have won a debate, and what it must know of the other debates."""
+    """A rule: the positions that have won a debate, or were better on a dimension.
 
-    winners: Callable[[Hearing], Sequence[str]]
+    All rules but `majority_class` say the same of every dimension as of the whole (`overall`).
+    """
+
+    winners: Callable[[Hearing, str], Sequence[str]]
     about: str
-    parameters: Callable[[Sequence[Winner]], Mapping[str, Any] | None] = lambda _: {}
-    """From people's verdicts on all debates; None if it cannot do without them."""
+    parameters: Callable[[Truths], Mapping[str, Any] | None] = lambda _: {}
+    """What it must know, from people's verdicts on all debates; None if it cannot do without them."""
 
     async def judge(self, hearing: Hearing) -> Decision:
         """Judge by the rule."""
-        return hearing.state(self.winners(hearing))
+        by_dimension = {name: self.winners(hearing, name) for name in hearing.config.dimensions}
+        return hearing.state(self.winners(hearing, OVERALL), by_dimension)
 
 
-def _of_sides(*sides: str) -> Callable[[Hearing], Sequence[str]]:
-    return lambda hearing: [position for position in hearing.positions if side_of(position) in sides]
+def _of_sides(*sides: str) -> Callable[[Hearing, str], Sequence[str]]:
+    return lambda hearing, _: [position for position in hearing.positions if side_of(position) in sides]
 
 
-def _majority(hearing: Hearing) -> Sequence[str]:
-    """The most frequent verdict of people on the other debates; of equally frequent ones pro, then con."""
-    counts = {outcome: int(hearing.seat.judge.parameters.get(outcome, 0)) for outcome in _OUTCOMES}
-    if (truth := hearing.transcript.truth) is not None:
+def _majority(hearing: Hearing, dimension: str) -> Sequence[str]:
+    """The most frequent verdict of people on the other debates; of equally frequent ones pro, then con.
+
+    On a dimension of which people say nothing, that on the whole.
+    """
+    known = hearing.seat.judge.parameters
+    about = dimension if dimension in known else OVERALL
+    counts = Counter(known.get(about, {}))
+    if (truth := hearing.transcript.truths.get(about)) is not None:
         counts[truth] -= 1
     winner = max(_OUTCOMES, key=lambda outcome: counts[outcome])
-    return _of_sides(*(TWO_SIDES if winner == "tie" else (winner,)))(hearing)
+    return _of_sides(*(TWO_SIDES if winner == "tie" else (winner,)))(hearing, dimension)
 
 
-def _longest(length: Callable[[str], int]) -> Callable[[Hearing], Sequence[str]]:
+def _longest(length: Callable[[str], int]) -> Callable[[Hearing, str], Sequence[str]]:
     """The position that said the most in all."""
 
-    def winners(hearing: Hearing) -> Sequence[str]:
+    def winners(hearing: Hearing, _: str) -> Sequence[str]:
         said: Counter[str] = Counter()
         for turn in hearing.transcript.turns:
             said[hearing.transcript.position_of(turn)] += length(turn.content)
@@ -64,18 +76,18 @@ def _longest(length: Callable[[str], int]) -> Callable[[Hearing], Sequence[str]]
     return winners
 
 
-def _random(hearing: Hearing) -> Sequence[str]:
+def _random(hearing: Hearing, _: str) -> Sequence[str]:
     """One position, drawn with the seed of the debate."""
     seed = short_hash(str(hearing.transcript.debate_seed), hearing.seat.judge.id)
     return [Random(seed).choice(sorted(hearing.positions))]  # noqa: S311 (a repeatable draw, no secret)
 
 
-def _last_speaker(hearing: Hearing) -> Sequence[str]:
+def _last_speaker(hearing: Hearing, _: str) -> Sequence[str]:
     last = max(hearing.transcript.turns, key=lambda turn: turn.turn_index)
     return [hearing.transcript.position_of(last)]
 
 
-def _lexical_clash(hearing: Hearing) -> Sequence[str]:
+def _lexical_clash(hearing: Hearing, _: str) -> Sequence[str]:
     """The position whose speeches take up most words of the other side.
 
     For a speech with the words W, and the words O that the other side used before it, the share is |W ∩ O| / |W|. A
@@ -102,9 +114,15 @@ def _best(values: Mapping[str, float]) -> list[str]:
     return [position for position, value in values.items() if value == highest]
 
 
-def _counts(truths: Sequence[Winner]) -> Mapping[str, int] | None:
-    counts = Counter(truths)
-    return {outcome: counts[outcome] for outcome in _OUTCOMES if counts[outcome]} or None
+def _counts(truths: Truths) -> Mapping[str, Mapping[str, int]] | None:
+    """By dimension and for the whole, how often people said pro, con and tie."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for truth in truths:
+        for dimension, winner in truth.items():
+            counts[dimension][winner] += 1
+    if OVERALL not in counts:
+        return None
+    return {dimension: dict(sorted(each.items())) for dimension, each in sorted(counts.items())}
 
 
 BASELINES: dict[str, Baseline] = {

@@ -195,11 +195,13 @@ class Hearing:
         hints = {**_verdict_hints(form), **({"positions": list(form.positions)} if is_of_teams else {})}
         return await self._decide("", ("verdict", None), nonce, messages, hints, form)
 
-    def state(self, winners: Sequence[str]) -> Decision:
-        """The decision of a rule that asks nobody."""
-        self.heard["winner"] = Heard(self._place("winner", "winner", None), "", JudgeAsks(self.seat.judge))
+    def state(self, winners: Sequence[str], by_dimension: Mapping[str, Sequence[str]]) -> Decision:
+        """The decision of a rule that asks nobody: who has won, and who was better on each dimension."""
+        heard = Heard(self._place("winner", "winner", None), "", JudgeAsks(self.seat.judge))
+        heard.notes = [Note("winner", name, position=each) for name, best in by_dimension.items() for each in best]
         if self.transcript.is_of_teams:
-            self.heard["winner"].notes = [Note("winner", position=position) for position in winners]
+            heard.notes += [Note("winner", position=position) for position in winners]
+        self.heard["winner"] = heard
         return Decision({}, tuple(winners))
 
     async def _decide(

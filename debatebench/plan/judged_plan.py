@@ -74,7 +74,7 @@ def baseline_judges(names: Sequence[str], source: Source) -> tuple[MemberConfig,
     for name in dict.fromkeys(names):
         if name not in BASELINES:
             raise UsageError(f"No baseline '{name}'. Known: {', '.join(BASELINES)}.")
-        parameters = BASELINES[name].parameters([debate.truth for debate in source.debates if debate.truth])
+        parameters = BASELINES[name].parameters([debate.truths for debate in source.debates])
         if parameters is None:
             raise UsageError(
                 f"The baseline '{name}' needs verdicts of people on the debates of '{source.run_tag}', and there are "

@@ -45,8 +45,8 @@ class SourceDebate(_Frozen):
     speakers: tuple[SourceSpeaker, ...]
     speeches: tuple[SourceSpeech, ...]
     sha256: str
-    truth: Winner | None = None
-    """The winner according to people, where it is known; only the baseline `majority_class` uses it."""
+    truths: dict[str, Winner] = {}
+    """Who won according to people, by dimension and `overall`; only the baseline `majority_class` uses it."""
 
     def model_of(self, side: Side) -> str | None:
         """The debater of a side; None where a side has two."""
@@ -85,7 +85,7 @@ def source_of(
     debates: Iterable[Debate],
     speakers: Mapping[str, Sequence[Participant]],
     turns: Mapping[str, Sequence[Turn]],
-    truths: Mapping[str, Winner],
+    truths: Mapping[str, Mapping[str, Winner]],
 ) -> Source:
     """The stored debates as a plan freezes them. `speakers`, `turns` and `truths` are by the id of the debate."""
     return Source(
@@ -107,7 +107,7 @@ def source_of(
                     for turn in turns[debate.debate_id]
                 ),
                 sha256=hash_of_speeches(turns[debate.debate_id]),
-                truth=truths.get(debate.debate_id),
+                truths=dict(truths.get(debate.debate_id, {})),
             )
             for debate in debates
         ),

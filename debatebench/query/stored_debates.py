@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["StoredDebates", "read_stored_debates"]
 
-# People's verdict on the whole debate; the verdict that was published with it before that of annotators.
+# The verdict that was published with a debate comes before that of annotators.
 _TRUTHS = """
-select debate_id, first(winner order by truth desc)
+select debate_id, dimension, first(winner order by truth desc)
 from marts.truths
-where run_tag = $run_tag and dimension = 'overall' and winner is not null
-group by debate_id
+where run_tag = $run_tag and winner is not null
+group by debate_id, dimension
+order by debate_id, dimension
 """
 _MOST_NAMED = 5
 
@@ -39,7 +40,8 @@ class StoredDebates:
     debates: tuple[Debate, ...]
     speakers: dict[str, tuple[Participant, ...]]
     turns: dict[str, tuple[Turn, ...]]
-    truths: dict[str, Winner]
+    truths: dict[str, dict[str, Winner]]
+    """Who won according to people, by debate, then by dimension or `overall`."""
     left_out: int
     """How many of the debates that were asked for lack speeches."""
 
@@ -143,8 +145,11 @@ def _by_debate(rows: Collection[Any]) -> dict[str, tuple[Any, ...]]:
     return {debate_id: tuple(each) for debate_id, each in found.items()}
 
 
-def _truths(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Winner]:
+def _truths(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, dict[str, Winner]]:
     """What people decided, where the marts are built and have it."""
     if "marts.truths" not in read_relations(con):
         return {}
-    return dict(con.execute(_TRUTHS, {"run_tag": run_tag}).fetchall())
+    found: defaultdict[str, dict[str, Winner]] = defaultdict(dict)
+    for debate_id, dimension, winner in con.execute(_TRUTHS, {"run_tag": run_tag}).fetchall():
+        found[debate_id][dimension] = winner
+    return found

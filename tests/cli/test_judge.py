@@ -11,6 +11,7 @@ import pytest
 from command_line import Done, debatebench_here
 from fake_provider import FakeProvider
 from judging import KEY, method_answer, stored_workspace, write_debates
+from paths import REPOSITORY
 
 BASELINES = (
     "always_pro",
@@ -254,7 +255,9 @@ def test_baselines_on_panelbench_have_the_published_figures(tmp_path: Path, shar
     for folder, tag in (("DebateArt", "da"), ("BP-Competition", "bp")):
         done = debatebench_here(tmp_path, "import", "panelbench", str(shared / "panelbench" / folder), "--run-tag", tag)
         assert done.code == 0, done.err
-        assert judge(tmp_path, f"{tag}-baselines", *ALL, source=tag).code == 0
+        config = REPOSITORY / "configs" / ("panelbench.yaml" if tag == "da" else "panelbench_bp.yaml")
+        judged = judge(tmp_path, f"{tag}-baselines", *ALL, "--config-path", str(config), source=tag)
+        assert judged.code == 0, judged.err
     found = {
         judge_id: (round(100 * accuracy, 2), round(rmse, 2))
         for judge_id, accuracy, rmse in rows(
@@ -270,5 +273,18 @@ def test_baselines_on_panelbench_have_the_published_figures(tmp_path: Path, shar
     for table in ("main", "positions", "sizes"):
         of_runs = f"select count(distinct run_tag) from marts.panelbench_{table} where run_tag like '%-baselines'"
         assert rows(tmp_path, of_runs) == [(2,)], table
+    by_dimension = (
+        "select * from marts.panelbench_dimensions where run_tag = 'da-baselines' and judge_id = 'always_tie'"
+    )
+    assert len(rows(tmp_path, by_dimension)) == 3
+    (majority,) = rows(
+        tmp_path,
+        "select rmse_direct_prediction, rmse_direct_prediction_ci_low, rmse_direct_prediction_ci_high "
+        "from marts.panelbench_dimensions "
+        "where run_tag = 'da-baselines' and judge_id = 'majority_class' and dimension = 'language'",
+    )
+    assert majority[1] < majority[0] < majority[2]
+    to_overall = "select distinct dimension, round(rmse_to_overall, 2) from marts.panelbench_dimensions order by all"
+    assert rows(tmp_path, to_overall) == [("argument", 21.41), ("language", 41.33), ("source", 40.82)]
     pairs = "select count(*) from marts.panelbench_significance where run_a = 'da-baselines' and measure = 'accuracy'"
     assert rows(tmp_path, pairs)[0][0] >= len(BASELINES) * (len(BASELINES) - 1) / 2
