@@ -24,7 +24,9 @@ from debatebench.shared.record_columns import Column, reader_of
 __all__ = [
     "MOST_MONEY",
     "TABLES",
+    "Adjudication",
     "Annotation",
+    "AttackedTurn",
     "Call",
     "Debate",
     "Debater",
@@ -189,7 +191,7 @@ class Run(Record):
     source: Literal["run", "import"]
     format: Text = Field(
         description="`tournament` for a run that plays debates, `judging` for one that judges the stored debates of "
-        "another; the importer's name for an import."
+        "another, `probing` for one that also judges attacked copies of them; the importer's name for an import."
     )
     source_run_tag: Text | None = Field(
         None, description="The run or import whose stored debates this run judges; null for all others."
@@ -289,6 +291,7 @@ class Dimension(Record):
     tie_band: ScoreValue = Field(
         Decimal(0), description="Scores of both sides that differ by no more than this count as a tie."
     )
+    anchors: Json = Field(None, description="What a score means, by score; null where the rubric does not say.")
 
 
 class ScheduledDebate(Record):
@@ -312,6 +315,12 @@ class ScheduledDebate(Record):
         None, description="The stored debate that is judged, in the run's source; null in a run that plays debates."
     )
     trial: int = Field(1, description="Which time the stored debate is judged, from 1.")
+    weakness_type: Text | None = Field(None, description="The flaw that one side is to show; null for a control.")
+    weakness_side: Side | None = Field(None, description="The side that is to show it.")
+    attack: Text | None = Field(
+        None, description="How the stored debate is altered to mislead its judges; null where it is not altered."
+    )
+    attack_side: Side | None = Field(None, description="The side that the attack should help.")
 
     def model_post_init(self, _context: Any, /) -> None:
         """Share the set of field names between objects: it is half of their memory, and plans may be long."""
@@ -365,6 +374,10 @@ class Debate(Record):
         "with turns of its own.",
     )
     trial: int = Field(1, description="Which time the stored debate was judged, from 1.")
+    attack: Text | None = Field(
+        None, description="How the stored debate was altered to mislead its judges; null where it was not altered."
+    )
+    attack_side: Side | None = Field(None, description="The side that the attack should help.")
     dimension_order: tuple[Text, ...] | None = Field(
         None, description="Order in which an import's source lists the dimensions of this debate."
     )
@@ -415,6 +428,20 @@ class Turn(Record):
     generation_id: Text | None = None
     call_id: Text | None = None
     metadata: Json = None
+
+
+class AttackedTurn(Record):
+    """One speech of a stored debate as the judges of an attacked copy of it read it."""
+
+    table = "attacked_turns"
+    key = ("run_tag", "debate_id", "turn_index")
+
+    debate_id: Text
+    turn_index: int
+    position: Text
+    side: Side
+    stage: Text | None = None
+    content: Text
 
 
 class Verdict(Record):
@@ -529,9 +556,27 @@ class Annotation(Record):
     winner: Winner | None = None
     justification: Text | None = None
     scores: tuple[Score, ...] | None = None
+    confidence: int | None = Field(None, description="How sure the annotator was, from 1 (a guess) to 5 (certain).")
+    is_coherent: bool | None = Field(
+        None, description="Whether the annotator found the debate fit to be judged; null if that was not asked."
+    )
     annotated_at: UtcTime | None = None
     source: Text | None = None
     metadata: Json = None
+
+
+class Adjudication(Record):
+    """The verdict on a debate that people agreed on after they had annotated it one by one."""
+
+    table = "adjudications"
+    key = ("run_tag", "debate_id")
+
+    debate_id: Text
+    adjudicator_id: Text
+    winner: Winner | None = None
+    justification: Text | None = None
+    scores: tuple[Score, ...] | None = None
+    adjudicated_at: UtcTime | None = None
 
 
 class Gold(Record):
@@ -558,6 +603,7 @@ class Weakness(Record):
     debate_id: Text
     side: Side
     weakness_type: Text
+    dimension: Text | None = Field(None, description="The dimension on which the flaw should cost the side points.")
     metadata: Json = None
 
 
@@ -584,10 +630,12 @@ TABLES: dict[str, type[Record]] = {
         Debate,
         Participant,
         Turn,
+        AttackedTurn,
         Verdict,
         JudgeNote,
         Call,
         Annotation,
+        Adjudication,
         Gold,
         Weakness,
         RunSetting,

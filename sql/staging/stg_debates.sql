@@ -20,6 +20,8 @@ select
     recorded_winner,
     source_debate_id,
     trial,
+    attack,
+    attack_side,
     dimension_order,
     is_control,
     metadata

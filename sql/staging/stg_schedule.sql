@@ -11,6 +11,10 @@ select
     panel,
     con_first,
     source_debate_id,
-    trial
+    trial,
+    weakness_type,
+    weakness_side,
+    attack,
+    attack_side
 
 from raw.schedule
