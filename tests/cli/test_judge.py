@@ -221,6 +221,18 @@ def test_what_cannot_be_judged_is_one_clear_line_and_nothing_is_sent(
     assert not (root / "warehouse" / "journal" / "j.jsonl").exists()
 
 
+def test_a_baseline_that_needs_people_says_so_where_the_sql_models_have_no_verdicts_of_theirs(tmp_path: Path):
+    folder = write_debates(tmp_path / "debates", teams=0, two_sided=2)
+    done = debatebench_here(tmp_path, "import", "panelbench", str(folder), "--run-tag", "stored", "--no-build")
+    assert done.code == 0, done.err
+    refused = judge(tmp_path, "judged", "--baseline", "majority_class")
+    assert refused.code == 2
+    assert "needs verdicts of people on the debates of 'stored', and the SQL models have none" in refused.error_line
+    assert "`debatebench build`" in refused.error_line
+    assert debatebench_here(tmp_path, "build").code == 0
+    assert judge(tmp_path, "judged", "--baseline", "majority_class", "--no-build").code == 0
+
+
 def test_a_format_that_a_method_does_not_know_is_one_clear_line_before_the_first_request(
     stored: Any, monkeypatch: pytest.MonkeyPatch
 ):
