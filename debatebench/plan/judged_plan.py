@@ -77,8 +77,8 @@ def baseline_judges(names: Sequence[str], source: Source) -> tuple[MemberConfig,
         parameters = BASELINES[name].parameters([debate.truths for debate in source.debates])
         if parameters is None:
             raise UsageError(
-                f"The baseline '{name}' needs verdicts of people on the debates of '{source.run_tag}', and there are "
-                "none: leave it out."
+                f"The baseline '{name}' needs verdicts of people on the debates of '{source.run_tag}', and the SQL "
+                "models have none: leave it out, or run `debatebench build` first if they have landed since."
             )
         found.append(
             MemberConfig(

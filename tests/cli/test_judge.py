@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import duckdb
 import pytest
 from command_line import Done, debatebench_here
 from fake_provider import FakeProvider
-from judging import KEY, method_answer, stored_workspace, write_debates
+from imported import DEBATEFLOW
+from judging import KEY, LLM_METHODS, calls_of, method_answer, stored_workspace, write_debates
 from paths import REPOSITORY
+
+from debatebench.judges import METHODS
 
 BASELINES = (
     "always_pro",
@@ -215,6 +219,52 @@ def test_what_cannot_be_judged_is_one_clear_line_and_nothing_is_sent(
     assert "Traceback" not in done.err
     assert server.requests == []
     assert not (root / "warehouse" / "journal" / "j.jsonl").exists()
+
+
+def test_a_baseline_that_needs_people_says_so_where_the_sql_models_have_no_verdicts_of_theirs(tmp_path: Path):
+    folder = write_debates(tmp_path / "debates", teams=0, two_sided=2)
+    done = debatebench_here(tmp_path, "import", "panelbench", str(folder), "--run-tag", "stored", "--no-build")
+    assert done.code == 0, done.err
+    refused = judge(tmp_path, "judged", "--baseline", "majority_class")
+    assert refused.code == 2
+    assert "needs verdicts of people on the debates of 'stored', and the SQL models have none" in refused.error_line
+    assert "`debatebench build`" in refused.error_line
+    assert debatebench_here(tmp_path, "build").code == 0
+    assert judge(tmp_path, "judged", "--baseline", "majority_class", "--no-build").code == 0
+
+
+def test_a_format_that_a_method_does_not_know_is_one_clear_line_before_the_first_request(
+    stored: Any, monkeypatch: pytest.MonkeyPatch
+):
+    root, server = stored
+    monkeypatch.setitem(METHODS, "direct", replace(METHODS["direct"], formats=("two_sided",)))
+    for more in ((), ("--dry-run",)):
+        done = judge(root, "judged", "--where", "true", *more)
+        assert done.code == 2
+        assert done.error_line == (
+            "Error: Judge 'judge-0': the method 'direct' cannot judge 'bp_000', whose format is british_parliamentary; "
+            "it knows two_sided."
+        )
+    assert server.requests == []
+    assert not (root / "warehouse" / "journal" / "judged.jsonl").exists()
+    assert judge(root, "judged", "--where", "format = 'two_sided'", "--no-build").code == 0
+
+
+@pytest.mark.parametrize("method", LLM_METHODS)
+def test_karl_popper_debates_of_four_turns_are_judged_by_every_method(stored: Any, method: str):
+    root, server = stored
+    imported = debatebench_here(root, "import", "debateflow", str(DEBATEFLOW), "--run-tag", "flow")
+    assert imported.code == 0, imported.err
+    done = judge(root, "judged", "--judge-method", method, "--judge", "judge-0", source="flow")
+    assert done.code == 0, done.err
+    lengths = rows(root, "select count(*) from raw.turns where run_tag = 'flow' group by debate_id")
+    whole = [turns for (turns,) in lengths if turns == 4]
+    assert whole
+    assert len(server.requests) == sum(calls_of(method, 4, 2) for _ in whole)
+    judged = "select distinct is_valid, declared_winner is not null from raw.verdicts where run_tag = 'judged'"
+    assert rows(root, judged) == [(True, True)]
+    beside = "select distinct truth, method from marts.judge_quality where run_tag = 'judged' and dimension = 'overall'"
+    assert rows(root, beside) == [("annotations", method)]
 
 
 def test_a_run_of_another_kind_says_how_to_go_on_with_it(stored: Any):

@@ -18,10 +18,12 @@ from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import (
     DEBATER_PLACEHOLDERS,
     JUDGE_PLACEHOLDERS,
+    STAGE_PLACEHOLDERS,
     PromptSet,
     debater_values,
     fill,
     judge_values,
+    stage_values,
 )
 from debatebench.config.transcript_layout import END_LINE, read_transcript
 from debatebench.shared.errors import ConfigError
@@ -135,6 +137,8 @@ def test_every_placeholder_has_a_value() -> None:
     topic = {"motion": "M", "category": None, "info_slide": None, "transcript": ""}
     assert set(debater_values(CONFIG, CONFIG.rounds[0], token_cap=None, **topic)) == set(DEBATER_PLACEHOLDERS)
     assert set(judge_values(CONFIG, AnswerForm(CONFIG.dimensions), **topic)) == set(JUDGE_PLACEHOLDERS)
+    topic = {"motion": "M", "category": None, "info_slide": None, "material": "", "is_of_teams": False}
+    assert set(stage_values(CONFIG, AnswerForm(CONFIG.dimensions), **topic)) == set(STAGE_PLACEHOLDERS)
 
 
 def test_a_prompt_of_the_config_wins_over_the_file_and_is_sent_as_it_is(workspace: Workspace) -> None:
@@ -224,6 +228,66 @@ def test_a_placeholder_in_a_prompt_of_the_config_is_checked_too(workspace: Works
     config = CONFIG.model_copy(update={"system_prompt_pro": "{{ nobody }}"})
     with pytest.raises(ConfigError, match=r"^config\.yaml, the prompt in place of debater_pro\.md: found"):
         load_prompts(workspace, config, [])
+
+
+STAGE = "debatrix/winner"
+
+
+def stage_prompts(workspace: Workspace, style: str, text: str, *, variant: str = "") -> PromptSet:
+    """The prompts of a judge of that style, with a prompt of the workspace's own for one stage."""
+    path = workspace.configs / "prompts" / "judge" / f"{STAGE}{variant}.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(text, encoding="utf-8")
+    return load_prompts(workspace, CONFIG, [judge(style)], templates_of=lambda _: (f"judge/{STAGE}",))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "You judge.\n<!-- user -->\nIt was held.\n",
+            "found no placeholder '{{ material }}'; allowed: a prompt that shows it.",
+        ),
+        (
+            "You judge {{ material }}\n",
+            "found no line '<!-- user -->'; allowed: a system message, that line, a user message.",
+        ),
+        ("You judge.\n<!-- user -->\n{{ transcript }} {{ material }}\n", "found the placeholder '{{ transcript }}'"),
+        ("---\nreason: false\n---\nYou judge.\n<!-- user -->\n{{ material }}\n", "reason"),
+        (" \n", "found no text; allowed: a prompt."),
+    ],
+)
+def test_a_prompt_of_a_stage_that_cannot_work_is_refused_before_anything_is_sent(
+    workspace: Workspace, text: str, message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        stage_prompts(workspace, "default", text)
+    assert message in str(caught.value)
+    assert "winner.md" in str(caught.value)
+
+
+def test_a_stage_has_two_messages_and_the_variant_of_a_style_where_there_is_one(workspace: Workspace) -> None:
+    prompts = stage_prompts(workspace, "terse", "Be short.\n<!-- user -->\n{{ material }}\n", variant="_terse")
+    assert prompts.messages(prompts.stage(f"judge/{STAGE}", "terse")) == ("Be short.", "{{ material }}")
+    assert prompts.gives_reasons(prompts.stage(f"judge/{STAGE}", "terse"))
+
+
+def test_a_style_that_a_method_has_no_prompt_of_is_refused(workspace: Workspace) -> None:
+    with pytest.raises(ConfigError, match="prompt_style 'stern', and its method 'direct' has no prompt of that style"):
+        load_prompts(workspace, CONFIG, [judge("stern")], templates_of=lambda _: (f"judge/{STAGE}",))
+
+
+@pytest.mark.parametrize(
+    "path", sorted((packaged("configs") / "prompts" / "judge").glob("*/*.md")), ids=lambda p: p.stem
+)
+def test_the_packaged_prompts_of_stages_show_material_as_material(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    system, user = text.split("<!-- user -->\n")
+    assert user.count("{{ material }}") == 1
+    assert "{{ material }}" not in system
+    assert "[END OF MATERIAL]" in user
+    assert "material" in system
+    assert "ignore" in system
 
 
 def test_an_unknown_style_is_refused_with_the_known_ones(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
 import re
-import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from command_line import debatebench_here
-from fake_provider import Behaviour, FakeProvider, Received, answer, delayed
+from fake_provider import Behaviour, FakeProvider, Received
 from judging import (
     DIMENSIONS,
     KEY,
@@ -26,25 +23,18 @@ from judging import (
     prompts_of,
     schema_of,
     sentences,
-    start_judging,
+    stored_rows,
     stored_workspace,
 )
-from started_run import wait_until_asked
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges import METHODS, Method, hearing
+from debatebench.judges import METHODS, Method
 from debatebench.judges.hearing import Decision, Hearing
-from debatebench.judges.parsing import parse_answer
 from debatebench.play.reparsing import reparse_run
 
 DEBATES = {"debateart_0000": (5, 2), "bp_000": (8, 4)}
 """The number of speeches and of positions."""
 _FENCE = re.compile(r"^<<<([0-9a-f]{32}) The .* material to judge, not instructions\..*$", re.MULTILINE)
-
-
-def rows(root: Path, sql: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
-        return con.execute(sql).fetchall()
 
 
 def said_before(prompt: str, debate: str) -> set[int]:
@@ -66,28 +56,28 @@ def test_a_method_makes_its_calls_and_none_besides(heard: Any):
     method, root, server = heard
     for debate, (speeches, positions) in DEBATES.items():
         assert len(prompts_of(server, debate)) == calls_of(method, speeches, positions)
-    asked = dict(rows(root, "select debate_id, asks from raw.verdicts where run_tag = 'judged'"))
+    asked = dict(stored_rows(root, "select debate_id, asks from raw.verdicts where run_tag = 'judged'"))
     assert asked == {debate: calls_of(method, *shape) for debate, shape in DEBATES.items()}
 
 
 def test_the_verdict_is_valid_and_has_scores_and_a_winner(heard: Any):
     method, root, _ = heard
-    found = rows(
+    found = stored_rows(
         root, "select is_valid, declared_winner is not null, len(scores) from raw.verdicts where run_tag = 'judged'"
     )
     assert found == [(True, True, len(DIMENSIONS))] * 2
-    assert rows(root, "select distinct method from raw.judges where run_tag = 'judged'") == [(method,)]
+    assert stored_rows(root, "select distinct method from raw.judges where run_tag = 'judged'") == [(method,)]
 
 
 def test_positions_are_scored_and_win(heard: Any):
     _, root, _ = heard
-    scored = rows(
+    scored = stored_rows(
         root,
         "select distinct position from raw.judge_notes where run_tag = 'judged' and debate_id = 'bp_000' "
         "and step = 'score' order by all",
     )
     assert scored == [(team,) for team in sorted(TEAMS)]
-    winners = rows(
+    winners = stored_rows(
         root,
         "select count(*) from raw.judge_notes where run_tag = 'judged' and debate_id = 'bp_000' and step = 'winner' "
         "and dimension is null",
@@ -99,7 +89,7 @@ def test_every_analysis_is_a_note_of_its_speech(heard: Any):
     method, root, server = heard
     by_speech = {"chronological": 1, "non_iterative": len(DIMENSIONS), "debatrix": len(DIMENSIONS)}.get(method, 0)
     for debate, (speeches, _) in DEBATES.items():
-        notes = rows(
+        notes = stored_rows(
             root,
             "select speech, position, text from raw.judge_notes where run_tag = 'judged' "
             f"and debate_id = '{debate}' and step = 'speech' order by note_index",
@@ -107,8 +97,8 @@ def test_every_analysis_is_a_note_of_its_speech(heard: Any):
         assert len(notes) == by_speech * speeches
         texts = {analysis_of(r) for r in server.requests if schema_of(r) is None}
         assert {text for _, _, text in notes} <= texts
-    turns = dict(rows(root, "select turn_index, position from raw.turns where debate_id = 'bp_000'"))
-    found = rows(
+    turns = dict(stored_rows(root, "select turn_index, position from raw.turns where debate_id = 'bp_000'"))
+    found = stored_rows(
         root,
         "select distinct speech, position from raw.judge_notes where run_tag = 'judged' and debate_id = 'bp_000' "
         "and step = 'speech'",
@@ -164,8 +154,96 @@ def test_a_dimension_never_sees_what_was_found_on_another(heard: Any):
                 assert all(f"[ANALYSIS | DEBATE | {dimension}]" in prompt for dimension in DIMENSIONS)
                 assert said_before(prompt, debate) == set()
             else:
-                about = re.findall(rf"one (?:thing|respect) only: ({'|'.join(DIMENSIONS)})\.", prompt)
-                assert len(about) == 1
+                assert about_of(prompt) in DIMENSIONS
+                # Reasons are those of decisions, which only the summary sees.
+                assert "Because of " not in prompt
+
+
+def about_of(prompt: str) -> str | None:
+    """The one dimension that a prompt is about, if it is about one."""
+    found = re.findall(rf"one (?:thing|respect) only: ({'|'.join(DIMENSIONS)})\.", prompt)
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def calls_in_order(method: str, speeches: int, positions: int) -> dict[str | None, list[tuple[set[int], set[Any]]]]:
+    """Dimension → what a judge is shown in each of the calls about it, in order: speeches, and answers to other calls.
+
+    A call is named by its dimension and its place among the calls about it. None is the debate as a whole.
+    """
+    every: set[int] = set(range(speeches))
+
+    def in_steps(about: str | None, *, with_speeches: bool) -> list[tuple[set[int], set[Any]]]:
+        by_speech: list[tuple[set[int], set[Any]]] = [
+            (set(range(n + 1)), set()) if with_speeches else ({n}, {(about, before) for before in range(n)})
+            for n in every
+        ]
+        return [*by_speech, (set(), {(about, n) for n in every})]
+
+    if method == "direct":
+        return {None: [(every, set())]}
+    if method == "chronological":
+        return {None: [*in_steps(None, with_speeches=False), (set(), {(None, speeches)})]}
+    if method == "dimensional":
+        return {None: [(set(), set())], **{about: [(every, set())] for about in DIMENSIONS}}
+    return {
+        None: [(set(), {(about, speeches) for about in DIMENSIONS})],
+        **{
+            about: [
+                *in_steps(about, with_speeches=method == "non_iterative"),
+                *[(set[int](), {(about, speeches)})] * (positions + 1),
+            ]
+            for about in DIMENSIONS
+        },
+    }
+
+
+def test_each_call_comes_in_its_order_and_shows_what_its_method_says(heard: Any):
+    method, _, server = heard
+    for debate, (speeches, positions) in DEBATES.items():
+        found: dict[str | None, list[tuple[set[int], set[Any]]]] = {}
+        names: dict[str, Any] = {}
+        for received in server.requests:
+            prompt = "\n".join(m["content"] for m in received.json["messages"])
+            if f"The motion of {debate}" in prompt:
+                calls, said = found.setdefault(about_of(prompt), []), said_before(prompt, debate)
+                shown = {names[text] for text in re.findall(r"Analysis [0-9a-f]{16}", prompt)}
+                names[analysis_of(received).split(" weighs")[0]] = (about_of(prompt), max(said, default=len(calls)))
+                calls.append((said, shown))
+        if method == "non_iterative":
+            # Nothing waits for the analysis of another speech.
+            for about in DIMENSIONS:
+                found[about][:speeches] = sorted(found[about][:speeches], key=lambda call: len(call[0]))
+        assert found == calls_in_order(method, speeches, positions)
+
+
+def test_speeches_and_analyses_are_shown_in_the_order_of_the_debate(heard: Any):
+    _, _, server = heard
+    for debate in DEBATES:
+        for prompt in prompts_of(server, debate):
+            places = [prompt.index(sentences(debate, n)[0]) for n in sorted(said_before(prompt, debate))]
+            assert places == sorted(places)
+
+
+def test_every_position_is_scored_by_itself_and_ties_are_offered_where_they_are_allowed(heard: Any):
+    method, _, server = heard
+    if method not in ("non_iterative", "debatrix"):
+        pytest.skip("this method decides in one call for all positions")
+    for debate, positions in {"debateart_0000": ("pro", "con"), "bp_000": TEAMS}.items():
+        scored: dict[str | None, list[str]] = {}
+        for received in server.requests:
+            prompt, schema = "\n".join(m["content"] for m in received.json["messages"]), schema_of(received)
+            if f"The motion of {debate}" not in prompt or schema is None or about_of(prompt) is None:
+                continue
+            if "scores" in schema["properties"]:
+                (position,) = schema["properties"]["scores"]["properties"]
+                scored.setdefault(about_of(prompt), []).append(position)
+                assert f"The debater to score: {position.upper()}" in prompt
+            elif positions == ("pro", "con"):
+                # In argument a method must name a winner.
+                ties = [] if about_of(prompt) == "argument" else ["tie"]
+                assert schema["properties"]["winner"]["enum"] == ["pro", "con", *ties]
+        assert {about: sorted(names) for about, names in scored.items()} == dict.fromkeys(DIMENSIONS, sorted(positions))
 
 
 def test_a_later_step_is_asked_only_after_those_that_it_reads(heard: Any):
@@ -234,83 +312,10 @@ def test_reasons_are_kept_and_a_verdict_without_them_stays_valid(tmp_path: Path)
         assert judge(root, "plain", "--judge-method", "direct", "--no-build").code == 0
         assert judge(root, "reasoned", "--judge-method", "direct", "--judge-prompt", "reasoned", "--no-build").code == 0
     kinds = "select step, count(*) from raw.judge_notes where run_tag = '{}' and text like 'Because of %' group by all"
-    assert dict(rows(root, kinds.format("judged"))) == {"score": 6, "reason": 2, "summary": 1}
-    assert rows(root, kinds.format("plain")) == []
-    assert rows(root, kinds.format("reasoned")) == [("reason", 3)]
-    assert rows(root, "select bool_and(is_valid) from raw.verdicts") == [(True,)]
-
-
-def test_a_request_that_does_not_fit_the_context_window_is_never_cut(tmp_path: Path):
-    with FakeProvider(method_answer) as server:
-        root = stored_workspace(tmp_path, server.url, teams=0, judge=", method: non_iterative, context_window: 500")
-        done = judge(root, "judged", "--no-build")
-    assert done.code == 5
-    (found,) = rows(root, "select is_valid, invalid_reason from raw.verdicts where run_tag = 'judged'")
-    assert not found[0]
-    assert "do not fit the context window of 500 tokens" in found[1]
-    assert all(sum(len(m["content"]) for m in received.json["messages"]) <= 4 * 500 for received in server.requests)
-    # The analyses that did fit are kept.
-    notes = rows(root, "select count(*) from raw.judge_notes where run_tag = 'judged' and step = 'speech'")
-    assert notes == [(len([r for r in server.requests if schema_of(r) is None]),)]
-
-
-@pytest.mark.parametrize("method", ["chronological", "debatrix"])
-def test_a_run_that_is_killed_at_ten_moments_buys_every_answer_once_and_has_the_same_rows(method: str, tmp_path: Path):
-    draw = random.Random(11)
-    verdicts = "select * exclude (created_at, latency_ms) from raw.verdicts where run_tag = 'judged' order by all"
-    notes = "select * from raw.judge_notes where run_tag = 'judged' order by all"
-    with FakeProvider(method_answer) as server:
-        calm = stored_workspace(tmp_path / "calm", server.url, judges=2)
-        assert judge(calm, "judged", "--judge-method", method, "--no-build").code == 0
-        calls = len(server.requests)
-    with FakeProvider(lambda received: delayed(0.01, method_answer(received))) as server:
-        killed = stored_workspace(tmp_path / "killed", server.url, judges=2)
-        kills = 0
-        while kills < 10:
-            process = start_judging(killed, "judged", "--judge-method", method, "--concurrency", "2", "--no-build")
-            assert wait_until_asked(server, process, len(server.requests) + draw.randint(1, max(calls // 14, 2)))
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            kills += 1
-        server.wait_until_idle()
-        assert judge(killed, "judged", "--judge-method", method, "--no-build").code == 0
-        questions = Counter(received.body for received in server.requests)
-    assert len(questions) == calls
-    # What was in flight when the process died is asked again, and listed.
-    assert sum(count - 1 for count in questions.values()) <= kills * 2
-    assert rows(killed, "select count(*) from raw.calls where status = 'answered'") == [(calls,)]
-    assert rows(killed, notes) == rows(calm, notes)
-    assert rows(killed, verdicts) == rows(calm, verdicts)
-
-
-def test_stored_answers_of_all_steps_are_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def shy(received: Received) -> Behaviour:
-        schema = schema_of(received)
-        if schema and set(schema["properties"]) == {"winner", "reasons"}:
-            return answer('{"winner": "THE FIRST", "reasons": {"winner": "It was clear."}}')
-        return method_answer(received)
-
-    with FakeProvider(shy) as server:
-        root = stored_workspace(tmp_path, server.url, teams=0)
-        assert judge(root, "judged", "--judge-method", "debatrix", "--no-build").code == 5
-    journal = root / "warehouse" / "journal" / "judged.jsonl"
-    assert reparse_run(journal) == []
-    lenient = lambda text, form: parse_answer(text.replace("THE FIRST", "pro"), form)  # noqa: E731
-    monkeypatch.setattr(hearing, "parse_answer", lenient)
-    # The summary was never asked for, so there is still no verdict; but nothing that was said is lost.
-    assert reparse_run(journal) == []
-    with FakeProvider(method_answer) as server:
-        again = stored_workspace(tmp_path / "again", server.url)
-        assert judge(again, "judged", "--judge-method", "debatrix", "--no-build").code == 0
-    journal = again / "warehouse" / "journal" / "judged.jsonl"
-    assert reparse_run(journal) == []
-    stricter = lambda text, form: parse_answer(text.replace('"overall"', '"whole"'), form)  # noqa: E731
-    monkeypatch.setattr(hearing, "parse_answer", stricter)
-    changed = reparse_run(journal)
-    assert len(changed) == 2
-    assert all("'overall' is missing" in change.after for change in changed)
-    monkeypatch.setattr(hearing, "parse_answer", parse_answer)
-    assert [change.after for change in reparse_run(journal)] == [change.before for change in changed]
+    assert dict(stored_rows(root, kinds.format("judged"))) == {"score": 6, "reason": 2, "summary": 1}
+    assert stored_rows(root, kinds.format("plain")) == []
+    assert stored_rows(root, kinds.format("reasoned")) == [("reason", 3)]
+    assert stored_rows(root, "select bool_and(is_valid) from raw.verdicts") == [(True,)]
 
 
 MINE_SPEECH = """You follow a debate.
@@ -343,8 +348,8 @@ async def mine(hearing: Hearing) -> Decision:
 def test_a_method_is_one_coroutine_its_prompts_and_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(METHODS, "mine", Method(mine, "an overview first", ("mine/overview", "mine/verdict")))
     monkeypatch.setenv("TINY_KEY", KEY)
-    with FakeProvider(method_answer) as server:
-        root = stored_workspace(tmp_path, server.url, judges=2)
+    with FakeProvider(lambda received: method_answer(received, "It was held well. " * 66)) as server:
+        root = stored_workspace(tmp_path, server.url, judges=2, judge=", token_limit: 500")
         folder = root / "configs" / "prompts" / "judge" / "mine"
         folder.mkdir(parents=True)
         (folder / "overview.md").write_text(MINE_SPEECH)
@@ -352,18 +357,24 @@ def test_a_method_is_one_coroutine_its_prompts_and_one_line(tmp_path: Path, monk
         judging = ("judge", "stored", "--as", "judged", "--judge-method", "mine")
         planned = debatebench_here(root, *judging, "--dry-run", "--format", "json")
         assert planned.code == 0, planned.err
-        assert sum(row["calls"] for row in json.loads(planned.out)) == 8
+        estimated = {row["id"]: row for row in json.loads(planned.out)}
+        assert [row["calls"] for row in estimated.values()] == [4, 4]
         assert server.requests == []
+        stopped = debatebench_here(root, *judging, "--max-cost", "0.006", "--concurrency", "1")
+        assert stopped.code != 0
+        assert 0 < len(server.requests) < 8
         done = debatebench_here(root, *judging)
         assert done.code == 0, done.err
-        assert len(server.requests) == 8
         assert debatebench_here(root, *judging).code == 0
-        assert len(server.requests) == 8
+        assert len(server.requests) == len({received.body for received in server.requests}) == 8
         other = debatebench_here(root, "judge", "stored", "--as", "other", "--judge-method", "direct")
         assert other.code == 0, other.err
+    spent = "select judge_id, sum(prompt_tokens) from raw.verdicts where run_tag = 'judged' group by all"
+    for judge_id, tokens in stored_rows(root, spent):
+        assert estimated[judge_id]["prompt_tokens"] == pytest.approx(tokens, rel=0.1)
     measured = "select distinct method from marts.judge_quality where run_tag = 'judged' and dimension = 'overall'"
-    assert rows(root, measured) == [("mine",)]
-    assert rows(root, "select count(*) from marts.judge_notes where step = 'debate'") == [(4,)]
+    assert stored_rows(root, measured) == [("mine",)]
+    assert stored_rows(root, "select count(*) from marts.judge_notes where step = 'debate'") == [(4,)]
     compared = debatebench_here(root, "compare", "judged", "other", "--format", "json")
     assert "judge_methods" in compared.out
     assert reparse_run(root / "warehouse" / "journal" / "judged.jsonl") == []

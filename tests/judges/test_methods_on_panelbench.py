@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from collections.abc import Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
-import duckdb
 import pytest
 from command_line import debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received
-from judging import KEY, LLM_METHODS, calls_of, method_answer
+from judging import KEY, LLM_METHODS, calls_of, method_answer, stored_rows
 from paths import REPOSITORY
+
+from debatebench.stats.distributions import t_quantile
 
 pytestmark = pytest.mark.slow
 
@@ -26,14 +29,41 @@ judges:
 """
 
 
-def rows(root: Path, sql: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
-        return con.execute(sql).fetchall()
+SCORES = """
+    with noted as (
+        select run_tag, debate_id, judge_id, dimension, position, score from raw.judge_notes
+        where step = 'score' and dimension is not null
+    ),
+
+    whole as (
+        select run_tag, debate_id, judge_id, unnest(scores) as each from raw.verdicts
+        where (run_tag, debate_id, judge_id) not in (select (run_tag, debate_id, judge_id) from noted)
+    ),
+
+    scored as (
+        from noted
+        union all
+        select run_tag, debate_id, judge_id, each.dimension, 'pro', each.pro from whole
+        union all
+        select run_tag, debate_id, judge_id, each.dimension, 'con', each.con from whole
+    )
+
+    select
+        debates.source_debate_id, scored.debate_id, scored.judge_id, scored.dimension, scored.position, people.side,
+        cast(scored.score as double) as score
+    from scored
+    inner join raw.debates as debates using (run_tag, debate_id)
+    inner join raw.participants as people using (run_tag, debate_id, position)
+"""
+"""Every score that a judge gave to a position on a dimension, in notes or at once."""
 
 
-def ids_ending_in(root: Path, digit: str) -> str:
-    """A file with the ids of those debates of two sides."""
-    found = rows(root, f"select debate_id from raw.debates where run_tag = 'DebateArt' and debate_id like '%{digit}'")
+def ids_ending_in(root: Path, collection: str, digit: str) -> str:
+    """A file with the ids of those debates of two sides, or of all debates of four teams."""
+    digit = digit if collection == "DebateArt" else ""
+    found = stored_rows(
+        root, f"select debate_id from raw.debates where run_tag = '{collection}' and debate_id like '%{digit}'"
+    )
     (root / "ids.txt").write_text("\n".join(debate_id for (debate_id,) in found))
     return str(root / "ids.txt")
 
@@ -65,11 +95,11 @@ def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_
     done = debatebench_here(panelbench, *judging)
     assert done.code == 0, done.err
     of_run = f"from raw.verdicts where run_tag = '{tag}'"
-    assert rows(panelbench, f"select count(*) from raw.debates where run_tag = '{tag}' and status = 'complete'") == [
-        (60 if collection == "DebateArt" else 11,)
-    ]
+    assert stored_rows(
+        panelbench, f"select count(*) from raw.debates where run_tag = '{tag}' and status = 'complete'"
+    ) == [(60 if collection == "DebateArt" else 11,)]
     dimensions = 3 if collection == "DebateArt" else 4
-    shapes = rows(
+    shapes = stored_rows(
         panelbench,
         f"""
         select count(*), count(distinct turns.position) from raw.turns
@@ -78,7 +108,7 @@ def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_
     )
     expected = sum(calls_of(method, speeches, positions, dimensions) for speeches, positions in shapes)
     for row in json.loads(planned.out):
-        asks, prompt, completion, cost = rows(
+        asks, prompt, completion, cost = stored_rows(
             panelbench,
             f"select sum(asks), sum(prompt_tokens), sum(completion_tokens), sum(cost) {of_run} "
             f"and judge_id = '{row['id']}'",
@@ -88,66 +118,110 @@ def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_
         assert row["prompt_tokens"] == pytest.approx(prompt, rel=0.1)
         assert row["completion_tokens"] == pytest.approx(completion, rel=0.1)
         assert float(row["cost_usd"]) == pytest.approx(float(cost), rel=0.1)
-    if collection == "DebateArt":
-        # `biased` gives pro one point more than `fair` does, whatever the debate and the method.
-        leads = leads_of_bias(panelbench, tag)
-        margin = 2 * stdev(leads) / sqrt(len(leads))
-        assert margin < 0.3
-        assert abs(fmean(leads) - 1.0) < margin
+    # `biased` gives pro one point more than `fair` does, whatever the debate and the method.
+    leads = leads_of_bias(panelbench, tag)
+    margin = margin_of(leads)
+    assert margin < 0.5
+    assert abs(fmean(leads) - 1.0) < margin
+
+
+def margin_of(values: Sequence[float]) -> float:
+    """Half the width of a 95 % interval of the mean."""
+    return t_quantile(0.95, len(values) - 1) * stdev(values) / sqrt(len(values))
 
 
 def leads_of_bias(root: Path, tag: str) -> list[float]:
-    """How much further pro is ahead in the scores of `biased` than in those of `fair`, debate by debate."""
-    found = rows(
+    """How much further pro is ahead in the scores of `biased` than in those of `fair`, debate by debate.
+
+    Of four teams, those of a side together.
+    """
+    found = stored_rows(
         root,
         f"""
-        with leads as (
-            select debate_id, judge_id, unnest(scores) as score from raw.verdicts where run_tag = '{tag}'
-        )
+        with scores as ({SCORES} where scored.run_tag = '{tag}')
+
         select
-            avg(cast(score.pro - score.con as double)) filter (judge_id = 'biased')
-            - avg(cast(score.pro - score.con as double)) filter (judge_id = 'fair')
-        from leads group by debate_id order by debate_id
+            avg(case when side = 'pro' then score else -score end) filter (judge_id = 'biased')
+            - avg(case when side = 'pro' then score else -score end) filter (judge_id = 'fair')
+        from scores group by debate_id order by debate_id
         """,
     )
-    return [lead for (lead,) in found]
+    return [2 * lead for (lead,) in found]
 
 
-@pytest.mark.parametrize("method", ["direct", "debatrix"])
-def test_a_known_noise_is_the_spread_of_a_judge_over_trials(panelbench: Path, method: str):
-    config = panelbench / "configs" / CONFIGS["DebateArt"]
+@pytest.mark.parametrize("collection", CONFIGS)
+@pytest.mark.parametrize("method", LLM_METHODS)
+def test_a_known_noise_is_the_spread_of_a_judge_over_trials(panelbench: Path, method: str, collection: str):
+    tag, noise = f"noise-{collection}-{method}", 4.0
+    judges, config = panelbench / "noisy.yaml", panelbench / "configs" / f"fine_{CONFIGS[collection]}"
+    judges.write_text(f"judges: [{{id: noisy, provider: simulated, model: noisy, parameters: {{noise: {noise}}}}}]\n")
+    # With two decimals, so that the spread of scores is hardly that of rounding.
+    coarse = (panelbench / "configs" / CONFIGS[collection]).read_text()
+    config.write_text(coarse.replace("scale: {min: 1, max: 10}", "scale: {min: 0, max: 99.5}"))
     done = debatebench_here(
         panelbench,
-        *("judge", "DebateArt", "--as", f"noise-{method}", "--config-path", str(config), "--judge-method", method),
-        *("--judge", "fair", "--repeat", "5", "--debates", ids_ending_in(panelbench, "7"), "--no-build"),
+        *("judge", collection, "--as", tag, "--config-path", str(config), "--judges-path", str(judges)),
+        *("--judge-method", method, "--repeat", "5", "--debates", ids_ending_in(panelbench, collection, "7")),
+        "--no-build",
     )
     assert done.code == 0, done.err
-    variances = rows(
+    variances = stored_rows(
         panelbench,
         f"""
-        with scores as (
-            select source_debate_id, unnest(scores) as score from raw.verdicts
-            inner join raw.debates using (run_tag, debate_id)
-            where run_tag = 'noise-{method}'
-        )
-        select var_samp(cast(score.pro as double)) from scores
-        where score.dimension = 'argument' group by source_debate_id
+        with scores as ({SCORES} where scored.run_tag = '{tag}')
+
+        select var_samp(score) from scores
+        group by source_debate_id, dimension, position
         """,
     )
     found = [variance for (variance,) in variances]
-    # Scores are whole numbers, which adds the variance of rounding.
-    expected = 0.4**2 + 1 / 12
-    margin = 2 * stdev(found) / sqrt(len(found))
-    assert abs(fmean(found) - expected) < margin
+    margin = margin_of(found)
+    assert margin < 0.5 * noise**2
+    assert abs(fmean(found) - noise**2) < margin
 
 
-def test_input_tokens_over_http_are_those_of_the_estimate(panelbench: Path, monkeypatch: pytest.MonkeyPatch):
+SPEECH_NOTES, DEBATE_NOTES = "It holds. " * 90, "It holds. " * 120
+"""What the server's judge writes about a speech, and about a debate."""
+
+
+def thorough(received: Received) -> Behaviour:
+    is_of_debate = "look back at" in received.json["messages"][0]["content"]
+    return method_answer(received, DEBATE_NOTES if is_of_debate else SPEECH_NOTES)
+
+
+def material_of(received: Received) -> int:
+    """The characters between the delimiters: all of a prompt that is neither instructions nor the topic."""
+    inside = re.search(r"^<<<([0-9a-f]{32}) [^\n]*\n(.*)\n<<<\1 End", received.prompt, re.MULTILINE | re.DOTALL)
+    assert inside is not None
+    return len(inside[2])
+
+
+def formula(method: str, speeches: Sequence[int], positions: int, dimensions: int) -> int:
+    """The characters that a method reads of a debate with speeches of these lengths.
+
+    That is Nx for `direct`, and for an iterative method y·N(N + 1)/2 more, with N speeches of x characters and notes
+    of y (Debatrix, appendix A); where dimensions are judged by themselves, all of it for each of them. Notes of z
+    characters on the debate are read for each decision, and once more for the summary.
+    """
+    count, said, y, z = len(speeches), sum(speeches), len(SPEECH_NOTES.strip()), len(DEBATE_NOTES.strip())
+    iterated = said + y * count * (count + 1) // 2
+    again = sum(length * (count - n) for n, length in enumerate(speeches)) + y * count
+    decided = z * (positions + 1) + z
+    return {
+        "direct": said,
+        "chronological": iterated + z,
+        "dimensional": dimensions * said,
+        "non_iterative": dimensions * (again + decided),
+        "debatrix": dimensions * (iterated + decided),
+    }[method]
+
+
+@pytest.mark.parametrize("collection", CONFIGS)
+def test_input_tokens_over_http_are_those_of_the_formula_and_of_the_estimate(
+    panelbench: Path, collection: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("TINY_KEY", KEY)
-
-    def thorough(received: Received) -> Behaviour:
-        is_of_debate = "look back at" in received.json["messages"][0]["content"]
-        return method_answer(received, "It holds. " * (120 if is_of_debate else 90))
-
+    tag = f"http-{collection}"
     with FakeProvider(thorough) as server:
         entries = [
             f"  - {{id: {method}, provider: http, model: {method}, endpoint: '{server.url}', api_key_env: TINY_KEY, "
@@ -156,19 +230,33 @@ def test_input_tokens_over_http_are_those_of_the_estimate(panelbench: Path, monk
         ]
         judges = panelbench / "http.yaml"
         judges.write_text("judges:\n" + "\n".join(entries) + "\n")
-        config = panelbench / "configs" / CONFIGS["DebateArt"]
-        judging = ("judge", "DebateArt", "--as", "http", "--config-path", str(config), "--judges-path", str(judges))
-        judging += ("--debates", ids_ending_in(panelbench, "4"), "--no-build")
-        planned = debatebench_here(panelbench, *judging, "--dry-run", "--format", "json")
+        config = panelbench / "configs" / CONFIGS[collection]
+        judging = ("judge", collection, "--as", tag, "--config-path", str(config), "--judges-path", str(judges))
+        planned = debatebench_here(panelbench, *judging, "--no-build", "--dry-run", "--format", "json")
         assert planned.code == 0, planned.err
-        done = debatebench_here(panelbench, *judging, "--yes")
+        done = debatebench_here(panelbench, *judging, "--no-build", "--yes")
         assert done.code == 0, done.err
     spent = dict(
-        rows(panelbench, "select judge_id, sum(prompt_tokens) from raw.verdicts where run_tag = 'http' group by all")
+        stored_rows(
+            panelbench, f"select judge_id, sum(prompt_tokens) from raw.verdicts where run_tag = '{tag}' group by all"
+        )
+    )
+    shown: Counter[str] = Counter()
+    for received in server.requests:
+        shown[received.json["model"]] += material_of(received)
+    shapes = stored_rows(
+        panelbench,
+        f"""
+        select list(length(content) order by turn_index), count(distinct position) from raw.turns
+        where run_tag = '{collection}' group by debate_id
+        """,
     )
     estimated = {row["id"]: row["prompt_tokens"] for row in json.loads(planned.out)}
     assert set(estimated) == set(LLM_METHODS)
+    dimensions = 3 if collection == "DebateArt" else 4
     for method, tokens in estimated.items():
         assert tokens == pytest.approx(spent[method], rel=0.05), method
+        expected = sum(formula(method, lengths, positions, dimensions) for lengths, positions in shapes)
+        assert shown[method] == pytest.approx(expected, rel=0.05), method
     # Iterating costs an analysis for each earlier speech instead of the speech.
     assert spent["debatrix"] < spent["non_iterative"]

@@ -174,6 +174,19 @@ def test_figures_are_those_of_the_mart(page: Path, database: Path) -> None:
         assert re.search(rf"held, two sides, gold verdicts {shown}\S+ {rmse:.2f} ", text), judge
 
 
+def test_input_tokens_stand_beside_the_estimate(page: Path, database: Path) -> None:
+    (row,) = run_query(
+        database,
+        "select count_verdicts, mean_speeches, mean_speech_tokens, mean_analysis_tokens, count_dimensions, "
+        "estimated_ratio_to_direct from marts.panelbench_tokens where run_tag = 'teams' and format = 'two_sided'",
+    ).rows
+    verdicts, speeches, said, noted, dimensions, estimated = row
+    assert estimated == dimensions == 2
+    text = text_of(section(page, "tokens"))
+    shown = f"{verdicts} {speeches:.2f} {said:.0f} {noted:.0f} {dimensions} 700 – {estimated:.2f} teams"
+    assert f"t, two sides judge-x dimensional {shown}" in text
+
+
 def test_each_collection_has_its_own_chart_with_the_better_judges_first(page: Path) -> None:
     found = charts(page, "accuracy")
     assert list(found) == [

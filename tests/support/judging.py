@@ -7,10 +7,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import yaml
 from command_line import Done, debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer
@@ -144,8 +145,11 @@ def schema_of(received: Received) -> dict[str, Any] | None:
     return form["json_schema"]["schema"] if form else None
 
 
-def method_answer(received: Received, text: str | None = None) -> Behaviour:
-    """A good answer to any step of any method, the same to the same question."""
+def method_answer(received: Received, text: str | None = None, *, edit: Callable[[str], str] = str) -> Behaviour:
+    """A good answer to any step of any method, the same to the same question, also when it is asked again.
+
+    `text` takes the place of an analysis; `edit` makes the answer that is sent of the good one.
+    """
     digest = _digest(received)
     schema = schema_of(received)
     if schema is None:
@@ -153,6 +157,7 @@ def method_answer(received: Received, text: str | None = None) -> Behaviour:
     else:
         draws = iter(digest * 8)
         said = json.dumps({name: _value(name, part, draws) for name, part in schema["properties"].items()})
+    said = edit(said)
     prompt = sum(len(message["content"]) for message in received.json["messages"]) // 4
     tokens = {"prompt_tokens": prompt, "completion_tokens": len(said) // 4, "total_tokens": prompt + len(said) // 4}
     usage = {**tokens, "cost": (1 + digest[2]) / 1e5}
@@ -171,7 +176,15 @@ def _value(name: str, schema: dict[str, Any], draws: Iterator[int]) -> Any:
 
 
 def _digest(received: Received) -> bytes:
-    return hashlib.sha256(json.dumps([received.json["model"], received.json["messages"]]).encode()).digest()
+    texts = [message["content"] for message in received.json["messages"]]
+    texts[-1] = texts[-1].partition("\n\nYour last answer could not be used:")[0]
+    return hashlib.sha256(json.dumps([received.json["model"], texts]).encode()).digest()
+
+
+def stored_rows(root: Path, sql: str) -> list[tuple[Any, ...]]:
+    """What a query on the workspace's warehouse returns."""
+    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        return con.execute(sql).fetchall()
 
 
 def prompts_of(server: FakeProvider, debate: str) -> list[str]:

@@ -266,5 +266,6 @@ def test_every_packaged_table_of_runs_is_incremental() -> None:
         "marts.judge_errors",
         "marts.judge_quality",
         "marts.panelbench_sizes",
+        "marts.panelbench_tokens",
     }
     assert by_run - beside_people == {m.name for m in models if m.properties.config.incremental_by}

@@ -1,23 +1,6 @@
 -- One row per verdict and dimension of its run, and one for the whole debate (`overall`).
 with
 
--- Only dimensions have a band in which scores count as equal.
-dimensions as (
-
-    select run_tag, dimension, tie_band from staging.stg_dimensions
-    where dimension <> 'overall'
-
-    union all
-
-    select
-        run_tag,
-        'overall' as dimension,
-        0 as tie_band
-
-    from staging.stg_runs
-
-),
-
 weights as (
 
     select
@@ -41,24 +24,6 @@ noted as (
 
     from marts.noted_scores
     group by run_tag, debate_id, judge_id, dimension
-
-),
-
-named as (
-
-    select
-        notes.run_tag, notes.debate_id, notes.judge_id,
-        coalesce(notes.dimension, 'overall') as dimension,
-        case when count(distinct participants.side) = 2 then 'tie' else min(participants.side) end as winner,
-        list_sort(
-            list(distinct case debates.format when 'two_sided' then participants.side else notes.position end)
-        ) as positions
-
-    from staging.stg_judge_notes as notes
-    inner join staging.stg_debates as debates using (run_tag, debate_id)
-    inner join staging.stg_participants as participants using (run_tag, debate_id, position)
-    where notes.step = 'winner' and notes.dimension is distinct from 'overall'
-    group by notes.run_tag, notes.debate_id, notes.judge_id, notes.dimension
 
 ),
 
@@ -97,10 +62,10 @@ verdicts as (
     inner join staging.stg_judges as judges using (run_tag, judge_id)
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
     left join intermediate.int_truth_debates as people using (run_tag, debate_id)
-    inner join dimensions using (run_tag)
+    inner join intermediate.int_predicted_dimensions as dimensions using (run_tag)
     left join weights using (run_tag)
     left join noted using (run_tag, debate_id, judge_id, dimension)
-    left join named using (run_tag, debate_id, judge_id, dimension)
+    left join intermediate.int_named_winners as named using (run_tag, debate_id, judge_id, dimension)
 
 ),
 
