@@ -275,11 +275,13 @@ def stage_values(
 def topic_values(
     motion: str, category: str | None, info_slide: str | None, escape: Callable[[str], str] = escape_speech
 ) -> dict[str, str]:
-    """The values of the topic's placeholders; a motion or an info slide cannot imitate the layout of a transcript."""
+    """The values of the topic's placeholders; none of them can imitate the layout of a transcript."""
     slide = ""
     if info_slide:
         slide = f"Information slide, known to both sides and to the judges:\n{escape(info_slide)}\n"
-    return {"motion": escape(motion), "category": category or "general", "info_slide": slide}
+    # A category is one line of a prompt, also where an import has line breaks in it.
+    named = " ".join((category or "general").split())
+    return {"motion": escape(motion), "category": escape(named), "info_slide": slide}
 
 
 def _length_hint(token_cap: int | None) -> str:
