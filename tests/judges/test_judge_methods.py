@@ -247,7 +247,7 @@ def test_a_request_that_does_not_fit_the_context_window_is_never_cut(tmp_path: P
     assert done.code == 5
     (found,) = rows(root, "select is_valid, invalid_reason from raw.verdicts where run_tag = 'judged'")
     assert not found[0]
-    assert "do not fit the context window of 500 tokens" in found[1]
+    assert "not fit the context window of 500 tokens" in found[1]
     assert all(sum(len(m["content"]) for m in received.json["messages"]) <= 4 * 500 for received in server.requests)
     # The analyses that did fit are kept.
     notes = rows(root, "select count(*) from raw.judge_notes where run_tag = 'judged' and step = 'speech'")
