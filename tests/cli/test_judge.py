@@ -234,6 +234,16 @@ def test_a_run_that_has_begun_keeps_its_source_and_its_judges(stored: Any, tmp_p
     assert "or choose another --as" in otherwise.error_line
 
 
+def test_doctor_says_how_an_unfinished_judged_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TINY_KEY", KEY)
+    with FakeProvider(method_answer) as server:
+        root = stored_workspace(tmp_path, server.url, judge=", token_limit: 100", two_sided=0)
+        assert judge(root, "judged", "--max-cost", "0").code == 5
+    (found,) = json.loads(debatebench_here(root, "doctor", "--format", "json").out)
+    assert "`debatebench retry judged` goes on with it." in str(found)
+    assert "None against None" not in str(found)
+
+
 def test_judging_a_judged_run_judges_what_it_judged(stored: Any):
     root, _ = stored
     assert judge(root, "teams", "--baseline", "longest", "--where", "format = 'british_parliamentary'").code == 0
