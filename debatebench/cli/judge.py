@@ -47,7 +47,12 @@ NewTag = Annotated[
 ]
 Debates = Annotated[
     Path | None,
-    typer.Option(help="Judge only the debates whose ids this file lists, one on each line.", rich_help_panel=_WHAT),
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="Judge only the debates whose ids this file lists, one on each line.",
+        rich_help_panel=_WHAT,
+    ),
 ]
 Where = Annotated[
     str | None,
@@ -56,7 +61,10 @@ Where = Annotated[
     ),
 ]
 Repeat = Annotated[
-    int, typer.Option(min=1, help="Judge each debate this often, each time as a new trial.", rich_help_panel=_WHAT)
+    int,
+    typer.Option(
+        min=1, max=1000, help="Judge each debate this often, each time as a new trial.", rich_help_panel=_WHAT
+    ),
 ]
 PanelSize = Annotated[
     int | None,
@@ -200,7 +208,7 @@ def _ids_in(path: Path) -> tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--debates: {path} cannot be read as text: {error}.") from error
+        raise UsageError(f"--debates: {path} cannot be read as UTF-8 text: {error}.") from error
     ids = tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
     if not ids:
         raise UsageError(f"--debates: {path} lists no debate.")
@@ -222,7 +230,7 @@ def _planned(
     """
     from debatebench.cli.run_inputs import unknown_run, with_begun_options
     from debatebench.plan.frozen_plan import read_begun_plan
-    from debatebench.query.stored_debates import read_stored_debates
+    from debatebench.query.stored_debates import read_source_tag, read_stored_debates
     from debatebench.shared.workspace import check_run_tag
 
     check_run_tag(run_tag)
@@ -241,12 +249,12 @@ def _planned(
         if stored.left_out:
             note(f"Debates of '{stored.run.run_tag}' without all their speeches, not judged: {stored.left_out:,}.")
     else:
-        stored = read_stored_debates(workspace.database, source_tag, debate_ids=begun.source.by_id)
-        if stored.run.run_tag != begun.source.run_tag:
+        if (held := read_source_tag(workspace.database, source_tag)) != begun.source.run_tag:
             raise UsageError(
-                f"Run '{run_tag}' judges debates of '{begun.source.run_tag}', not of '{stored.run.run_tag}': go on "
-                "with those, or choose another --as."
+                f"Run '{run_tag}' judges debates of '{begun.source.run_tag}', not of '{held}': go on with those, or "
+                "choose another --as."
             )
+        stored = read_stored_debates(workspace.database, held, debate_ids=begun.source.by_id)
     return *_plan_of_today(workspace, run_tag, begun, stored, options, new_judges), stored.turns
 
 

@@ -393,10 +393,9 @@ def _check_size(request: Request, window: int | None, path: str) -> None:
     prompt = -(-sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN)
     answer = request.max_tokens or 0
     if prompt + answer > window:
+        with_answer = f" and an answer of at most {answer} do" if answer else " does"
         raise NoVerdictError(
-            f"a prompt of about {prompt} tokens and an answer of at most {answer} do not fit the context window of "
-            f"{window} tokens",
-            path,
+            f"a prompt of about {prompt} tokens{with_answer} not fit the context window of {window} tokens", path
         )
 
 

@@ -115,7 +115,7 @@ def begin(
     if differences:
         raise UsageError(
             f"Run '{plan.run_tag}' was started with other inputs: {'; '.join(differences)}. Restore them to resume "
-            "it, or choose another --run-tag" + _way_to_go_on(frozen, plan) + "."
+            f"it, or choose another {'--run-tag' if plan.source is None else '--as'}{_way_to_go_on(frozen, plan)}."
         )
     for added in (changed, part):
         if added is not None:

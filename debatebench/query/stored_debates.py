@@ -17,7 +17,7 @@ from debatebench.shared.records import Debate, Debater, Participant, Run, Topic,
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["StoredDebates", "read_stored_debates"]
+__all__ = ["StoredDebates", "read_source_tag", "read_stored_debates"]
 
 # The verdict that was published with a debate comes before that of annotators.
 _TRUTHS = """
@@ -46,6 +46,15 @@ class StoredDebates:
     """How many of the debates that were asked for lack speeches."""
 
 
+def read_source_tag(database: Path, run_tag: str) -> str:
+    """The run that holds the debates of `run_tag`: itself, unless it judges those of another one."""
+    from debatebench.query.safe_query import open_for_reading
+
+    with open_for_reading(database) as con:
+        run = landed_records(con, Run, pick_run_tag(con, run_tag))[0]
+    return run.source_run_tag or run.run_tag
+
+
 def read_stored_debates(
     database: Path, run_tag: str, *, debate_ids: Collection[str] | None = None, where: str | None = None
 ) -> StoredDebates:
@@ -60,7 +69,7 @@ def read_stored_debates(
         run = landed_records(con, Run, pick_run_tag(con, run_tag))[0]
         chosen = _chosen(con, run.run_tag, where) if where is not None else None
         if run.source_run_tag is not None:
-            chosen = chosen if chosen is None else _sources(con, run.run_tag, chosen)
+            chosen = _sources(con, run.run_tag, chosen)
             run = landed_records(con, Run, pick_run_tag(con, run.source_run_tag))[0]
         debates = sorted(landed_records(con, Debate, run.run_tag), key=lambda debate: debate.source_position)
         if debate_ids is not None:
@@ -74,10 +83,7 @@ def read_stored_debates(
         least = _planned_turns(run)
         whole = [debate for debate in wanted if _is_whole(debate, turns.get(debate.debate_id, ()), least)]
         if not whole:
-            raise UsageError(
-                f"'{run.run_tag}' has no debate to judge: {len(wanted)} of its {len(debates)} are selected, and none "
-                "of them has all its speeches."
-            )
+            raise UsageError(f"'{run.run_tag}' has no debate to judge: {_why_none(len(wanted), len(debates))}.")
         kept = {debate.debate_id for debate in whole}
         speakers = _by_debate(landed_records(con, Participant, run.run_tag))
         topics = {debate.topic_id for debate in whole}
@@ -110,13 +116,22 @@ def _chosen(con: duckdb.DuckDBPyConnection, run_tag: str, where: str) -> set[str
     return {debate_id for tag, debate_id in rows if tag == run_tag}
 
 
-def _sources(con: duckdb.DuckDBPyConnection, run_tag: str, chosen: Collection[str]) -> set[str]:
-    """The ids in the source of debates that were judged again."""
+def _why_none(wanted: int, count: int) -> str:
+    """Why none of the debates of a run can be judged."""
+    if not count:
+        return "it holds none"
+    if not wanted:
+        return f"the condition and the ids select none of its {count:,}"
+    return f"of the {wanted:,} that are selected, none has all its speeches"
+
+
+def _sources(con: duckdb.DuckDBPyConnection, run_tag: str, chosen: Collection[str] | None) -> set[str]:
+    """The ids in the source of the debates that a run judged again: of those chosen, or of all."""
     rows = con.execute(
         "select debate_id, source_debate_id from raw.debates where run_tag = ? and source_debate_id is not null",
         [run_tag],
     ).fetchall()
-    return {source for debate_id, source in rows if debate_id in chosen}
+    return {source for debate_id, source in rows if chosen is None or debate_id in chosen}
 
 
 def _check_known(debate_ids: Collection[str], debates: Collection[Debate], run_tag: str) -> None:

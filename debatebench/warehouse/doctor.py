@@ -271,7 +271,8 @@ def _missing(tag: str, played: _Played) -> Iterator[Finding]:
     for debate_id, scheduled in played.planned.items():
         debate = played.ended.get(debate_id)
         if debate is None:
-            detail = f"It was not finished; `debatebench run --run-tag {tag}` goes on with it."
+            command = "run --run-tag" if scheduled.source_debate_id is None else "retry"
+            detail = f"It was not finished; `debatebench {command} {tag}` goes on with it."
         elif debate.status == "complete":
             continue
         elif debate.status == "void":
@@ -280,7 +281,9 @@ def _missing(tag: str, played: _Played) -> Iterator[Finding]:
             detail = f"It is lost by forfeit, by {debate.refused_by}: {clause(debate.status_reason)}."
         else:
             detail = f"{clause(debate.status_reason or debate.status)}; `debatebench retry {tag}` asks again."
-        place = f"{debate_id} ({scheduled.topic_id}: {scheduled.pro_model_id} against {scheduled.con_model_id})"
+        pairing = [model for model in (scheduled.pro_model_id, scheduled.con_model_id) if model is not None]
+        about = f"{scheduled.topic_id}: {' against '.join(pairing)}" if pairing else scheduled.topic_id
+        place = f"{debate_id} ({about})"
         yield Finding(tag, "missing_debate", False, place, detail)
 
 

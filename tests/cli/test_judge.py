@@ -200,9 +200,13 @@ def test_a_run_that_played_its_debates_can_be_judged_and_rates_nobody_twice(tmp_
         (("stored", "--as", "j", "--panel-size", "3"), "--panel-size asks for 3 judges, and there are 2."),
         (("stored", "--as", "j", "--where", "speeches > 2"), "--where takes a condition on marts.debates. SQL:"),
         (("stored", "--as", "j", "--where", "true) or (true"), "--where takes a condition on marts.debates. SQL:"),
-        (("stored", "--as", "j", "--where", "false"), "'stored' has no debate to judge"),
+        (
+            ("stored", "--as", "j", "--where", "false"),
+            "'stored' has no debate to judge: the condition and the ids select none of its 4.",
+        ),
+        (("stored", "--as", "j", "--repeat", "1000000"), "1000000 is not in the range 1<=x<=1000"),
         (("stored", "--as", "j", "--where", "true; drop table raw.runs"), "--where takes a condition"),
-        (("stored", "--as", "j", "--debates", "missing.txt"), "missing.txt cannot be read"),
+        (("stored", "--as", "j", "--debates", "missing.txt"), "File 'missing.txt' does not exist."),
         (("stored", "--as", "j", "--judge-prompt", "shouting"), "shouting"),
         (("stored", "--as", "a/b"), "a/b"),
         (("stored", "--as", "j", "--retry-failed"), "No run 'j' has begun"),
@@ -265,6 +269,38 @@ def test_karl_popper_debates_of_four_turns_are_judged_by_every_method(stored: An
     assert rows(root, judged) == [(True, True)]
     beside = "select distinct truth, method from marts.judge_quality where run_tag = 'judged' and dimension = 'overall'"
     assert rows(root, beside) == [("annotations", method)]
+
+
+def test_a_run_that_has_begun_keeps_its_source_and_its_judges(stored: Any, tmp_path: Path):
+    root, _ = stored
+    assert judge(root, "judged", "--baseline", "longest").code == 0
+    others = write_debates(tmp_path / "others", hostile="Another speech.", two_sided=1, teams=0)
+    assert debatebench_here(root, "import", "panelbench", str(others), "--run-tag", "other", "--no-build").code == 0
+    elsewhere = judge(root, "judged", source="other")
+    assert elsewhere.code == 2
+    assert "Run 'judged' judges debates of 'stored', not of 'other': go on with those" in elsewhere.error_line
+    otherwise = judge(root, "judged", "--baseline", "random")
+    assert otherwise.code == 2
+    assert "or choose another --as" in otherwise.error_line
+
+
+def test_doctor_says_how_an_unfinished_judged_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TINY_KEY", KEY)
+    with FakeProvider(method_answer) as server:
+        root = stored_workspace(tmp_path, server.url, judge=", token_limit: 100", two_sided=0)
+        assert judge(root, "judged", "--max-cost", "0").code == 5
+    (found,) = json.loads(debatebench_here(root, "doctor", "--format", "json").out)
+    assert "`debatebench retry judged` goes on with it." in str(found)
+    assert "None against None" not in str(found)
+
+
+def test_judging_a_judged_run_judges_what_it_judged(stored: Any):
+    root, _ = stored
+    assert judge(root, "teams", "--baseline", "longest", "--where", "format = 'british_parliamentary'").code == 0
+    assert judge(root, "again", "--baseline", "random", source="teams").code == 0
+    judged = "select source_run_tag, source_debate_id from raw.debates join raw.runs using (run_tag) where run_tag = "
+    assert rows(root, f"{judged} 'again'") == rows(root, f"{judged} 'teams'")
+    assert len(rows(root, f"{judged} 'again'")) == 1
 
 
 def test_a_run_of_another_kind_says_how_to_go_on_with_it(stored: Any):

@@ -84,7 +84,7 @@ def test_a_request_that_does_not_fit_the_context_window_is_never_cut(method: str
         assert judge(root, "judged", "--no-build").code == 5
     (found,) = stored_rows(root, "select is_valid, invalid_reason from raw.verdicts where run_tag = 'judged'")
     assert not found[0]
-    assert f"do not fit the context window of {window} tokens" in found[1]
+    assert f"not fit the context window of {window} tokens" in found[1]
     assert stored_rows(root, "select status from raw.debates where run_tag = 'judged'") == [("incomplete",)]
     assert all(tokens_of(received) <= window for received in server.requests)
     # The analyses that did fit are kept.

@@ -216,10 +216,14 @@ def test_baselines_are_named_lines_and_not_points(page: Path, identifier: str, a
 
 def test_frontier_joins_the_judges_that_no_other_beats_at_the_same_or_a_lower_cost(page: Path) -> None:
     """`waste` costs as much as `dear` and is worse, `middle` costs more than `cheap` and is no better."""
-    frontier, points = charts(page, "cost")["held, two sides, gold verdicts"]["data"]
+    frontier, *by_method = charts(page, "cost")["held, two sides, gold verdicts"]["data"]
     assert frontier["x"] == [pytest.approx(0.001), pytest.approx(0.01)]
     assert frontier["y"] == [pytest.approx(5 / 9), pytest.approx(8 / 9)]
-    assert points["text"] == ["dear<br>debatrix", "cheap<br>direct", "middle<br>direct", "waste<br>dimensional"]
+    assert {points["name"]: points["text"] for points in by_method} == {
+        "debatrix": ["dear<br>debatrix"],
+        "direct": ["cheap<br>direct", "middle<br>direct"],
+        "dimensional": ["waste<br>dimensional"],
+    }
     text = text_of(section(page, "cost"))
     assert re.search(r"dear debatrix \$0\.010000 88\.9% yes no", text)
     assert re.search(r"waste dimensional \$0\.010000 55\.6% no no", text)
@@ -407,10 +411,38 @@ def test_names_of_lines_are_pushed_apart_and_lie_within_the_chart() -> None:
     assert all(b - a >= 17.9 for a, b in pairwise(bottoms))
 
 
+def test_of_many_points_only_those_on_the_frontier_have_names() -> None:
+    roles = {"x": ("usd",), "y": ("rate",), "label": ("name",), "frontier": ("best",)}
+    rows = [{"name": str(n), "usd": 1.0 + n, "rate": 0.5, "best": n == 0} for n in range(9)]
+    of_many, of_few = (
+        chart(Section("s", "S", "select 1", "scatter", roles=roles), own)["data"][1] for own in (rows, rows[:8])
+    )
+    assert of_many["text"] == ["0", *[""] * 8]
+    assert of_many["hovertext"][8].startswith("8<br>")
+    assert of_few["text"] == [str(n) for n in range(8)]
+
+
+def test_names_of_lines_stand_beside_the_chart_where_they_cover_no_point() -> None:
+    layout = scatter([{"name": "always_pro", "usd": None, "rate": 0.5, "is_line": True}])
+    (note,) = layout["annotations"]
+    assert (note["x"], note["xanchor"]) == (1, "left")
+    assert layout["margin"]["r"] > 6 * len(note["text"])
+
+
+def test_no_grid_line_hides_a_line_to_compare_with() -> None:
+    for show, roles in (("dots", {"label": ("name",), "value": ("rate",)}), ("scatter", {})):
+        given = {"x": ("usd",), "y": ("rate",), "label": ("name",)} if show == "scatter" else roles
+        section = Section("s", "S", "select 1", show, roles={**given, "baseline": ("is_line",)})
+        (line,) = chart(section, [{"name": "always_tie", "usd": None, "rate": 0.5, "is_line": True}])["layout"][
+            "shapes"
+        ]
+        assert line["layer"] == "between"
+
+
 def test_names_of_near_points_do_not_cover_each_other() -> None:
     at = [(0.2, 0.5), (0.4, 0.52), (0.6, 0.5), (0.95, 0.5)]
     names = ["one judge<br>direct"] * 4
-    places = places_of_names(at, names, [(0.5, "always_pro 66.7%")])
+    places = places_of_names(at, names)
     boxes = []
     for (x, y), name, place in zip(at, names, places, strict=True):
         boxes += [box for box, each in _boxes((x * 240, y * 350), name) if each == place]

@@ -179,4 +179,4 @@ def reference_line(section: Section, along: str) -> list[Spec]:
     other = "y" if along == "x" else "x"
     line = {"color": "var(--muted)", "width": 1, "dash": "dot"}
     ends = {f"{along}0": at, f"{along}1": at, f"{other}0": 0, f"{other}1": 1, f"{other}ref": "paper"}
-    return [{"type": "line", "layer": "below", "line": line, **ends}]
+    return [{"type": "line", "layer": "between", "line": line, **ends}]

@@ -42,10 +42,12 @@ _LINE_HEIGHT = 18
 _SCATTER_HEIGHT = 440
 _SCATTER_PLOT_HEIGHT = 350
 _MOST_LOG_TICKS = 6
+_MOST_POINT_NAMES = 8
 _MARGIN = 0.08
 _DOTTED = {"color": "var(--muted)", "width": 1, "dash": "dot"}
 _WHOLE_WIDTH = {"x0": 0, "x1": 1, "xref": "paper"}
 _LINE_NAME = {"showarrow": False, "font": {"size": 11, "color": "var(--muted)"}, "bgcolor": "var(--surface)"}
+_LINE_NAME_CHARACTER = 6.2
 
 
 def chart(section: Section, rows: Sequence[Row]) -> Spec:
@@ -241,15 +243,15 @@ def _line(section: Section, rows: Sequence[Row]) -> Spec:
 
 
 def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
-    """One named point per row; a line joins those on the frontier, if the section says which they are.
+    """One point per row, in the colour of its `series`; a line joins those on the frontier, if the section says which.
 
+    Points have names. Where there are too many, only those on the frontier do, and others are named at the pointer.
     Rows whose `baseline` is true are named lines across the chart at their `y`.
     """
     points, compared = _split(section, rows)
     columns = [section.role("x"), section.role("y")]
     xs, ys = ([as_number(row[column]) for row in points] for column in columns)
     is_log = section.options.log and bool(points) and all(x is not None and x > 0 for x in xs)
-    names = _point_names(section, points)
     titles = (section.options.x_title, section.options.y_title)
     x_axis, y_axis = (
         number_axis(section, each) | {"title": {"text": title or column_name(section, each)}}
@@ -259,37 +261,60 @@ def _scatter(section: Section, rows: Sequence[Row]) -> Spec:
         x_axis |= {"type": "log", **_log_ticks([x for x in xs if x is not None])}
     if section.options.range is not None:
         y_axis["range"] = list(section.options.range)
-    lines = _lines(section, compared, "y")
-    shapes, labels = _lines_across(lines, [y for y in ys if y is not None], y_axis)
+    shapes, labels = _lines_across(_lines(section, compared, "y"), [y for y in ys if y is not None], y_axis)
     shares = zip(_shares(xs, None, is_log=is_log), _shares(ys, y_axis.get("range"), is_log=False), strict=True)
-    low, high = y_axis.get("range", (0.0, 1.0))
-    at_right = [
-        ((each["y"] - low) / (high - low) + each["yshift"] / _SCATTER_PLOT_HEIGHT, each["text"]) for each in labels
-    ]
     at = [None if x is None or y is None else (x, y) for x, y in shares]
-    trace = {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": xs,
-        "y": ys,
-        "text": names,
-        "textposition": places_of_names(at, names, at_right),
-        "textfont": {"size": 12, "color": "var(--ink)"},
-        "marker": {"size": 10, "color": series_colour(0)},
-        "cliponaxis": False,
-        "hovertext": _values_of_points(section, points, columns),
-        "hoverinfo": "text",
-    }
+    traces = _point_traces(section, points, at)
+    longest = max((len(label["text"]) for label in labels), default=0)
     return {
-        "data": [*_frontier(section, points, columns), trace],
-        "layout": frame(_SCATTER_HEIGHT, x_axis, y_axis, showlegend=False, shapes=shapes, annotations=labels),
+        "data": [*_frontier(section, points, columns), *traces],
+        "layout": frame(
+            _SCATTER_HEIGHT,
+            x_axis,
+            y_axis,
+            showlegend="series" in section.roles,
+            shapes=shapes,
+            annotations=labels,
+            margin={"l": 8, "r": 24 + round(_LINE_NAME_CHARACTER * longest), "t": 16, "b": 32, "pad": 4},
+        ),
     }
+
+
+def _point_traces(section: Section, points: Sequence[Row], at: Sequence[tuple[float, float] | None]) -> list[Spec]:
+    """The points of each series, sorted, so that panels with the same series give them the same colours."""
+    columns = [section.role("x"), section.role("y")]
+    names, texts = _point_names(section, points), _values_of_points(section, points, columns)
+    places = places_of_names(at, names)
+    by_series: dict[Any, list[int]] = {}
+    for n, row in enumerate(points):
+        by_series.setdefault(row[section.role("series")] if "series" in section.roles else None, []).append(n)
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers+text",
+            "name": short_text(series),
+            "x": [as_number(points[n][columns[0]]) for n in own],
+            "y": [as_number(points[n][columns[1]]) for n in own],
+            "text": [names[n] for n in own],
+            "textposition": [places[n] for n in own],
+            "textfont": {"size": 12, "color": "var(--ink)"},
+            "marker": {"size": 10, "color": series_colour(position)},
+            "cliponaxis": False,
+            "hovertext": [texts[n] for n in own],
+            "hoverinfo": "text",
+        }
+        for position, (series, own) in enumerate(sorted(by_series.items()) or [(None, [])])
+    ]
 
 
 def _point_names(section: Section, rows: Sequence[Row]) -> list[str]:
     names = [short_text(row[section.role("label")]) for row in rows]
     details = _details(section, rows)
-    return names if details is None else [two_lines(a, b) for a, b in zip(names, details, strict=True)]
+    if details is not None:
+        names = [two_lines(a, b) for a, b in zip(names, details, strict=True)]
+    if len(rows) <= _MOST_POINT_NAMES or "frontier" not in section.roles:
+        return names
+    return [name if row[section.role("frontier")] else "" for name, row in zip(names, rows, strict=True)]
 
 
 def _values_of_points(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
@@ -325,7 +350,7 @@ def _shares(values: Sequence[float | None], limits: Sequence[float] | None, *, i
 def _lines_across(
     lines: Sequence[tuple[float, str]], values: Sequence[float], axis: Spec
 ) -> tuple[list[Spec], list[Spec]]:
-    """Horizontal lines and their names at the right, pushed apart; `axis` gets a range that has all of them."""
+    """Horizontal lines and their names beside the chart, pushed apart; `axis` gets a range that has all of them."""
     if not lines:
         return [], []
     every = [*values, *(value for value, _ in lines)]
@@ -336,8 +361,8 @@ def _lines_across(
         at = (value - low) / (high - low) * _SCATTER_PLOT_HEIGHT
         bottom = max(at, taken)
         taken = bottom + _LINE_HEIGHT
-        shapes.append({"type": "line", "layer": "below", "line": _DOTTED, "y0": value, "y1": value, **_WHOLE_WIDTH})
-        place = {"x": 1, "xref": "paper", "xanchor": "right", "y": value, "yanchor": "bottom", "yshift": bottom - at}
+        shapes.append({"type": "line", "layer": "between", "line": _DOTTED, "y0": value, "y1": value, **_WHOLE_WIDTH})
+        place = {"x": 1, "xref": "paper", "xanchor": "left", "y": value, "yanchor": "bottom", "yshift": bottom - at}
         labels.append({"text": text, **place, **_LINE_NAME})
     return shapes, labels
 
@@ -347,7 +372,7 @@ def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> 
     if "frontier" not in section.roles:
         return []
     places = sorted((*(as_number(row[each]) for each in columns),) for row in rows if row[section.role("frontier")])
-    line = {"color": series_colour(0), "width": 1, "dash": "dot", "shape": "hv"}
+    line = {"color": "var(--ink)", "width": 1, "shape": "hv"}
     return [
         {
             "type": "scatter",
@@ -355,6 +380,7 @@ def _frontier(section: Section, rows: Sequence[Row], columns: Sequence[str]) -> 
             "x": [x for x, _ in places],
             "y": [y for _, y in places],
             "line": line,
+            "showlegend": False,
             "hoverinfo": "skip",
         }
     ]
@@ -427,7 +453,7 @@ def _lines_down(
         y = top - step * (len(lines) - place - 0.5)
         is_left = place < len(left)
         shapes.append(
-            {"type": "line", "layer": "below", "line": _DOTTED, "x0": value, "x1": value, "y0": y, "y1": bottom}
+            {"type": "line", "layer": "between", "line": _DOTTED, "x0": value, "x1": value, "y0": y, "y1": bottom}
         )
         side = {"xanchor": "left" if is_left else "right", "xshift": 4 if is_left else -4}
         labels.append({"text": text, "x": value, "y": y, **side, **_LINE_NAME})

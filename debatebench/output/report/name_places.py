@@ -20,19 +20,16 @@ Box = tuple[float, float, float, float]
 """Left, bottom, right, top."""
 
 
-def places_of_names(
-    at: Sequence[tuple[float, float] | None], names: Sequence[str], at_right: Sequence[tuple[float, str]] = ()
-) -> list[str]:
+def places_of_names(at: Sequence[tuple[float, float] | None], names: Sequence[str]) -> list[str]:
     """The `textposition` of each name for plotly.
 
     `at` are the places of the points as shares of the chart's width and height, from below, or `None` for a point that
-    is not drawn; `at_right` are heights and texts of what is written at the right edge. Names are placed one after the
-    other from left to right, each where it covers least. A `<br>` in a name begins a new line.
+    is not drawn. Names are placed one after the other from left to right, each where it covers least. A `<br>` in a
+    name begins a new line.
     """
     drawn = sorted((place, n) for n, place in enumerate(at) if place is not None)
     points = {n: (x * _WIDTH, y * _HEIGHT) for (x, y), n in drawn}
     taken = [_around(point) for point in points.values()]
-    taken += [(_WIDTH - _CHARACTER * len(text), y * _HEIGHT, _WIDTH, y * _HEIGHT + _LINE) for y, text in at_right]
     places = ["top center"] * len(names)
     for n, point in points.items():
         own = _around(point)

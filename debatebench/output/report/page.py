@@ -39,7 +39,7 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "bars": (("label", "values"), ("detail", "panel")),
     "heatmap": (("x", "y", "value"), ("shade", "count")),
     "line": (("x", "y", "series"), ()),
-    "scatter": (("x", "y", "label"), ("detail", "frontier", "baseline", "panel")),
+    "scatter": (("x", "y", "label"), ("detail", "series", "frontier", "baseline", "panel")),
     "dots": (("label", "value"), ("detail", "low", "high", "baseline", "panel")),
     "boxes": (("label", "low", "q1", "median", "q3", "high"), ()),
 }

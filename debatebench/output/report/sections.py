@@ -85,6 +85,8 @@ class SectionView:
     empty: str
     is_empty: bool
     notes: tuple[str, ...]
+    is_wide: bool = False
+    """Whether each of several charts needs the whole width."""
     table: Table | None = None
     charts: tuple[Panel, ...] = ()
     facts: tuple[tuple[str, Cell], ...] = ()
@@ -111,6 +113,7 @@ def view(
         empty=section.empty,
         is_empty=not rows and section.show != "text",
         notes=tuple(notes),
+        is_wide=section.show == "scatter",
     )
     if not rows:
         return base

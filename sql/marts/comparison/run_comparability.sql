@@ -28,7 +28,7 @@ side_values as (
 
     select
         sides.baseline_kind, sides.baseline, sides.candidate_kind, sides.candidate, sides.side, settings.item,
-        settings.part, settings.value
+        settings.part, settings.value, settings.is_of_source
 
     from intermediate.int_comparison_sides as sides
     inner join marts.run_settings as settings using (run_tag)
@@ -41,7 +41,8 @@ side_values as (
         held.side as side,
         'debates' as item,
         'debates' as part,
-        held.value as value
+        held.value as value,
+        false as is_of_source
 
     from debates
 
@@ -59,13 +60,15 @@ parts as (
             array_to_string(list_sort(list(case when side = 'candidate' then value end)), ' | ')
         end as candidate_value,
         count(case when side = 'baseline' then 1 end) > 0 as is_in_baseline,
-        count(case when side = 'candidate' then 1 end) > 0 as is_in_candidate
+        count(case when side = 'candidate' then 1 end) > 0 as is_in_candidate,
+        bool_and(is_of_source) as is_of_source
 
     from side_values
     group by baseline_kind, baseline, candidate_kind, candidate, item, part
 
 ),
 
+-- How the same debates were held is the same, even where it is unknown.
 part_states as (
 
     select
@@ -75,6 +78,7 @@ part_states as (
                 case when items.is_list then 'different' else 'absent' end
             when parts.baseline_value = parts.candidate_value then 'same'
             when parts.baseline_value <> parts.candidate_value then 'different'
+            when sources.is_same_debates and parts.is_of_source then 'same'
             else 'unknown'
         end as state,
         case when parts.is_in_baseline then coalesce(parts.baseline_value, 'unknown') else 'absent' end
@@ -84,6 +88,9 @@ part_states as (
 
     from parts
     inner join intermediate.int_setting_items as items using (item)
+    left join intermediate.int_comparison_sources as sources using (
+        baseline_kind, baseline, candidate_kind, candidate
+    )
 
 ),
 
@@ -111,8 +118,8 @@ item_states as (
 
 ),
 
--- If a side has no part of an item, or none that the other side has, the item is unknown. The parts that explain why
--- the item differs are shown, and so is the only part of an item.
+-- If a side has no part of an item, or none that the other side has, the item is unknown, unless it is about how the
+-- same debates were held. The parts that explain why the item differs are shown, and so is the only part of an item.
 explained as (
 
     select
@@ -121,7 +128,12 @@ explained as (
         items.item,
         items.affects,
         items.effect,
-        case when item_states.state in ('same', 'different') then item_states.state else 'unknown' end as state,
+        case
+            when item_states.state in ('same', 'different') then item_states.state
+            when sources.is_same_debates and items.is_of_source and coalesce(item_states.state, 'silent') = 'silent'
+                then 'same'
+            else 'unknown'
+        end as state,
         coalesce(item_states.count_in_baseline, 0) as count_in_baseline,
         coalesce(item_states.count_in_candidate, 0) as count_in_candidate,
         item_states.count_parts = 1 as is_alone,
@@ -136,6 +148,9 @@ explained as (
     from intermediate.int_comparison_pairs as pairs
     cross join intermediate.int_setting_items as items
     left join item_states using (baseline_kind, baseline, candidate_kind, candidate, item)
+    left join intermediate.int_comparison_sources as sources using (
+        baseline_kind, baseline, candidate_kind, candidate
+    )
 
 ),
 

@@ -28,14 +28,14 @@ classified as (
 
 final as (
 
-    select classified.run_tag, classified.item, classified.part, classified.value
+    select classified.run_tag, classified.item, classified.part, classified.value, classified.is_of_source
     from classified
     left join sources using (run_tag)
     where sources.run_tag is null or not classified.is_of_source
 
     union all
 
-    select sources.run_tag, classified.item, classified.part, classified.value
+    select sources.run_tag, classified.item, classified.part, classified.value, classified.is_of_source
     from sources
     inner join classified on sources.source_run_tag = classified.run_tag
     where classified.is_of_source
