@@ -135,14 +135,18 @@ def rehearsed(
 def with_stored_use(database: Path, run_tag: str, stored: StoredUse) -> StoredUse:
     """`stored` with the use of models in all runs of the warehouse except this one, whose own journal says more."""
     from debatebench.plan.stored_use import Sums
-    from debatebench.query.safe_query import run_query
+    from debatebench.query.relations import read_relations
+    from debatebench.query.safe_query import open_for_reading, run_query
 
     if not database.is_file():
         return stored
     try:
-        for found, sql in ((stored.speeches, _SPEECHES), (stored.verdicts, _VERDICTS)):
-            for provider, model, part, *sums in run_query(database, sql, {"run_tag": run_tag}, limit=None).rows:
-                found.setdefault((provider, model, part), Sums()).add(Sums(*sums))
+        with open_for_reading(database) as con:
+            if "staging.stg_turns" not in read_relations(con):
+                return stored
+            for found, sql in ((stored.speeches, _SPEECHES), (stored.verdicts, _VERDICTS)):
+                for provider, model, part, *sums in run_query(con, sql, {"run_tag": run_tag}, limit=None).rows:
+                    found.setdefault((provider, model, part), Sums()).add(Sums(*sums))
     except DebatebenchError as problem:
         note(f"Stored tokens cannot be read, so the cost is estimated without them: {problem}")
     return stored

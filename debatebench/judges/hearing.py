@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config
     from debatebench.judges.base import Seat, Transcript
 
-__all__ = ["OVERALL", "Decision", "Heard", "Hearing", "NoVerdictError", "Note", "Speech", "path_of"]
+__all__ = ["OVERALL", "Decision", "Heard", "Hearing", "NoVerdictError", "Note", "Speech", "path_of", "tokens_of"]
 
 OVERALL = "overall"
 """The name of the dimension on which a judge scores the whole debate."""
@@ -386,16 +386,23 @@ def _verdict_hints(form: AnswerForm) -> dict[str, Any]:
     }
 
 
+def tokens_of(characters: int) -> int:
+    """About how many tokens a prompt has."""
+    return -(-characters // _CHARACTERS_PER_TOKEN)
+
+
 def _check_size(request: Request, window: int | None, path: str) -> None:
     """Refuse a request that does not fit into the context window with its answer: nothing is ever cut silently."""
     if window is None:
         return
-    prompt = -(-sum(len(message.content) for message in request.messages) // _CHARACTERS_PER_TOKEN)
+    prompt = tokens_of(sum(len(message.content) for message in request.messages))
     answer = request.max_tokens or 0
     if prompt + answer > window:
         with_answer = f" and an answer of at most {answer} do" if answer else " does"
         raise NoVerdictError(
-            f"a prompt of about {prompt} tokens{with_answer} not fit the context window of {window} tokens", path
+            f"a prompt of about {prompt} tokens{with_answer} not fit the context window of {window} tokens in "
+            "judges.yaml",
+            path,
         )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import mul
 from typing import TYPE_CHECKING
 
+from debatebench.judges.hearing import tokens_of
 from debatebench.judges.rehearsal import Place, RehearsedHearing, rehearse
 
 if TYPE_CHECKING:
@@ -103,6 +106,24 @@ class Hearings:
     def calls(self, debate: ScheduledDebate) -> int:
         """The requests of a debate without failures: its turns, and all that its judges are asked."""
         return len(self._plan.config.rounds) + sum(len(self.of(debate, judge_id).calls) for judge_id in debate.panel)
+
+    def too_long(self) -> Counter[str]:
+        """Judge → the debates with a prompt that cannot fit its context window, even if the judge itself wrote nothing.
+
+        Only of stored debates the lengths are known.
+        """
+        found: Counter[str] = Counter()
+        for debate in self._plan.debates if self._plan.source is not None else ():
+            speeches = [speech.characters for speech in stored_speeches(self._plan, debate.source_debate_id)]
+            for judge in map(self._plan.judge, debate.panel):
+                if judge.context_window is None:
+                    continue
+                room = judge.context_window - (judge.sent_cap(judge.token_limit) or 0)
+                calls = self.of(debate, judge.id).calls
+                found[judge.id] += any(
+                    tokens_of(call.characters + sum(map(mul, call.speeches, speeches))) > room for call in calls
+                )
+        return +found
 
     def calls_by_debate(self) -> Mapping[str, int]:
         """Debate → its requests."""

@@ -19,15 +19,16 @@ def allowed_changes(
 ) -> list[MemberChange]:
     """The changes with which a run may go on.
 
-    The whole entry may change while the run has no answer of the debater or judge. After that, only `parameters` may,
-    and only of those in `replaceable`.
+    The whole entry may change while the run has no answer of the debater or judge. After that, `context_window` may,
+    which changes no request, and `parameters` of those in `replaceable`.
     """
     found = [*_changed("debater", frozen.debaters, today.debaters), *_changed("judge", frozen.judges, today.judges)]
     changes = []
     for role, before, entry in found:
         answered = has_answered(role, before.id)
-        is_same = before.model_copy(update={"parameters": entry.parameters}).model_dump() == entry.model_dump()
-        if not answered or (before.id in replaceable and is_same):
+        parameters = entry.parameters if before.id in replaceable else before.parameters
+        may_be = {"parameters": parameters, "context_window": entry.context_window}
+        if not answered or before.model_copy(update=may_be).model_dump() == entry.model_dump():
             changes.append(MemberChange(role=role, entry=entry, has_answered=answered))
     return changes
 

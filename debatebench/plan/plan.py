@@ -196,7 +196,8 @@ def _changed(members: Iterable[MemberConfig], role: Role, changes: Iterable[Memb
         if (change := new.get(member.id)) is None:
             yield member
             continue
-        earlier = (*member.earlier_parameters, *((member.parameters,) if change.has_answered else ()))
+        is_replaced = change.has_answered and change.entry.parameters != member.parameters
+        earlier = (*member.earlier_parameters, *((member.parameters,) if is_replaced else ()))
         yield change.entry.model_copy(update={"earlier_parameters": earlier})
 
 

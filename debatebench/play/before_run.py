@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from debatebench.journal.events import pass_on
 from debatebench.journal.reading import check_free, has_begun, read_journal
+from debatebench.plan.hearings import Hearings
 from debatebench.plan.prices import with_listed_prices
 from debatebench.plan.source import hash_of_speeches
 from debatebench.play.budget import check_affordable
@@ -68,7 +69,16 @@ def make_ready(
 
     Raises `UsageError` or `DebatebenchError`. Nothing is written; only catalogues of prices are read.
     """
-    providers = open_providers(plan if part is None else plan.with_part(part), environ)
+    whole = plan if part is None else plan.with_part(part)
+    providers = open_providers(whole, environ)
+    for judge_id, count in Hearings(whole).too_long().items():
+        debates, verdicts = (
+            ("a debate does", "verdict on it") if count == 1 else (f"{count:,} debates do", "verdicts on them")
+        )
+        warn(
+            f"{debates} not fit the context window of judge '{judge_id}' ({whole.judge(judge_id).context_window:,} "
+            f"tokens in judges.yaml), so its {verdicts} will be incomplete."
+        )
     check_free_space(journal_path)
     allow_connections(concurrency, providers)
     if not (journal_path.is_file() and has_begun(journal_path)):

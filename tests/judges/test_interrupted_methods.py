@@ -8,9 +8,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from command_line import debatebench_here
+from command_line import debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer, delayed, status
 from judging import (
+    KEY,
     LLM_METHODS,
     calls_of,
     judge,
@@ -90,6 +91,41 @@ def test_a_request_that_does_not_fit_the_context_window_is_never_cut(method: str
     # The analyses that did fit are kept.
     analyses = "select count(*) from raw.judge_notes where run_tag = 'judged' and step in ('speech', 'debate')"
     assert stored_rows(root, analyses) == [(len([r for r in server.requests if schema_of(r) is None]),)]
+
+
+@pytest.mark.parametrize("method", ["direct", "debatrix"])
+def test_a_larger_context_window_completes_a_verdict_and_buys_only_what_was_not_sent(method: str, tmp_path: Path):
+    with FakeProvider(method_answer) as server:
+        calm = stored_workspace(tmp_path / "calm", server.url, teams=0)
+        assert judge(calm, "judged", "--judge-method", method, "--no-build").code == 0
+        calls, window = len(server.requests), max(map(tokens_of, server.requests))
+    with FakeProvider(method_answer) as server:
+        settings = f", method: {method}, context_window: {window - 1}"
+        root = stored_workspace(tmp_path / "small", server.url, teams=0, judge=settings)
+        assert judge(root, "judged", "--no-build").code == 5
+        assert len(server.requests) < calls
+        judges = root / "configs" / "judges.yaml"
+        judges.write_text(judges.read_text().replace(f"context_window: {window - 1}", f"context_window: {window}"))
+        again = debatebench(root, "retry", "judged", "--no-build", environ={"TINY_KEY": KEY})
+        assert again.code == 0, again.err
+        assert len({received.body for received in server.requests}) == len(server.requests) == calls
+    assert stored_rows(root, VERDICTS) == stored_rows(calm, VERDICTS)
+    judged = "select context_window, earlier_parameters from raw.judges where run_tag = 'judged'"
+    assert stored_rows(root, judged) == [(window, None)]
+
+
+def test_a_dry_run_names_the_judges_whose_context_window_cannot_hold_a_debate(tmp_path: Path):
+    with FakeProvider(method_answer) as server:
+        root = stored_workspace(tmp_path, server.url, teams=0, judge=", context_window: 50")
+        done = judge(root, "judged", "--dry-run")
+        roomy = stored_workspace(tmp_path / "roomy", server.url, teams=0, judge=", context_window: 50000")
+        assert done.code == 0
+        assert (
+            "Warning: a debate does not fit the context window of judge 'judge-0' (50 tokens in judges.yaml)"
+            in done.err
+        )
+        assert "context window" not in judge(roomy, "judged", "--dry-run").err
+    assert server.requests == []
 
 
 def tokens_of(received: Received) -> int:
