@@ -18,6 +18,7 @@ from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import PlanOptions
+    from debatebench.plan.weaknesses import CONTROL_RATIO
     from debatebench.shared.workspace import Workspace
 
 __all__ = ["EXAMPLES", "retry", "run"]
@@ -166,6 +167,8 @@ def run(
     options = with_begun_options(begun, options, _given(context))
     if options.control_ratio is not None and options.weaknesses_path is None:
         raise UsageError("--control-ratio has no effect without --weaknesses; give both.")
+    if options.control_ratio is None and options.weaknesses_path is not None:
+        options = options.model_copy(update={"control_ratio": CONTROL_RATIO})
     _note_packaged(workspace, options)
     inputs = load_inputs(workspace, options)
     if probe:
