@@ -18,7 +18,6 @@ from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import PlanOptions
-    from debatebench.plan.weaknesses import CONTROL_RATIO
     from debatebench.shared.workspace import Workspace
 
 __all__ = ["EXAMPLES", "retry", "run"]
@@ -97,6 +96,7 @@ def run(
     from debatebench.cli.run_inputs import load_inputs, planned, unknown_run, with_begun_options
     from debatebench.plan.frozen_plan import read_begun_plan
     from debatebench.plan.plan import PlanOptions
+    from debatebench.plan.weaknesses import CONTROL_RATIO
     from debatebench.shared.workspace import check_run_tag
 
     workspace = workspace_of(context)
