@@ -26,6 +26,8 @@ class ExportFormat(StrEnum):
     JSONL = "jsonl"
     DUCKDB = "duckdb"
     DBT = "dbt"
+    DEBATEFLOW = "debateflow"
+    DEBATEFLOW_KEYED = "debateflow-keyed"
 
 
 def export(
@@ -45,7 +47,7 @@ def export(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
 ) -> None:
-    """Export runs as Parquet, JSONL, DuckDB or dbt files."""
+    """Export runs as Parquet, JSONL, DuckDB or dbt files, or debates as DebateFlow's JSON."""
     from debatebench.output.export import export as write_export
 
     done = write_export(

@@ -3,6 +3,8 @@
 An export is a folder with a `manifest.json`. It is written next to its target and moved there when it is complete. A
 new format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
 
+debateflow.py       debates and annotations in DebateFlow's own JSON, annotations with lists
+debateflow_keyed.py the same, annotations with keys
 dbt_names.py        the names of tables and views in a dbt project
 dbt_project.py      a dbt project that builds the same tables
 dbt_properties.py   our YAML → dbt's YAML
@@ -40,6 +42,8 @@ __all__ = ["FORMATS", "Export", "export"]
 FORMATS: dict[str, str] = {
     "parquet": "debatebench.output.export.parquet",
     "jsonl": "debatebench.output.export.jsonl",
+    "debateflow": "debatebench.output.export.debateflow",
+    "debateflow-keyed": "debatebench.output.export.debateflow_keyed",
     "duckdb": "debatebench.output.export.duckdb_file",
     "dbt": "debatebench.output.export.dbt_project",
 }
