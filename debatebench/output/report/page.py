@@ -110,8 +110,9 @@ class Section:
     """One query and how its rows are shown.
 
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
-    `speeches`, `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query). `roles` say which columns a chart uses for
-    what. `columns` are those of the table, in order; empty means all. `note` is SQL that returns remarks, one per row.
+    `speeches`, `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query).
+    `roles` say which columns a chart uses for what. `columns` are those of the table, in order; empty means all. `note`
+    is SQL that returns remarks, one per row.
     """
 
     id: str

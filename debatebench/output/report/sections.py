@@ -72,7 +72,7 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A debate: its title, which leads to its page, and a passage of it beside what a judge wrote; these may be empty."""
+    """A debate: its title, which leads to its page, and a passage beside what a judge wrote; these may be empty."""
 
     title: Cell
     remark: str
