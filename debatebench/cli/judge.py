@@ -98,6 +98,7 @@ def judge(
     seed: parameters.Seed = 12345,
     config_path: parameters.ConfigPath = None,
     judges_path: parameters.JudgesPath = None,
+    rubric: parameters.Rubric = None,
     judge_prompt: parameters.JudgePrompt = None,
     judge_method: parameters.JudgeMethod = None,
     retry_failed: parameters.RetryFailed = False,
@@ -118,7 +119,8 @@ def judge(
 ) -> None:
     """Judge the stored debates of a run or import again, as a run of its own.
 
-    The dimensions are those of config.yaml (or --config-path). Baselines need no judges and cost nothing.
+    The dimensions are those of config.yaml (or --config-path), or of --rubric. Baselines need no judges and cost
+    nothing.
     """
     from debatebench.plan.plan import PlanOptions
 
@@ -139,6 +141,7 @@ def judge(
         judge_method=judge_method,
         config_path=None if config_path is None else str(config_path),
         judges_path=None if judges_path is None else str(judges_path),
+        rubric=rubric,
     )
     plan, part, transcripts = _planned(workspace, source, new_tag, options, given, new_judge or (), retry_failed)
     session = RunSession(
@@ -266,7 +269,7 @@ def _plan_of_today(
     options: PlanOptions,
     new_judges: Sequence[str],
 ) -> tuple[Plan, PlanPart | None]:
-    from debatebench.cli.run_inputs import as_asked, config_path
+    from debatebench.cli.run_inputs import as_asked, config_path, with_rubric
     from debatebench.config.load import load_config, load_judges
     from debatebench.config.prompt_files import load_prompts
     from debatebench.judges import templates_of
@@ -277,6 +280,7 @@ def _plan_of_today(
 
     run, commit = stored.run, git_commit()
     config = load_config(config_path(workspace, options.config_path, "config.yaml"), needs_rounds=False)
+    config = with_rubric(workspace, config, options.rubric)
     of_source = {"benchmark_name": run.benchmark_name, "benchmark_version": run.benchmark_version}
     config = config.model_copy(
         update={"rounds": (), **{name: value for name, value in of_source.items() if value is not None}}

@@ -25,14 +25,15 @@ _Setting = tuple[str, str, Any]
 
 _FINEST_PRICE = Decimal("1e-12")
 
-# The plan may be long, so DuckDB computes its fingerprints. Trials of a stored debate are one debate of the plan.
+# The plan may be long, so DuckDB computes its fingerprints. Trials of a stored debate are one debate of the plan, and
+# attacked copies of it are not among those whose numbers are compared.
 _SCHEDULE = """
 with debates as (
     select
         concat_ws(' ', topic_id, pro_model_id, con_model_id, repetition) as debate,
         concat(debate, ' ', array_to_string(panel, ' ')) as debate_and_panel
     from raw.schedule
-    where run_tag = ? and trial = 1
+    where run_tag = ? and trial = 1 and attack is null
 )
 select
     count(*),
