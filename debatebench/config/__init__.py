@@ -1,6 +1,7 @@
 """YAML and JSON files → typed, frozen configuration and prompts.
 
 answer_form.py        what a judge's answer must hold, as a schema and in words
+attacks.py            attacks.yaml and its templates → how speeches are altered to mislead judges
 load.py               config.yaml, models.yaml, judges.yaml and topics.json → configuration
 prompt_files.py       prompt templates are read from their files and checked
 prompts.py            the prompt templates of a run: filled and hashed

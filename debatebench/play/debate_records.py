@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from debatebench.shared.records import Debate, Participant, Record, ScheduledDebate, Turn, Verdict
+from debatebench.shared.records import AttackedTurn, Debate, Participant, Record, ScheduledDebate, Turn, Verdict
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
 
-__all__ = ["debate_record", "event_rows", "participants"]
+__all__ = ["attacked_turn_records", "debate_record", "event_rows", "participants"]
 
 
 def participants(plan: Plan, scheduled: ScheduledDebate) -> tuple[Participant, ...]:
@@ -62,7 +62,23 @@ def debate_record(
         panel_latency_ms=max(latencies, default=None),
         source_debate_id=scheduled.source_debate_id,
         trial=scheduled.trial,
+        attack=scheduled.attack,
+        attack_side=scheduled.attack_side,
     )
+
+
+def attacked_turn_records(plan: Plan, scheduled: ScheduledDebate, heard: Iterable[Turn]) -> Iterator[AttackedTurn]:
+    """The speeches of an attacked copy as its judges read them; none of any other debate."""
+    for turn in heard if scheduled.attack is not None else ():
+        yield AttackedTurn(
+            run_tag=plan.run_tag,
+            debate_id=scheduled.debate_id,
+            turn_index=turn.turn_index,
+            position=turn.position,
+            side=turn.side,
+            stage=turn.stage,
+            content=turn.content,
+        )
 
 
 def event_rows(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:

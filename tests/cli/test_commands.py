@@ -27,6 +27,7 @@ COMMANDS = [
     "run",
     "retry",
     "judge",
+    "probe-judges",
     "import",
     "land",
     "doctor",
