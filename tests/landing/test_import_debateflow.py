@@ -150,7 +150,7 @@ def test_annotations_may_come_before_their_debates_with_a_warning(tmp_path: Path
     assert len(report.warnings) == 1
     assert "3 annotations" in report.warnings[0]
     with landed(workspace, "df") as con:
-        assert counts(con) == {"annotations": 3, "dimensions": 5, "run_settings": 44, "runs": 1}
+        assert counts(con) == {"annotations": 3, "dimensions": 5, "run_settings": 50, "runs": 1}
     report = add_import(workspace, "df", "debateflow", DEBATEFLOW)
     assert (report.added, report.ignored, report.warnings) == ({"debate": 2}, 3, ())
     with landed(workspace, "df") as con:
