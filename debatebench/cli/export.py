@@ -27,6 +27,8 @@ class ExportFormat(StrEnum):
     DUCKDB = "duckdb"
     DBT = "dbt"
     HUGGINGFACE = "huggingface"
+    DEBATEFLOW = "debateflow"
+    DEBATEFLOW_KEYED = "debateflow-keyed"
 
 
 def export(
@@ -56,7 +58,7 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
 ) -> None:
-    """Export runs as Parquet, JSONL, DuckDB or dbt files, or as a dataset for Hugging Face."""
+    """Export runs as Parquet, JSONL, DuckDB or dbt files, as a dataset for Hugging Face, or as DebateFlow's JSON."""
     from debatebench.output.export import DatasetOptions
     from debatebench.output.export import export as write_export
 

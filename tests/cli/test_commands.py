@@ -27,6 +27,7 @@ COMMANDS = [
     "run",
     "retry",
     "judge",
+    "annotate",
     "import",
     "land",
     "doctor",

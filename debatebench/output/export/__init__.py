@@ -5,6 +5,8 @@ new format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
 
 dataset_card.py     the card of a published dataset
 dataset_tables.py   the tables of a published dataset
+debateflow.py       debates and annotations in DebateFlow's own JSON, annotations with lists
+debateflow_keyed.py the same, annotations with keys
 dbt_names.py        the names of tables and views in a dbt project
 dbt_project.py      a dbt project that builds the same tables
 dbt_properties.py   our YAML → dbt's YAML
@@ -44,6 +46,8 @@ __all__ = ["FORMATS", "DatasetOptions", "Export", "export"]
 FORMATS: dict[str, str] = {
     "parquet": "debatebench.output.export.parquet",
     "jsonl": "debatebench.output.export.jsonl",
+    "debateflow": "debatebench.output.export.debateflow",
+    "debateflow-keyed": "debatebench.output.export.debateflow_keyed",
     "duckdb": "debatebench.output.export.duckdb_file",
     "dbt": "debatebench.output.export.dbt_project",
     "huggingface": "debatebench.output.export.huggingface",
