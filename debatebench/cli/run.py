@@ -100,6 +100,8 @@ def run(
     from debatebench.shared.workspace import check_run_tag
 
     workspace = workspace_of(context)
+    if debate_format in [each.value for each in Format]:
+        raise UsageError(f"--format names a debate format; `--print {debate_format}` prints the result like that.")
     refuse_contradictions(
         {
             "--prod-run": prod_run,

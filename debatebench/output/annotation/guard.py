@@ -31,6 +31,8 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _LARGEST_BODY = 512 * 1024
+# A browser that is cut off while it sends shows no answer, so the rest of a long body is read and dropped, up to here.
+_MOST_DISCARDED = 16 * 1024 * 1024
 
 
 class Guard:
@@ -55,6 +57,7 @@ class Guard:
 
         refusal = self._refusal(scope["path"], headers)
         if refusal is not None:
+            await _discard(receive)
             await _answer(send_with_headers, *refusal)
             return
         inner = {**scope, "path": scope["path"].removeprefix(f"/{self._token}") or "/"}
@@ -88,6 +91,16 @@ def _limited(receive: Receive) -> Receive:
         return {"type": "http.disconnect"} if count > _LARGEST_BODY else message
 
     return receive_limited
+
+
+async def _discard(receive: Receive) -> None:
+    """Read the body of a request that is refused."""
+    count = 0
+    while count < _MOST_DISCARDED:
+        message = await receive()
+        count += len(message.get("body", b""))
+        if not message.get("more_body", False):
+            return
 
 
 async def _answer(send: Send, status: int, text: str) -> None:
