@@ -26,7 +26,8 @@ _Setting = tuple[str, str, Any]
 
 _FINEST_PRICE = Decimal("1e-12")
 
-# The plan may be long, so DuckDB computes its fingerprints. Trials of a stored debate are one debate of the plan.
+# The plan may be long, so DuckDB computes its fingerprints. Trials of a stored debate are one debate of the plan, and
+# attacked copies of it are not among those whose numbers are compared.
 _SCHEDULE = """
 with debates as (
     select
@@ -34,7 +35,7 @@ with debates as (
         concat(debate, ' ', array_to_string(panel, ' ')) as debate_and_panel,
         case when weakness_type is not null then concat_ws(' ', debate, weakness_type, weakness_side) end as weakness
     from raw.schedule
-    where run_tag = ? and trial = 1
+    where run_tag = ? and trial = 1 and attack is null
 )
 select
     count(*),

@@ -1,6 +1,14 @@
 -- One row per turn, per verdict, and per attempt whose answer became neither: everything that used tokens or money.
 with
 
+verdicts as (
+
+    select * from staging.stg_verdicts
+    union all
+    select * from staging.stg_attacked_verdicts
+
+),
+
 turn_expenses as (
 
     select
@@ -37,7 +45,7 @@ verdict_expenses as (
         cast(null as decimal(18, 10)) as possible_cost_usd,
         cost_usd is null as is_unpriced
 
-    from staging.stg_verdicts
+    from verdicts
 
 ),
 
@@ -60,7 +68,7 @@ unused_calls as (
             )
             or exists (
                 select 1
-                from staging.stg_verdicts as verdicts
+                from verdicts
                 where
                     verdicts.run_tag = calls.run_tag
                     and verdicts.debate_id = calls.debate_id

@@ -1,4 +1,4 @@
--- One row per debate that took place.
+-- One row per debate that took place, without attacked copies of stored debates.
 select
     run_tag,
     debate_id,
@@ -20,10 +20,9 @@ select
     recorded_winner,
     source_debate_id,
     trial,
-    attack,
-    attack_side,
     dimension_order,
     is_control,
     metadata
 
 from raw.debates
+where attack is null

@@ -1,4 +1,4 @@
--- One row per debate that a run planned.
+-- One row per debate that a run planned, without attacked copies of stored debates.
 select
     run_tag,
     debate_id,
@@ -13,8 +13,7 @@ select
     source_debate_id,
     trial,
     weakness_type,
-    weakness_side,
-    attack,
-    attack_side
+    weakness_side
 
 from raw.schedule
+where attack is null

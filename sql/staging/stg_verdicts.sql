@@ -1,4 +1,4 @@
--- One row per judge and debate.
+-- One row per judge and debate, without verdicts on attacked copies.
 select
     run_tag,
     debate_id,
@@ -27,3 +27,13 @@ select
     metadata
 
 from raw.verdicts
+
+where
+    not exists (
+        select 1
+        from raw.debates as attacked
+        where
+            attacked.run_tag = verdicts.run_tag
+            and attacked.debate_id = verdicts.debate_id
+            and attacked.attack is not null
+    )

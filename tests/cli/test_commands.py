@@ -27,6 +27,8 @@ COMMANDS = [
     "run",
     "retry",
     "judge",
+    "annotate",
+    "probe-judges",
     "import",
     "land",
     "doctor",

@@ -114,6 +114,8 @@ class _SideScores(Source):
 class _Annotation(Source):
     debate_id: Name
     winner: Annotated[Winner | None, BeforeValidator(_winner)] = None
+    confidence: Annotated[int, Field(ge=1, le=5)] | None = None
+    is_coherent: bool | None = None
 
 
 class _ListedAnnotation(_Annotation):
@@ -297,6 +299,8 @@ def _listed(value: dict[str, Any], run_tag: str) -> Annotation:
         winner=source.winner,
         justification=source.winner_justification,
         scores=_scores((item.dimension, item.aff_score, item.neg_score) for item in source.dimension_scores or ()),
+        confidence=source.confidence,
+        is_coherent=source.is_coherent,
         annotated_at=source.annotated_at,
         source=source.source,
         metadata=source.model_extra or None,
@@ -312,6 +316,8 @@ def _keyed(value: dict[str, Any], run_tag: str) -> Annotation:
         winner=source.winner,
         justification=source.justification,
         scores=_scores((name, sides.aff, sides.neg) for name, sides in (source.scores or {}).items()),
+        confidence=source.confidence,
+        is_coherent=source.is_coherent,
         annotated_at=source.timestamp,
         source=source.source,
         metadata=source.model_extra or None,

@@ -35,6 +35,7 @@ select
     debates.debate_id,
     coalesce(debates.source_debate_id, debates.debate_id) as source_debate_id,
     case
+        when debates.attack is not null then 'their speeches were altered to mislead judges'
         when debates.format <> 'two_sided' then 'they have more than two sides'
         when debates.status <> 'complete' then 'they are ' || debates.status
         when not $is_original and not exists (

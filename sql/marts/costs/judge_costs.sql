@@ -1,13 +1,21 @@
 -- One row per judge of a run's pool: its verdicts, and the attempts at verdicts whose answer was not used.
 with
 
+verdicts as (
+
+    select run_tag, judge_id, count_asks from staging.stg_verdicts
+    union all
+    select run_tag, judge_id, count_asks from staging.stg_attacked_verdicts
+
+),
+
 asks as (
 
     select
         run_tag, judge_id,
         cast(sum(count_asks) as bigint) as count_asks
 
-    from staging.stg_verdicts
+    from verdicts
     group by run_tag, judge_id
 
 ),

@@ -1,0 +1,128 @@
+"""Attacked copies of stored debates are in SQL models of their own, and change nothing else but costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import duckdb
+import pytest
+from built_warehouse import store_views
+from judged_runs import judged_run
+from probed_runs import probed_run
+from report_warehouse import tournament
+
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import Record, Run
+from debatebench.shared.workspace import packaged
+from debatebench.transform.build import build
+from debatebench.transform.project import Project, load_project
+from debatebench.transform.testing.data_tests import run_data_tests
+
+METHODS = {"judge-a": "dimensional", "judge-b": "chronological"}
+# What may differ when attacked copies are judged as well: what their judges cost, and what is made of them.
+COSTS = {
+    "intermediate.int_expenses",
+    "intermediate.int_costs",
+    "marts.judge_costs",
+    "marts.runs",
+    "original.cost_usage",
+    "original.token_usage",
+}
+OF_ATTACKS = {
+    "staging.stg_attacked_debates",
+    "staging.stg_attacked_notes",
+    "staging.stg_attacked_turns",
+    "staging.stg_attacked_verdicts",
+}
+
+
+@pytest.fixture(scope="module")
+def project() -> Project:
+    folder = packaged("sql")
+    return load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
+
+
+def held() -> list[Record]:
+    """A run, without its plan, as an import has it."""
+    return [
+        record.model_copy(update={"source": "import"}) if isinstance(record, Run) else record
+        for record in tournament("held", ("a", "b"), repetitions=2)
+    ]
+
+
+def built(project: Project, probed: Iterable[Record]) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    create_raw_tables(con)
+    land_records(con, "held", held())
+    land_records(con, "probed", probed)
+    build(con, project)
+    store_views(con, project.models)
+    return con
+
+
+@pytest.fixture(scope="module")
+def attacked(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
+    con = built(project, probed_run("probed", held(), {"orders": "pro", "flattery": "con"}, methods=METHODS))
+    yield con
+    con.close()
+
+
+@pytest.fixture(scope="module")
+def clean(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
+    only_clean = (
+        record.model_copy(update={"format": "probing"}) if isinstance(record, Run) else record
+        for record in judged_run("probed", held(), methods=METHODS)
+    )
+    con = built(project, only_clean)
+    yield con
+    con.close()
+
+
+def rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
+    return con.execute(sql).fetchall()
+
+
+def test_every_data_test_holds_with_attacked_copies(attacked: duckdb.DuckDBPyConnection, project: Project):
+    results = run_data_tests(attacked, project)
+    assert [str(result) for result in results if result.status != "pass"] == []
+
+
+def test_without_costs_and_attacks_every_sql_model_is_the_same_with_attacked_copies_as_without(
+    attacked: duckdb.DuckDBPyConnection, clean: duckdb.DuckDBPyConnection, project: Project
+):
+    different = []
+    for name in sorted(project.models):
+        if name.startswith("raw.") or name in COSTS | OF_ATTACKS:
+            continue
+        with_copies, without = (
+            rows(con, f"select t::varchar from {name} as t order by 1") for con in (attacked, clean)
+        )
+        if with_copies != without:
+            different.append(name)
+    assert different == []
+
+
+def test_attacked_copies_are_in_their_own_staging_models(attacked: duckdb.DuckDBPyConnection):
+    debates = rows(attacked, "select count(*) from staging.stg_debates where run_tag = 'probed'")[0][0]
+    assert rows(
+        attacked, "select attack, attack_side, count(*) from staging.stg_attacked_debates group by all order by 1"
+    ) == [
+        ("flattery", "con", debates),
+        ("orders", "pro", debates),
+    ]
+    verdicts = rows(attacked, "select count(*) from staging.stg_verdicts where run_tag = 'probed'")[0][0]
+    assert rows(attacked, "select count(*) from staging.stg_attacked_verdicts") == [(2 * verdicts,)]
+    notes = rows(attacked, "select count(*) from staging.stg_judge_notes where run_tag = 'probed'")[0][0]
+    assert rows(attacked, "select count(*) from staging.stg_attacked_notes") == [(2 * notes,)]
+
+
+def test_verdicts_on_attacked_copies_count_in_what_the_run_and_its_judges_cost(
+    attacked: duckdb.DuckDBPyConnection, clean: duckdb.DuckDBPyConnection
+):
+    cost = "select cost_usd, verdict_cost_usd, total_tokens from marts.runs where run_tag = 'probed'"
+    assert rows(attacked, cost) == [tuple(3 * value for value in rows(clean, cost)[0])]
+    asks = (
+        "select count_verdicts, count_asks, cost_usd from marts.judge_costs where run_tag = 'probed' order by judge_id"
+    )
+    assert rows(attacked, asks) == [tuple(3 * v if v is not None else v for v in row) for row in rows(clean, asks)]
