@@ -96,9 +96,12 @@ def run(
     from debatebench.cli.run_inputs import load_inputs, planned, unknown_run, with_begun_options
     from debatebench.plan.frozen_plan import read_begun_plan
     from debatebench.plan.plan import PlanOptions
+    from debatebench.plan.weaknesses import CONTROL_RATIO
     from debatebench.shared.workspace import check_run_tag
 
     workspace = workspace_of(context)
+    if debate_format in [each.value for each in Format]:
+        raise UsageError(f"--format names a debate format; `--print {debate_format}` prints the result like that.")
     refuse_contradictions(
         {
             "--prod-run": prod_run,
@@ -166,6 +169,8 @@ def run(
     options = with_begun_options(begun, options, _given(context))
     if options.control_ratio is not None and options.weaknesses_path is None:
         raise UsageError("--control-ratio has no effect without --weaknesses; give both.")
+    if options.control_ratio is None and options.weaknesses_path is not None:
+        options = options.model_copy(update={"control_ratio": CONTROL_RATIO})
     _note_packaged(workspace, options)
     inputs = load_inputs(workspace, options)
     if probe:

@@ -36,7 +36,6 @@ __all__ = [
     "with_rubric",
 ]
 
-_PRINTED = {"table", "json", "csv", "markdown"}
 _QUICK_TEST_FILE = "quick-test-models.yaml"
 
 
@@ -118,10 +117,6 @@ def _with_parts(workspace: Workspace, config: Config, options: PlanOptions) -> C
     config = with_rubric(workspace, config, options.rubric)
     update: dict[str, object] = {}
     if options.debate_format is not None:
-        if options.debate_format in _PRINTED:
-            raise UsageError(
-                f"--format names a debate format; `--print {options.debate_format}` prints the result like that."
-            )
         update["rounds"] = load_format(part_path(workspace, "formats", options.debate_format))
     if options.weaknesses_path is not None:
         path = config_path(workspace, options.weaknesses_path, "weaknesses.yaml")

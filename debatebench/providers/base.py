@@ -34,6 +34,7 @@ LOCAL_PARAMETERS = frozenset(
     {
         "bias",
         "debatebench",
+        "detects",
         "length_bias",
         "leniency",
         "malformed",
@@ -41,6 +42,7 @@ LOCAL_PARAMETERS = frozenset(
         "order_bias",
         "skill",
         "structured_output",
+        "swayed_by",
         "verbosity",
         "weakness",
     }
