@@ -8,6 +8,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -280,8 +281,6 @@ def test_two_windows_and_two_processes_of_one_annotator_lose_nothing(tmp_path: P
 
 def test_a_killed_server_has_everything_that_it_acknowledged(tmp_path: Path):
     """Twenty kills, each right after an acknowledged save, and half of them with another save under way."""
-    from threading import Thread
-
     workspace = made_workspace(tmp_path / "w")
     acknowledged: dict[str, Any] = {}
     for round_ in range(10):
@@ -315,10 +314,23 @@ def _try(server: AnnotationServer, key: str, revision: int, text: str) -> None:
         return
 
 
-def test_a_stopped_server_says_how_much_is_done(tmp_path: Path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_server_says_how_much_is_done(tmp_path: Path, number: signal.Signals):
     server = AnnotationServer(made_workspace(tmp_path / "w")).__enter__()
     server.hand_in(server.debate_keys()[0], 0, full_form())
-    code, err = server.stop(signal.SIGINT)
+    asking = Thread(target=_keep_asking, args=(server,))
+    asking.start()
+    code, err = server.stop(number)
+    asking.join()
     assert code == 130
     assert "1 of 3 debates are annotated" in err
     assert "Traceback" not in err
+
+
+def _keep_asking(server: AnnotationServer) -> None:
+    """Ask until the server is gone."""
+    try:
+        while True:
+            server.get("api/debates")
+    except (OSError, http.client.HTTPException):
+        return

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import signal
 import socket
 import webbrowser
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_extra", "serve"]
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOPBACK = "127.0.0.1"
 _GREATEST_PORT = 65_535
 
@@ -31,9 +33,10 @@ def check_extra() -> None:
 
 
 def serve(work: Session | Review, *, port: int, announce: Callable[[str], None], open_browser: bool) -> None:
-    """Serve until the process is interrupted; `announce` gets the address once the server takes requests.
+    """Serve until a signal interrupts the process, then raise `KeyboardInterrupt`.
 
-    Port 0 is any free one. Raises `BusyError` for a port that another program has.
+    `announce` gets the address once the server takes requests. Port 0 is any free one. Raises `BusyError` for a port
+    that another program has.
     """
     check_extra()
     with closing(_bound(port)) as listener:
@@ -71,10 +74,21 @@ def _server(work: Session | Review, token: str, port: int) -> Any:
     from debatebench.output.annotation.guard import Guard
 
     class Server(uvicorn.Server):
-        """The server without its own handling of signals: the command line ends it as it ends every command."""
+        """A server that a signal ends after the answers under way; then the signal has its usual effect."""
 
-        def capture_signals(self) -> Any:
-            return nullcontext()
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            # An exception out of a signal handler could surface in the code of any request, and be taken for its fault.
+            before = {n: handler for n in _SIGNALS if (handler := signal.getsignal(n)) is not signal.SIG_IGN}
+            for number in before:
+                signal.signal(number, self.handle_exit)
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+            if self.should_exit:
+                raise KeyboardInterrupt
 
     app = Guard(make_app(work, f"/{token}"), token, port)
     return Server(

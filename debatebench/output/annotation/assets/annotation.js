@@ -13,9 +13,11 @@
   const isReview = form.dataset.review === "yes";
   const pauseOfTyping = 400;
   const pauseOfRetry = 1000;
+  const longestKept = 15000;
 
   let revision = Number(form.dataset.revision);
   let isStopped = false;
+  let isFinishing = false;
   let saving = null;
   let timer = 0;
   let saved = JSON.stringify(read());
@@ -70,12 +72,14 @@
   // Returns the answer; null where there is none, or where the page can go on only after it is loaded again.
   async function send(action, value) {
     let answer, data;
+    const body = JSON.stringify({ revision, form: value });
     try {
       answer = await fetch(`${form.dataset.api}/${action}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ revision, form: value }),
-        keepalive: true,
+        body,
+        // The request goes on when the page is left; browsers refuse that for more than 64 KiB.
+        keepalive: body.length < longestKept,
       });
       data = await answer.json().catch(() => ({}));
     } catch {
@@ -131,8 +135,8 @@
   }
 
   async function finish() {
-    if (isStopped || handIn.disabled) return;
-    handIn.disabled = true;
+    if (isStopped || isFinishing) return;
+    isFinishing = true;
     try {
       await save();
       if (isStopped || isChanged()) return;
@@ -150,7 +154,7 @@
         location.assign(answer.next ? `${form.dataset.root}/debate/${answer.next}` : `${form.dataset.root}/`);
       }
     } finally {
-      handIn.disabled = isStopped;
+      isFinishing = false;
     }
   }
 
