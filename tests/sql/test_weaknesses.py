@@ -205,7 +205,7 @@ def test_people_as_judges_detect_what_they_do_by_hand(debateflow: duckdb.DuckDBP
 
 
 def test_baselines_detect_what_their_rule_says(debateflow: duckdb.DuckDBPyConnection, shared: Path) -> None:
-    """Eight of the seventeen weakened sides are pro, nine con: whoever always names con lets eight of them lose, and as
+    """Eight of the seventeen weakened sides are pro, nine con: a judge that always names con lets eight of them lose, and as
     many of any seventeen controls with the same sides.
     """
     always_con = detection(debateflow, "always_con", "winner")
@@ -520,7 +520,7 @@ def test_agreement_is_that_of_the_functions_for_two_and_for_more_people(count: i
         assert (row["kappa"], row["kappa_quadratic"]) == (None, None)
 
 
-def test_an_adjudicated_verdict_is_a_truth_of_its_own_and_nobody_agrees_with_it() -> None:
+def test_an_adjudicated_verdict_is_a_truth_of_its_own_and_not_an_annotation() -> None:
     records = list(source("run", [("logical_gaps", "pro")] * 2, topics=1))
     records += annotations(records, {"a": drawn(1, 0), "b": drawn(2, 0)})
     before = built(records)
