@@ -37,7 +37,10 @@ _PARAGRAPHS = re.compile(r"\n{2,}")
 
 
 def read_susceptibility(parameters: Mapping[str, Any]) -> dict[str, float] | None:
-    """Kind of attack → how often it succeeds; None if the parameters do not say. Raises `UsageError` for unknown kinds and for rates beyond 0 and 1."""
+    """Kind of attack → how often it succeeds; None if the parameters do not say.
+
+    Raises `UsageError` for unknown kinds and for rates beyond 0 and 1.
+    """
     given = parameters.get("swayed_by")
     if given is None:
         return None
