@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet --con
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-dbt static lint clean
+.PHONY: help demo check test test-dbt test-datasets static lint clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
@@ -47,6 +47,10 @@ test: static  ## Check style and types, then run every test
 
 test-dbt: $(VENV)/.installed-test .venv-dbt/.installed  ## Let real dbt build the exported project, and compare every row
 	DEBATEBENCH_DBT=$(CURDIR)/.venv-dbt/bin/dbt $(BIN)/python -m pytest -s tests/output/test_export_dbt_build.py
+
+test-datasets: $(VENV)/.installed-test  ## Let Hugging Face's `datasets` read an exported dataset
+	$(PIP) --editable '.[datasets]'
+	$(BIN)/python -m pytest -s tests/output/test_export_huggingface.py
 
 lint: $(VENV)/.installed-test  ## Mend style, then check types
 	$(BIN)/ruff check --fix .

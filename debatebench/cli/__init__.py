@@ -1,5 +1,6 @@
 """The command line: parse, call, print. `main` is the entry point.
 
+annotate.py          annotate
 app.py               the typer application, and how errors are printed
 common.py            workspace, clock, output format, notes
 compare.py           compare, gate

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import compare, doctor, export, judge, probe_judges, query, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, probe_judges, query, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
@@ -31,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "run": play.run,
     "retry": play.retry,
     "judge": judge.judge,
+    "annotate": annotate.annotate,
     "probe-judges": probe_judges.probe_judges,
     "import": warehouse.import_,
     "land": warehouse.land,

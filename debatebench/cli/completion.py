@@ -16,7 +16,7 @@ import typer
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["PROGRAM", "debaters", "judges", "run_tags", "topics", "words_to_complete"]
+__all__ = ["PROGRAM", "debaters", "formats", "judges", "rubrics", "run_tags", "topics", "words_to_complete"]
 
 PROGRAM = "debatebench"
 _WORDS = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
@@ -70,6 +70,18 @@ def _topics(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
     return [each.id for each in load_topics(_path(workspace, options.get("topics_path"), "topics.json"))]
 
 
+def _formats(workspace: Workspace, _: Mapping[str, Any]) -> tuple[str, ...]:
+    from debatebench.config.parts import part_names
+
+    return part_names(workspace, "formats")
+
+
+def _rubrics(workspace: Workspace, _: Mapping[str, Any]) -> tuple[str, ...]:
+    from debatebench.config.parts import part_names
+
+    return part_names(workspace, "rubrics")
+
+
 def _path(workspace: Workspace, given: Any, name: str) -> Path:
     return workspace.config_file(name) if given is None else Path(given)
 
@@ -78,3 +90,5 @@ run_tags = _completed(_run_tags)
 debaters = _completed(_debaters)
 judges = _completed(_judges)
 topics = _completed(_topics)
+formats = _completed(_formats)
+rubrics = _completed(_rubrics)

@@ -41,6 +41,7 @@ def doctor(
 
     The exit code is 3 if data is damaged.
     """
+    from debatebench.landing.annotation_journals import annotations_folder, begun_journals
     from debatebench.warehouse.doctor import Finding, examine, grouped
 
     workspace = workspace_of(context)
@@ -55,7 +56,12 @@ def doctor(
     damaged = [finding for finding in found if finding.is_damage]
     if salvage:
         broken = {finding.run_tag for finding in damaged if finding.finding == "damaged_line"}
-        _salvage([workspace.journal / f"{tag}.jsonl" for tag in sorted(broken)])
+        annotated = {finding.run_tag for finding in damaged if finding.finding == "damaged_annotations"}
+        folders = [annotations_folder(workspace.journal, tag) for tag in sorted(annotated)]
+        _salvage(
+            [workspace.journal / f"{tag}.jsonl" for tag in sorted(broken)],
+            [path for folder in folders for path in begun_journals(folder)],
+        )
     if damaged:
         raise DamagedDataError(f"Data is damaged in {len(damaged):,} places; the first is {damaged[0].place}.")
 
@@ -90,11 +96,11 @@ def _note_counts(workspace: Workspace, found: list[Finding]) -> None:
         note("No problems were found.")
 
 
-def _salvage(journals: list[Path]) -> None:
+def _salvage(journals: list[Path], annotated: list[Path]) -> None:
     """Save what can be saved, and say what to do with it."""
     from debatebench.warehouse.salvage import salvage
 
-    for journal in journals:
+    for journal in (*journals, *annotated):
         saved = salvage(journal)
         if saved is None:
             continue
@@ -102,8 +108,10 @@ def _salvage(journals: list[Path]) -> None:
             f"{saved.events:,} events of {journal} were saved to {saved.target}, {saved.lost:,} are lost. To continue:"
         )
         kept, damaged, salvaged = (quote(str(path)) for path in (journal, f"{journal}.damaged", saved.target))
-        tag = quote(journal.stem)
+        tag = quote(journal.stem if journal in journals else journal.parent.name.removesuffix(".annotations"))
         note(f"  mv {kept} {damaged} && mv {salvaged} {kept} && debatebench land --run-tag {tag} --replace")
+        if journal in annotated:
+            continue
         note(f"  debatebench run --run-tag {tag} …   (with the same arguments as before; it repeats the lost calls)")
-    if not journals:
+    if not journals and not annotated:
         note("No journal has a damaged line, so there is nothing to salvage.")

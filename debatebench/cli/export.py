@@ -26,6 +26,9 @@ class ExportFormat(StrEnum):
     JSONL = "jsonl"
     DUCKDB = "duckdb"
     DBT = "dbt"
+    HUGGINGFACE = "huggingface"
+    DEBATEFLOW = "debateflow"
+    DEBATEFLOW_KEYED = "debateflow-keyed"
 
 
 def export(
@@ -43,13 +46,33 @@ def export(
             help="Tables of a Parquet export, as for `build`, or raw.NAME. Default: marts.* and ratings.*",
         ),
     ] = None,
+    license_id: Annotated[
+        str | None,
+        typer.Option("--license", help="The licence of a dataset for Hugging Face, such as cc-by-4.0; it needs one."),
+    ] = None,
+    anonymize: Annotated[
+        bool, typer.Option("--anonymize", help="Replace the names of annotators in a dataset for Hugging Face.")
+    ] = False,
+    with_attacked: Annotated[
+        bool, typer.Option("--with-attacked", help="Add attacked copies of debates to a dataset for Hugging Face.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
 ) -> None:
-    """Export runs as Parquet, JSONL, DuckDB or dbt files."""
+    """Export runs as Parquet, JSONL, DuckDB or dbt files, as a dataset for Hugging Face, or as DebateFlow's JSON."""
+    from debatebench.output.export import DatasetOptions
     from debatebench.output.export import export as write_export
 
+    options = DatasetOptions(license_id, anonymize, with_attacked)
+
     done = write_export(
-        workspace_of(context), format_name.value, out, run_tags=run_tag, select=select, force=force, now=now()
+        workspace_of(context),
+        format_name.value,
+        out,
+        run_tags=run_tag,
+        select=select,
+        force=force,
+        now=now(),
+        dataset=None if options == DatasetOptions() else options,
     )
     for part in done.manifest.left_out:
         note(f"Left out: {_described(part)}")

@@ -86,6 +86,7 @@ def judge(
     seed: parameters.Seed = 12345,
     config_path: parameters.ConfigPath = None,
     judges_path: parameters.JudgesPath = None,
+    rubric: parameters.Rubric = None,
     judge_prompt: parameters.JudgePrompt = None,
     judge_method: parameters.JudgeMethod = None,
     retry_failed: parameters.RetryFailed = False,
@@ -106,7 +107,8 @@ def judge(
 ) -> None:
     """Judge the stored debates of a run or import again, as a run of its own.
 
-    The dimensions are those of config.yaml (or --config-path). Baselines need no judges and cost nothing.
+    The dimensions are those of config.yaml (or --config-path), or of --rubric. Baselines need no judges and cost
+    nothing.
     """
     from debatebench.plan.plan import PlanOptions
 
@@ -127,6 +129,7 @@ def judge(
         judge_method=judge_method,
         config_path=None if config_path is None else str(config_path),
         judges_path=None if judges_path is None else str(judges_path),
+        rubric=rubric,
     )
     plan, part, transcripts = planned_judging(workspace, source, new_tag, options, given, new_judge or (), retry_failed)
     session = RunSession(

@@ -124,7 +124,7 @@ def _plan_of_today(
     new_judges: Sequence[str],
     attacks: Sequence[Attack],
 ) -> tuple[Plan, PlanPart | None]:
-    from debatebench.cli.run_inputs import as_asked, config_path
+    from debatebench.cli.run_inputs import as_asked, config_path, with_rubric
     from debatebench.config.load import load_config, load_judges
     from debatebench.config.prompt_files import load_prompts
     from debatebench.judges import templates_of
@@ -135,6 +135,7 @@ def _plan_of_today(
 
     run, commit = stored.run, git_commit()
     config = load_config(config_path(workspace, options.config_path, "config.yaml"), needs_rounds=False)
+    config = with_rubric(workspace, config, options.rubric)
     of_source = {"benchmark_name": run.benchmark_name, "benchmark_version": run.benchmark_version}
     config = config.model_copy(
         update={"rounds": (), **{name: value for name, value in of_source.items() if value is not None}}

@@ -29,6 +29,7 @@ _FIELDS = {
     "judge": "selected_judges",
     "quick_test": "preset",
     "prod_run": "preset",
+    "weaknesses": "weaknesses_path",
 }
 EXAMPLES = """\b
 Examples:
@@ -61,6 +62,10 @@ def run(
     topics_path: parameters.TopicsPath = None,
     models_path: parameters.ModelsPath = None,
     judges_path: parameters.JudgesPath = None,
+    debate_format: parameters.DebateFormat = None,
+    rubric: parameters.Rubric = None,
+    weaknesses: parameters.Weaknesses = None,
+    control_ratio: parameters.ControlRatio = None,
     debater_prompt: parameters.DebaterPrompt = None,
     judge_prompt: parameters.JudgePrompt = None,
     judge_method: parameters.JudgeMethod = None,
@@ -85,15 +90,18 @@ def run(
     probe: parameters.Probe = False,
     no_build: parameters.NoBuild = False,
     log_failed_judges: parameters.LogFailedJudges = False,
-    output: FormatOption = Format.TABLE,
+    output: parameters.Print = Format.TABLE,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
     from debatebench.cli.run_inputs import load_inputs, planned, unknown_run, with_begun_options
     from debatebench.plan.frozen_plan import read_begun_plan
     from debatebench.plan.plan import PlanOptions
+    from debatebench.plan.weaknesses import CONTROL_RATIO
     from debatebench.shared.workspace import check_run_tag
 
     workspace = workspace_of(context)
+    if debate_format in [each.value for each in Format]:
+        raise UsageError(f"--format names a debate format; `--print {debate_format}` prints the result like that.")
     refuse_contradictions(
         {
             "--prod-run": prod_run,
@@ -155,8 +163,16 @@ def run(
         topics_path=_text(topics_path),
         models_path=_text(models_path),
         judges_path=_text(judges_path),
+        weaknesses_path=_text(weaknesses),
+        debate_format=debate_format,
+        rubric=rubric,
+        control_ratio=control_ratio,
     )
     options = with_begun_options(begun, options, _given(context))
+    if options.control_ratio is not None and options.weaknesses_path is None:
+        raise UsageError("--control-ratio has no effect without --weaknesses; give both.")
+    if options.control_ratio is None and options.weaknesses_path is not None:
+        options = options.model_copy(update={"control_ratio": CONTROL_RATIO})
     _note_packaged(workspace, options)
     inputs = load_inputs(workspace, options)
     if probe:

@@ -159,6 +159,7 @@ def print_plan(workspace: Workspace, checked: Rehearsed, output: Format) -> None
     print_rows(columns, rows, output)
     if output is Format.TABLE:
         say(checked.expected.summary())
+    _note_weaknesses(rehearsal.plan)
     if (part := rehearsal.ready.part) is not None and part.debaters:
         note(f"--new-model adds {len(part.debates):,} debates to run '{rehearsal.plan.run_tag}'.")
     if rehearsal.has_begun:
@@ -172,6 +173,24 @@ def print_plan(workspace: Workspace, checked: Rehearsed, output: Format) -> None
         note("No requests were sent. The plan is in the run's journal, so no file was written.")
     else:
         note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, rehearsal.plan)}.")
+
+
+def _note_weaknesses(plan: Plan) -> None:
+    """Say how often each weakness is injected into which side, and how many debates have none."""
+    from debatebench.plan.weaknesses import weakness_counts
+
+    if not plan.config.weaknesses:
+        return
+    controls = sum(debate.weakness_type is None for debate in plan.debates)
+    note(f"Weaknesses: {len(plan.debates) - controls:,} debates, and {controls:,} controls without one.")
+    for name, pro, con in weakness_counts(plan.config, plan.debates):
+        note(f"  {name}: {pro:,} on pro, {con:,} on con.")
+    unscored = {each.dimension for each in plan.config.weaknesses} - set(plan.config.dimensions)
+    if unscored:
+        warn(
+            f"no judge of this run scores {', '.join(sorted(unscored))}, where a weakness should cost points; a rubric "
+            "such as --rubric debateflow has these dimensions."
+        )
 
 
 def _write_plan(folder: Path, plan: Plan) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
+from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_path
 from debatebench.config.prompt_files import load_prompts
 from debatebench.judges import templates_of
 from debatebench.plan.frozen_plan import plan_of_today
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Inputs", "as_asked", "config_path", "load_inputs", "planned", "unknown_run", "with_begun_options"]
+__all__ = [
+    "Inputs",
+    "as_asked",
+    "config_path",
+    "load_inputs",
+    "planned",
+    "unknown_run",
+    "with_begun_options",
+    "with_rubric",
+]
 
 _QUICK_TEST_FILE = "quick-test-models.yaml"
 
@@ -66,7 +76,7 @@ def load_inputs(workspace: Workspace, options: PlanOptions) -> Inputs:
     A quick test reads debaters and judges from a file of its own if the workspace has one.
     """
     is_quick_test = options.preset == "quick-test"
-    config = load_config(config_path(workspace, options.config_path, "config.yaml"))
+    config = _with_parts(workspace, load_config(config_path(workspace, options.config_path, "config.yaml")), options)
     topics = load_topics(config_path(workspace, options.topics_path, "topics.json"))
     quick = workspace.configs / _QUICK_TEST_FILE
     if is_quick_test and os.path.lexists(quick) and options.models_path is None and options.judges_path is None:
@@ -81,7 +91,37 @@ def load_inputs(workspace: Workspace, options: PlanOptions) -> Inputs:
 
 
 def config_path(workspace: Workspace, given: str | None, name: str) -> Path:
-    return workspace.config_file(name) if given is None else Path(given)
+    """The file that an option gives, else the workspace's or the packaged one of that name.
+
+    Where `configs/NAME` is given and there is no such file, it is the workspace's or the packaged one, too.
+    """
+    if given is None:
+        return workspace.config_file(name)
+    path = Path(given)
+    if len(path.parts) > 1 and path.parts[0] == "configs" and not os.path.lexists(path):
+        layered = workspace.config_file(str(Path(*path.parts[1:])))
+        return layered if layered.is_file() else path
+    return path
+
+
+def with_rubric(workspace: Workspace, config: Config, name: str | None) -> Config:
+    """The configuration with the dimensions of a rubric in configs/rubrics/, if one is named."""
+    if name is None:
+        return config
+    rubric = load_rubric(part_path(workspace, "rubrics", name))
+    return config.model_copy(update={"dimensions": rubric.dimensions, "rubric_version": rubric.version})
+
+
+def _with_parts(workspace: Workspace, config: Config, options: PlanOptions) -> Config:
+    """The configuration with the debate format, the rubric and the weaknesses that the options name."""
+    config = with_rubric(workspace, config, options.rubric)
+    update: dict[str, object] = {}
+    if options.debate_format is not None:
+        update["rounds"] = load_format(part_path(workspace, "formats", options.debate_format))
+    if options.weaknesses_path is not None:
+        path = config_path(workspace, options.weaknesses_path, "weaknesses.yaml")
+        update["weaknesses"] = load_weaknesses(path)
+    return config.model_copy(update=update)
 
 
 def _with_panel(config: Config, size: int) -> Config:

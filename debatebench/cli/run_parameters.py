@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from debatebench.cli import completion
+from debatebench.cli.common import Format
 
 _WHAT = "What is played"
 _HOW = "How it is played"
@@ -152,6 +153,44 @@ ModelsPath = Annotated[
     Path | None, typer.Option(help="The debaters. Default: configs/models.yaml.", rich_help_panel=_CONFIGURATION)
 ]
 JudgesPath = Annotated[Path | None, typer.Option(help="Default: configs/judges.yaml.", rich_help_panel=_CONFIGURATION)]
+DebateFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="Play the rounds of configs/formats/NAME.yaml, such as karl_popper, instead of those of config.yaml.",
+        autocompletion=completion.formats,
+        rich_help_panel=_CONFIGURATION,
+    ),
+]
+Rubric = Annotated[
+    str | None,
+    typer.Option(
+        "--rubric",
+        metavar="NAME",
+        help="Score the dimensions of configs/rubrics/NAME.yaml, such as debateflow, instead of those of config.yaml.",
+        autocompletion=completion.rubrics,
+        rich_help_panel=_CONFIGURATION,
+    ),
+]
+Weaknesses = Annotated[
+    Path | None,
+    typer.Option(
+        "--weaknesses",
+        help="Inject the weaknesses of this file, such as configs/weaknesses.yaml: one in each debate, on one side.",
+        rich_help_panel=_CONFIGURATION,
+    ),
+]
+ControlRatio = Annotated[
+    float | None,
+    typer.Option(
+        "--control-ratio",
+        min=0,
+        max=1,
+        help="With --weaknesses, the share of debates that have none. Default: 0.2.",
+        rich_help_panel=_CONFIGURATION,
+    ),
+]
 DebaterPrompt = Annotated[
     str | None,
     typer.Option(
@@ -347,3 +386,4 @@ LogFailedJudges = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+Print = Annotated[Format, typer.Option("--print", help="How to print the result.", rich_help_panel=_OUTPUT)]

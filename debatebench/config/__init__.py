@@ -2,7 +2,9 @@
 
 answer_form.py        what a judge's answer must hold, as a schema and in words
 attacks.py            attacks.yaml and its templates → how speeches are altered to mislead judges
+dimensions.py         the dimensions of a rubric, with scales and anchors
 load.py               config.yaml, models.yaml, judges.yaml and topics.json → configuration
+parts.py              files beside config.yaml: debate formats, rubrics, weaknesses
 prompt_files.py       prompt templates are read from their files and checked
 prompts.py            the prompt templates of a run: filled and hashed
 setting.py            a value with its place in its file; files are read strictly

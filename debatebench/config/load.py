@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from debatebench.config.dimensions import read_dimensions
 from debatebench.config.types import (
     MOST_K_FACTOR,
     MOST_RATING,
@@ -20,7 +20,6 @@ from debatebench.config.types import (
     EloConfig,
     MemberConfig,
     OnRefusal,
-    Preferences,
     Pricing,
     RateLimits,
     Round,
@@ -45,6 +44,7 @@ __all__ = [
     "load_judges",
     "load_quick_test",
     "load_topics",
+    "read_rounds",
 ]
 
 # Every setting has a place in the nested form and one in the original harness's flat form, sometimes under two names. A
@@ -94,7 +94,6 @@ _URL = re.compile(r"https?://[^\s/@?#]+[^\s@#]*")
 _SECRET_IN_URL = re.compile(r"(?i)[?&][^=&]*(key|token|secret|password|sig)[^=&]*=")
 _ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _STYLE = re.compile(r"(?!user\Z)[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_LARGEST_SCORE = Decimal(10) ** 12
 
 
 def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
@@ -108,19 +107,19 @@ def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
     def setting(name: str) -> Setting:
         return file.at(*_PLACES[name])
 
-    benchmark_version = _name(setting("benchmark_version"), "v1")
+    benchmark_version = setting("benchmark_version").name("v1")
     return Config(
-        benchmark_name=_name(setting("benchmark_name"), "debatebench"),
+        benchmark_name=setting("benchmark_name").name("debatebench"),
         benchmark_version=benchmark_version,
-        rubric_version=_name(setting("rubric_version"), benchmark_version),
-        language=_name(setting("language"), "en"),
-        rounds=() if not (needs_rounds or setting("rounds").is_given) else _rounds(setting("rounds")),
+        rubric_version=setting("rubric_version").name(benchmark_version),
+        language=setting("language").name("en"),
+        rounds=() if not (needs_rounds or setting("rounds").is_given) else read_rounds(setting("rounds")),
         temperature=setting("temperature").number(0.7, least=0),
         on_refusal=cast("OnRefusal", setting("on_refusal").choice("void", "forfeit", default="void")),
         system_prompt_pro=setting("system_prompt_pro").optional_text(),
         system_prompt_con=setting("system_prompt_con").optional_text(),
         judge_system_prompt=setting("judge_system_prompt").optional_text(),
-        dimensions=_dimensions(setting("dimensions"), setting("scale_min"), setting("scale_max")),
+        dimensions=read_dimensions(setting("dimensions"), setting("scale_min"), setting("scale_max")),
         judges_per_debate=setting("judges_per_debate").whole(3, least=1),
         elo=EloConfig(
             initial_rating=setting("initial_rating").number(400.0, least=-MOST_RATING, most=MOST_RATING),
@@ -186,7 +185,8 @@ def _entries(file: Setting, key: str, *others: str, allowed: str | None = None) 
     return entries
 
 
-def _rounds(setting: Setting) -> tuple[Round, ...]:
+def read_rounds(setting: Setting) -> tuple[Round, ...]:
+    """The turns of a debate format, at least one."""
     entries = list(setting.items())
     if not entries:
         setting.refuse("a list with at least one turn")
@@ -197,7 +197,7 @@ def _rounds(setting: Setting) -> tuple[Round, ...]:
         rounds.append(
             Round(
                 role=cast("Side", entry.at("role", "speaker").choice("pro", "con")),
-                stage=_name(entry.at("stage"), "turn"),
+                stage=entry.at("stage").name("turn"),
                 max_tokens=cap.whole(least=1) if cap.is_given else None,
                 language=entry.at("language").optional_text(),
             )
@@ -205,83 +205,10 @@ def _rounds(setting: Setting) -> tuple[Round, ...]:
     return tuple(rounds)
 
 
-def _dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dict[str, DimensionConfig]:
-    """Dimensions as a mapping of names, or a list of names or mappings with an `id`; the shared scale is a default."""
-    low, high = _score(scale_min, Decimal(1)), _score(scale_max, Decimal(10))
-    if scale_max.is_given and low >= high:
-        scale_max.refuse(f"a number above the lower end, which is {low}")
-    dimensions: dict[str, DimensionConfig] = {}
-    for name, entry in _named_dimensions(setting):
-        if name in dimensions:
-            entry.holding(name).refuse("dimensions without duplicates")
-        least, most = _score(entry.at("min"), low), _score(entry.at("max"), high)
-        if least >= most:
-            end = entry.at("min") if entry.at("min").is_given else entry.at("max")
-            end.refuse(f"min below max (found {least} and {most})")
-        description = entry.at("description").optional_text() or entry.at("name").optional_text()
-        integer = entry.at("integer").flag(default=False) if entry.at("integer").is_given else None
-        dimensions[name] = DimensionConfig(
-            min=least,
-            max=most,
-            description=description,
-            integer=integer,
-            weight=_not_negative(entry.at("weight"), Decimal(1)),
-            tie_band=_not_negative(entry.at("tie_band"), Decimal(0)),
-            ties=entry.at("ties").flag(default=True),
-            preferences=_preferences(entry.at("preferences")),
-        )
-    if not dimensions:
-        setting.refuse("at least one dimension, as a mapping of names to {min, max, description}")
-    if not any(dimension.weight for dimension in dimensions.values()):
-        setting.refuse("at least one dimension with a weight above 0", is_shown=False)
-    return dimensions
-
-
-def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
-    """(name, its mapping or nothing) of every dimension, in order."""
-    keys = ("min", "max", "integer", "description", "name", "weight", "tie_band", "ties", "preferences")
-    if not isinstance(setting.value, list):
-        for name in setting.mapping():
-            entry = setting.at_key(name)
-            entry.allow(keys)
-            yield _name(entry.holding(name)), entry
-        return
-    for entry in setting.items():
-        if isinstance(entry.value, str):
-            yield _name(entry), entry.holding(None)
-        else:
-            entry.allow(("id", *keys))
-            yield _name(entry.at("id")), entry
-
-
-def _preferences(setting: Setting) -> Preferences:
-    """What a judge method tells a judge to look for, by stage."""
-    stages = tuple(Preferences.model_fields)
-    if setting.is_given:
-        setting.allow(stages)
-    return Preferences(**{stage: setting.at(stage).optional_text() for stage in stages})
-
-
-def _not_negative(setting: Setting, default: Decimal) -> Decimal:
-    """A weight or a difference of scores."""
-    value = _score(setting, default)
-    if value < 0:
-        setting.refuse("a number that is not negative")
-    return value
-
-
-def _score(setting: Setting, default: Decimal) -> Decimal:
-    """An end of a scale, in the range and precision that the warehouse can store."""
-    value = setting.decimal(default)
-    if abs(value) >= _LARGEST_SCORE or value != round(value, 6):
-        setting.refuse("a number below 10^12 with at most six decimals")
-    return value
-
-
 def _topic(entry: Setting) -> TopicConfig:
     entry.allow(("id", "motion", "category", "info_slide"))
     return TopicConfig(
-        id=_name(entry.at("id")),
+        id=entry.at("id").name(),
         motion=entry.at("motion").text(),
         category=entry.at("category").optional_text(),
         info_slide=entry.at("info_slide").optional_text(),
@@ -318,11 +245,11 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
         for name in ("token_limit", "thinking_tokens", "context_window")
     }
     _refuse_secrets(entry.at("parameters"))
-    provider = _name(entry.at("provider"), default_provider)
+    provider = entry.at("provider").name(default_provider)
     return MemberConfig(
-        id=_name(entry.at("id")),
+        id=entry.at("id").name(),
         provider=provider,
-        model=_name(entry.at("model")),
+        model=entry.at("model").name(),
         endpoint=_endpoint(entry.at("endpoint")),
         api_key_env=_key_variable(entry.at("api_key_env")),
         allow_insecure=entry.at("allow_insecure").flag(default=False),
@@ -336,14 +263,6 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
         limits=_limits(entry),
         provider_limits=limits.get(provider, RateLimits()),
     )
-
-
-def _name(setting: Setting, default: str | None = None) -> str:
-    """Text that can be an id: one line, without surrounding blanks."""
-    name = setting.text(default)
-    if name != name.strip() or not name.isprintable() or len(name) > 200:
-        setting.refuse("text on one line, of at most 200 characters, without leading or trailing spaces")
-    return name
 
 
 def _endpoint(setting: Setting) -> str | None:

@@ -27,6 +27,8 @@ from debatebench.config.prompts import (
     PLACEHOLDER,
     STAGE_PLACEHOLDERS,
     USER_LINE,
+    WEAKNESS_PLACEHOLDERS,
+    WEAKNESS_TEMPLATE,
     PromptSet,
 )
 from debatebench.config.setting import Setting, parse_yaml, read_text
@@ -91,7 +93,7 @@ def load_prompts(
     debater_style: str | None = None,
     templates_of: Callable[[MemberConfig], Sequence[str]] = flat_templates,
 ) -> PromptSet:
-    """Read every template that debaters and `judges` need, and the style `default`.
+    """Read every template that debaters and `judges` need, and the style `default`; also that of weaknesses, if any.
 
     A prompt in `config` replaces the file: `judge_system_prompt` replaces `judge_default.md`. With a `debater_style`
     the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead (`default`: the plain
@@ -104,7 +106,8 @@ def load_prompts(
         given |= {"debater_pro": config.system_prompt_pro, "debater_con": config.system_prompt_con}
     variant = f"_{debater_style}" if debater_style not in (None, "default") else ""
     found: dict[str, _Template] = {}
-    for name in ("debater_pro", "debater_con", "debater_turn", *_judging_names(files, judges, templates_of)):
+    speaking = ("debater_pro", "debater_con", "debater_turn", *([WEAKNESS_TEMPLATE] if config.weaknesses else []))
+    for name in (*speaking, *_judging_names(files, judges, templates_of)):
         text = given.get(name)
         if text is None:
             stem = name + variant if name in ("debater_pro", "debater_con") else name
@@ -186,11 +189,14 @@ def _missing(files: Mapping[str, Path], name: str) -> str:
 def _check(name: str, text: str, source: str) -> None:
     """Check the placeholders of a template, and that one of a stage consists of two messages."""
     is_stage = name.startswith("judge/")
-    _check_placeholders(
-        text,
-        STAGE_PLACEHOLDERS if is_stage else JUDGE_PLACEHOLDERS if name.startswith("judge_") else DEBATER_PLACEHOLDERS,
-        source,
-    )
+    known: tuple[str, ...] = DEBATER_PLACEHOLDERS
+    if name.startswith("judge"):
+        known = STAGE_PLACEHOLDERS if is_stage else JUDGE_PLACEHOLDERS
+    elif name == WEAKNESS_TEMPLATE:
+        known = WEAKNESS_PLACEHOLDERS
+    _check_placeholders(text, known, source)
+    if name == WEAKNESS_TEMPLATE and all(match[1] != "instruction" for match in PLACEHOLDER.finditer(text)):
+        raise ConfigError(f"{source}: found no placeholder '{{{{ instruction }}}}'; allowed: a prompt that shows it.")
     if not is_stage:
         return
     if f"{USER_LINE}\n" not in text:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ __all__ = [
     "PLACEHOLDER",
     "STAGE_PLACEHOLDERS",
     "USER_LINE",
+    "WEAKNESS_PLACEHOLDERS",
+    "WEAKNESS_TEMPLATE",
     "PromptSet",
     "debater_values",
     "fill",
@@ -50,6 +53,9 @@ DEBATER_PLACEHOLDERS = (
 )
 """The placeholders allowed in `debater_pro.md`, `debater_con.md` and `debater_turn.md`."""
 
+WEAKNESS_PLACEHOLDERS = (*DEBATER_PLACEHOLDERS, "instruction")
+"""The placeholders allowed in `debater_weakness.md`; `instruction` is required."""
+
 JUDGE_PLACEHOLDERS = ("motion", "category", "info_slide", "language", "dimensions", "answer_shape", "transcript")
 """The placeholders allowed in `judge_<style>.md` and `judge_user.md`."""
 
@@ -68,6 +74,9 @@ STAGE_PLACEHOLDERS = (
     "answer_shape",
 )
 """The placeholders allowed in `judge/<method>/<stage>.md`, the prompts of judge methods; `material` is required."""
+
+WEAKNESS_TEMPLATE = "debater_weakness"
+"""The template that tells a debater which weakness its speech is to have, at the end of its system message."""
 
 USER_LINE = "<!-- user -->"
 """The line of a prompt of a judge method that separates the system message from the user message."""
@@ -100,6 +109,14 @@ class PromptSet(BaseModel):
     def debater_system(self, side: Side) -> str:
         """The system template of a side."""
         return self.templates[f"debater_{side}"]
+
+    def speaking(self, values: Mapping[str, str], side: Side, instruction: str | None = None) -> tuple[str, str]:
+        """The system and the user message to a debater; with an `instruction`, what is to be wrong with its speech."""
+        system = fill(self.debater_system(side), values)
+        if instruction is not None:
+            told = fill(self.templates[WEAKNESS_TEMPLATE], {**values, "instruction": instruction})
+            system = f"{system.rstrip()}\n\n{told}"
+        return system, fill(self.debater_turn, values)
 
     @property
     def debater_turn(self) -> str:
@@ -292,6 +309,9 @@ def _length_hint(token_cap: int | None) -> str:
 
 
 def _dimension_line(name: str, dimension: DimensionConfig) -> str:
-    """One line of the rubric: name, scale, description."""
+    """One line of the rubric: name, scale, description; and a line below it for each score whose meaning is given."""
     line = f"- {name}: {dimension.scale}"
-    return f"{line}. {dimension.description}" if dimension.description else f"{line}."
+    line = f"{line}. {dimension.description}" if dimension.description else f"{line}."
+    # In the order of the scores, which a stored plan has lost: its keys are sorted as texts.
+    anchors = sorted(dimension.anchors.items(), key=lambda anchor: Decimal(anchor[0]))
+    return "\n".join([line, *(f"  {score} = {meaning}" for score, meaning in anchors)])

@@ -231,6 +231,13 @@ class Setting:
         is_scalar = isinstance(self.value, bool | int | float)
         self.refuse("text (write it in quotes)" if is_scalar else "text")
 
+    def name(self, default: str | None = None) -> str:
+        """Text that can be an id: one line, without surrounding blanks."""
+        name = self.text(default)
+        if name != name.strip() or not name.isprintable() or len(name) > 200:
+            self.refuse("text on one line, of at most 200 characters, without leading or trailing spaces")
+        return name
+
     def optional_text(self) -> str | None:
         """Text, or None if there is no value or only blanks."""
         if self.value is None or (isinstance(self.value, str) and not self.value.strip()):

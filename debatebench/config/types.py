@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
@@ -23,6 +24,8 @@ __all__ = [
     "RateLimits",
     "Round",
     "TopicConfig",
+    "Turns",
+    "WeaknessConfig",
 ]
 
 
@@ -63,7 +66,7 @@ class DimensionConfig(_Frozen):
 
     Where judges are compared with people, `weight` is its weight in the whole debate, and scores of both sides that
     differ by no more than `tie_band` count as a tie. A judge method that decides each dimension may name no winner on
-    it only if `ties` is true, and gets the texts of `preferences`.
+    it only if `ties` is true, and gets the texts of `preferences`. `anchors` says what a score means, by score as text.
     """
 
     min: ScoreValue = Decimal(1)
@@ -74,6 +77,7 @@ class DimensionConfig(_Frozen):
     tie_band: ScoreValue = Field(Decimal(0), ge=0)
     ties: bool = True
     preferences: Preferences = Preferences()
+    anchors: dict[str, str] = Field(default_factory=dict)
 
     @cached_property
     def is_integer(self) -> bool:
@@ -179,12 +183,40 @@ class TopicConfig(_Frozen):
     info_slide: str | None = None
 
 
+Turns = Literal["all", "after_opponent"]
+"""Which speeches of its side carry a weakness: all, or those after the opponent has spoken."""
+
+
+class WeaknessConfig(_Frozen):
+    """A flaw that can be injected into one side of a debate.
+
+    `instruction` is what the debater of that side is told, and `dimension` where the flaw should cost the side points.
+    """
+
+    id: str
+    instruction: str
+    turns: Turns
+    dimension: str
+
+    def first_turn(self, rounds: Sequence[Round], side: Side) -> int | None:
+        """The turn from which the speeches of `side` carry the flaw; None if the format has no such speech."""
+        has_heard = self.turns == "all"
+        for number, turn in enumerate(rounds):
+            if turn.role != side:
+                has_heard = True
+            elif has_heard:
+                return number
+        return None
+
+
 # Settings of a dimension that the first versions did not have.
-_LATER = {"weight", "tie_band", "ties", "preferences"}
+_LATER = {"weight", "tie_band", "ties", "preferences", "anchors"}
 
 
 class Config(_Frozen):
     """The contents of `config.yaml`: the debate format, the rubric and the rating settings.
+
+    Files in `configs/formats/` and `configs/rubrics/` replace the first two; `weaknesses` has a file of its own.
 
     As JSON, `dimensions` is a list, because their order is part of the judges' prompt and object keys are unordered.
     """
@@ -202,6 +234,11 @@ class Config(_Frozen):
     dimensions: dict[str, DimensionConfig]
     judges_per_debate: int = Field(3, ge=1)
     elo: EloConfig = EloConfig()
+    weaknesses: tuple[WeaknessConfig, ...] = ()
+
+    def weakness(self, weakness_type: str | None) -> WeaknessConfig | None:
+        """The weakness with that id; None without one."""
+        return next((weakness for weakness in self.weaknesses if weakness.id == weakness_type), None)
 
     @field_serializer("dimensions", when_used="json")
     def _dimensions_to_list(self, dimensions: dict[str, DimensionConfig]) -> list[dict[str, Any]]:

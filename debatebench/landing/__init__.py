@@ -1,8 +1,10 @@
 """Records → `raw.*`, from a journal or from imported files.
 
-failed_judges.py    the answers of judges that gave no valid verdict, as a file
-journal_records.py  the journal of a run → its records and rows
-land.py             rows → `raw.*`: one transaction per run, repeatable, checked by counts
-run_settings.py     the settings of a run, from its other landed tables
-importers/          formats of other systems → records; kept imports
+annotation_journals.py  the journals of annotations made here → their forms and records
+annotation_writing.py   save a form in such a journal
+failed_judges.py        the answers of judges that gave no valid verdict, as a file
+journal_records.py      the journal of a run → its records and rows
+land.py                 rows → `raw.*`: one transaction per run, repeatable, checked by counts
+run_settings.py         the settings of a run, from its other landed tables
+importers/              formats of other systems → records; kept imports
 """

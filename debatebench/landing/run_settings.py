@@ -5,7 +5,8 @@ They are derived from the run's other landed tables, so every journal and every 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +32,25 @@ _SCHEDULE = """
 with debates as (
     select
         concat_ws(' ', topic_id, pro_model_id, con_model_id, repetition) as debate,
-        concat(debate, ' ', array_to_string(panel, ' ')) as debate_and_panel
+        concat(debate, ' ', array_to_string(panel, ' ')) as debate_and_panel,
+        case when weakness_type is not null then concat_ws(' ', debate, weakness_type, weakness_side) end as weakness
     from raw.schedule
     where run_tag = ? and trial = 1 and attack is null
 )
 select
     count(*),
     md5(array_to_string(list_sort(list(debate)), ' ')),
-    md5(array_to_string(list_sort(list(debate_and_panel)), ' '))
+    md5(array_to_string(list_sort(list(debate_and_panel)), ' ')),
+    md5(array_to_string(list_sort(list(weakness) filter (where weakness is not null)), ' '))
 from debates
+"""
+
+# A run names them in its plan, also those of debates that were never played; an import only in its debates.
+_INJECTED = """
+select weakness_type from raw.weaknesses where run_tag = $1
+union
+select weakness_type from raw.schedule where run_tag = $1 and weakness_type is not null
+order by all
 """
 
 # The text of a judge's prompt does not say whether it asks for a winner, but the answers show it.
@@ -82,6 +93,7 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
         *_of_judge_methods(pool, run),
         *_of_dimensions(dimensions, run, config.dimensions),
         *_of_weights_and_ties(dimensions, run),
+        *_of_weaknesses(run, [name for (name,) in con.execute(_INJECTED, [run_tag]).fetchall()]),
         *_of_schedule(*con.execute(_SCHEDULE, [run_tag]).fetchall()[0]),
         *_of_answers(con.execute(_NAMES_WINNERS, [run_tag]).fetchall()),
     )
@@ -238,6 +250,12 @@ def _of_dimensions(
         yield "dimensions", name, _or(dimension.description, "no description" if run.source == "run" else None)
         for stage, text in _object(configured.get(name, {}).get("preferences")).items():
             yield "dimensions", f"{name} ({stage})", text
+        if anchors := _object(dimension.anchors):
+            yield (
+                "dimensions",
+                f"{name} (anchors)",
+                "; ".join(f"{score} = {anchors[score]}" for score in sorted(anchors)),
+            )
         yield "scales", name, scale
         yield "scales", f"{name} numbers", numbers
     if in_order:
@@ -251,7 +269,22 @@ def _of_weights_and_ties(dimensions: Iterable[Dimension], run: Run) -> Iterator[
         yield "weights_and_ties", dimension.dimension, value if run.source == "run" else None
 
 
-def _of_schedule(count: int, debates_md5: str, panels_md5: str) -> Iterator[_Setting]:
+def _of_weaknesses(run: Run, injected: Sequence[str]) -> Iterator[_Setting]:
+    """The weaknesses in a run's debates and, where it injected them itself, how."""
+    yield "weaknesses", "injected", ", ".join(injected) or "none"
+    taxonomy = _object(run.config).get("weaknesses") or ()
+    if not taxonomy:
+        return
+    yield "weaknesses", "controls", _object(run.options).get("control_ratio")
+    yield "weaknesses", "prompt", _prompt(run, "debater_weakness")
+    for weakness in taxonomy:
+        told = hashlib.sha256(weakness["instruction"].encode()).hexdigest()
+        yield "weaknesses", weakness["id"], f"{weakness['turns']}, {weakness['dimension']}, {told[:12]}"
+
+
+def _of_schedule(count: int, debates_md5: str, panels_md5: str, weaknesses_md5: str | None) -> Iterator[_Setting]:
+    if count and weaknesses_md5 is not None:
+        yield "schedule", "weaknesses", weaknesses_md5[:12]
     if count:
         yield "schedule", "debates", f"{count} ({debates_md5[:12]})"
         yield "schedule", "panels", panels_md5[:12]

@@ -1,6 +1,7 @@
 """Output of the warehouse: reports, exports, documentation, summaries.
 
 summaries.py  the original harness's eleven CSV files and its ratings JSON
+annotation/   the pages on which people annotate debates
 docs/         the documentation of the SQL models as one HTML page
 export/       chosen runs as Parquet, JSONL, a DuckDB file or a dbt project
 report/       the static site, rendered from queries

@@ -17,4 +17,5 @@ selection.py         which topics, debaters and judges take part
 source.py           the stored debates that a run judges again
 stored_use.py        tokens and lengths of stored answers, by model
 time_estimate.py     how long a plan will take, from stored timings of the same members
+weaknesses.py        which debate gets which weakness, on which side
 """

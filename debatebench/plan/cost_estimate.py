@@ -324,7 +324,7 @@ class _Estimator:
         for number, debater in enumerate(said.debaters):
             cap = said.caps[number]
             if number >= turns_done:
-                size = self.sizes.turn(number, debater, debate.topic_id)
+                size = self.sizes.turn(number, debater, debate)
                 self.debaters[debater.id].add(size, before, said.tokens[number], most_before, cap)
             before += said.characters[number] + said.markers[number]
             # Each byte of a prompt may be a token.

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from debatebench.config.attacks import Attack
 from debatebench.config.prompts import PromptSet
-from debatebench.config.types import Config, MemberConfig, TopicConfig
+from debatebench.config.types import Config, MemberConfig, TopicConfig, WeaknessConfig
 from debatebench.judges import method_of
 from debatebench.plan.attacks import AttackedCopy
 from debatebench.plan.source import Source, SourceDebate, SourceSpeech
@@ -21,7 +21,7 @@ __all__ = ["MemberChange", "Plan", "PlanOptions", "PlanPart", "Role", "begun_pla
 
 Role = Literal["debater", "judge"]
 
-_PATHS = {"config_path", "topics_path", "models_path", "judges_path", "attacks_path"}
+_PATHS = {"config_path", "topics_path", "models_path", "judges_path", "weaknesses_path", "attacks_path"}
 
 
 class PlanOptions(BaseModel):
@@ -57,6 +57,13 @@ class PlanOptions(BaseModel):
     topics_path: str | None = None
     models_path: str | None = None
     judges_path: str | None = None
+    weaknesses_path: str | None = None
+    debate_format: str | None = None
+    """The name of the file in configs/formats/ whose rounds are played."""
+    rubric: str | None = None
+    """The name of the file in configs/rubrics/ whose dimensions are scored."""
+    control_ratio: float | None = Field(None, ge=0, le=1)
+    """The share of debates without a weakness, in a run that injects weaknesses."""
     attacks_path: str | None = None
 
     def to_compare(self) -> dict[str, Any]:
@@ -150,6 +157,15 @@ class Plan(BaseModel):
         if self.source is None or debate.source_debate_id is None:
             return None
         return self.source.by_id[debate.source_debate_id]
+
+    def weakness_in(self, debate: ScheduledDebate, turn_index: int) -> WeaknessConfig | None:
+        """The weakness that a speech of a debate is to have; None for the other side, and before it begins."""
+        side = self.config.rounds[turn_index].role
+        if debate.weakness_type is None or debate.weakness_side != side:
+            return None
+        weakness = self.config.weakness(debate.weakness_type)
+        first = None if weakness is None else weakness.first_turn(self.config.rounds, side)
+        return weakness if first is not None and turn_index >= first else None
 
     def speeches_of(self, debate: ScheduledDebate) -> tuple[SourceSpeech, ...]:
         """The speeches that the judges of a stored debate, or of an attacked copy of it, read; none if it is played."""

@@ -17,6 +17,8 @@ __all__ = ["plan_differences"]
 
 # Prompts in the config are compared as the templates made from them.
 _COMPARED_AS_PROMPTS = {"system_prompt_pro", "system_prompt_con", "judge_system_prompt"}
+# Compared one by one, as a list.
+_LISTS = {"weaknesses"}
 
 
 def plan_differences(old: Plan, new: Plan) -> list[str]:
@@ -31,6 +33,7 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
         *_changed_list("rounds", before.rounds, now.rounds),
         *_changed_list("dimensions", before.dimensions, now.dimensions),
         *_changed_list("topics", _by_id(old.topics), _by_id(new.topics)),
+        *_changed_list("weaknesses", _by_id(old.config.weaknesses), _by_id(new.config.weaknesses)),
         *_changed_list("debaters", _by_id(old.debaters), _by_id(new.debaters)),
         *_changed_list("judges", _by_id(old.judges), _by_id(new.judges)),
         *_changed_prompts(old, new),
@@ -43,7 +46,7 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
 
 
 def _config_sections(plan: Plan) -> ConfigSections:
-    return config_sections(plan.config.model_dump(mode="json", exclude=_COMPARED_AS_PROMPTS))
+    return config_sections(plan.config.model_dump(mode="json", exclude=_COMPARED_AS_PROMPTS | _LISTS))
 
 
 def _by_id(entries: Sequence[BaseModel]) -> dict[str, dict[str, Any]]:

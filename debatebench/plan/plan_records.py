@@ -64,6 +64,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
             weight=dimension.weight,
             allows_ties=dimension.ties,
             tie_band=dimension.tie_band,
+            anchors=dimension.anchors or None,
         )
     yield from plan.debates
 

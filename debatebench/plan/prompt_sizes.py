@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.config.prompts import debater_values, fill, topic_values
+from debatebench.config.prompts import debater_values, topic_values
 from debatebench.config.transcript_layout import END_LINE, escape_material, escape_speech
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Round
     from debatebench.judges.rehearsal import RehearsedHearing
     from debatebench.plan.plan import Plan
+    from debatebench.shared.records import ScheduledDebate
 
 __all__ = ["PromptSize", "PromptSizes", "format_tokens", "marker_length"]
 
@@ -49,12 +50,14 @@ class PromptSizes:
         self._known: dict[tuple[object, ...], PromptSize] = {}
         self._hearings: dict[tuple[RehearsedHearing, str], PromptSize] = {}
 
-    def turn(self, number: int, debater: MemberConfig, topic_id: str) -> PromptSize:
-        """The prompt of a debater in round `number`."""
-        turn = self._plan.config.rounds[number]
-        key = ("turn", number, turn.token_cap(debater), topic_id)
+    def turn(self, number: int, debater: MemberConfig, debate: ScheduledDebate) -> PromptSize:
+        """The prompt of a debater in round `number` of a debate."""
+        turn, weakness = self._plan.config.rounds[number], self._plan.weakness_in(debate, number)
+        told = None if weakness is None else weakness.instruction
+        key = ("turn", number, turn.token_cap(debater), debate.topic_id, told)
         if key not in self._known:
-            self._known[key] = _size(*(self._turn(turn, debater, topic_id, text) for text in ("", _PROBE)))
+            sizes = (self._turn(turn, debater, debate.topic_id, text, told) for text in ("", _PROBE))
+            self._known[key] = _size(*sizes)
         return self._known[key]
 
     def hearing(self, hearing: RehearsedHearing, topic_id: str) -> PromptSize:
@@ -70,7 +73,7 @@ class PromptSizes:
             self._hearings[hearing, topic_id] = PromptSize(total.characters + characters, most, 0)
         return self._hearings[hearing, topic_id]
 
-    def _turn(self, turn: Round, debater: MemberConfig, topic_id: str, said: str) -> str:
+    def _turn(self, turn: Round, debater: MemberConfig, topic_id: str, said: str, told: str | None) -> str:
         plan, topic = self._plan, self._plan.topic(topic_id)
         values = debater_values(
             plan.config,
@@ -81,7 +84,7 @@ class PromptSizes:
             transcript=said + END_LINE,
             token_cap=turn.token_cap(debater),
         )
-        return fill(plan.prompts.debater_system(turn.role), values) + fill(plan.prompts.debater_turn, values)
+        return "".join(plan.prompts.speaking(values, turn.role, told))
 
 
 def _size(empty: str, probed: str) -> PromptSize:

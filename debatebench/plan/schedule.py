@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import combinations, permutations
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from debatebench.config.types import Config, MemberConfig, TopicConfig
 from debatebench.judges import method_of, used_templates
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions, PlanPart, overlap
+from debatebench.plan.weaknesses import CONTROL_RATIO, with_weaknesses
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_with_decimal_lengths
 from debatebench.shared.records import ScheduledDebate
@@ -51,6 +53,7 @@ def make_plan(
         raise UsageError("A tournament needs at least one topic; add some to topics.json.")
     pool = checked_pool(debaters if options.judges_from_selection else judges, debaters, prompts, options)
     chosen = _sample(topics, options)
+    planned = _debates(run_tag, config.judges_per_debate, chosen, _pairs(debaters, options), pool, options)
     return Plan(
         run_tag=run_tag,
         config=config,
@@ -59,7 +62,7 @@ def make_plan(
         judges=pool,
         prompts=prompts.only({name for judge in pool for name in used_templates(judge, prompts)}),
         options=options,
-        debates=tuple(_debates(run_tag, config.judges_per_debate, chosen, _pairs(debaters, options), pool, options)),
+        debates=_with_weaknesses(tuple(planned), config, options),
         harness_version=__version__,
         git_commit=git_commit,
     )
@@ -109,14 +112,27 @@ def plan_part(
     pairs = [(pro, con) for pro, con in _pairs(everyone, plan.options) if pro.id in new or con.id in new]
     size = plan.config.judges_per_debate
     pool = [judge for judge in plan.judges if judge.id not in plan.added_judges]
-    debates = _debates(plan.run_tag, size, plan.topics, pairs, pool, plan.options, before=plan.debates)
+    debates = tuple(_debates(plan.run_tag, size, plan.topics, pairs, pool, plan.options, before=plan.debates))
     return PlanPart(
         debaters=tuple(newcomers),
         judges=tuple(judges),
-        debates=tuple(debates),
+        debates=_with_weaknesses(debates, plan.config, plan.options, plan.debates),
         harness_version=__version__,
         git_commit=git_commit,
     )
+
+
+def _with_weaknesses(
+    debates: tuple[ScheduledDebate, ...],
+    config: Config,
+    options: PlanOptions,
+    before: Sequence[ScheduledDebate] = (),
+) -> tuple[ScheduledDebate, ...]:
+    """The debates with their weaknesses, if the run injects any."""
+    if not config.weaknesses:
+        return debates
+    ratio = CONTROL_RATIO if options.control_ratio is None else options.control_ratio
+    return with_weaknesses(debates, config, ratio, partial(generator, options.seed, "weaknesses"), before)
 
 
 def _missing_template(judge: MemberConfig, prompts: PromptSet) -> str | None:

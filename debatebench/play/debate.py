@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from debatebench.config.prompts import debater_values, fill
+from debatebench.config.prompts import debater_values
 from debatebench.config.transcript_layout import render_transcript
 from debatebench.providers.asking import Answer, Ask, CallFailedError, Step, cost_of
 from debatebench.providers.base import FailureKind, Message
@@ -97,12 +97,11 @@ def _request(context: _TurnContext, step: Step, number: int) -> Request:
         transcript=render_transcript(context.turns),
         token_cap=cap,
     )
+    weakness = context.plan.weakness_in(context.debate, len(context.turns))
+    system, user = prompts.speaking(values, context.round.role, None if weakness is None else weakness.instruction)
     return request_to(
         context.member,
-        (
-            Message("system", fill(prompts.debater_system(context.round.role), values)),
-            Message("user", fill(prompts.debater_turn, values)),
-        ),
+        (Message("system", system), Message("user", user)),
         temperature=context.plan.config.temperature,
         max_tokens=cap,
         seed=seed_of(context.debate.debate_seed, step.name),
@@ -113,6 +112,7 @@ def _request(context: _TurnContext, step: Step, number: int) -> Request:
             "side": context.round.role,
             "stage": context.round.stage,
             "ask": number,
+            **({} if weakness is None else {"weakness": weakness.id}),
         },
     )
 

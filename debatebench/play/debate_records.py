@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from debatebench.shared.records import AttackedTurn, Debate, Participant, Record, ScheduledDebate, Turn, Verdict
+from debatebench.shared.records import (
+    AttackedTurn,
+    Debate,
+    Participant,
+    Record,
+    ScheduledDebate,
+    Turn,
+    Verdict,
+    Weakness,
+)
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
 
-__all__ = ["attacked_turn_records", "debate_record", "event_rows", "participants"]
+__all__ = ["attacked_turn_records", "debate_record", "event_rows", "injected", "participants"]
 
 
 def participants(plan: Plan, scheduled: ScheduledDebate) -> tuple[Participant, ...]:
@@ -62,8 +71,25 @@ def debate_record(
         panel_latency_ms=max(latencies, default=None),
         source_debate_id=scheduled.source_debate_id,
         trial=scheduled.trial,
+        is_control=scheduled.weakness_type is None if plan.config.weaknesses else None,
         attack=scheduled.attack,
         attack_side=scheduled.attack_side,
+    )
+
+
+def injected(plan: Plan, scheduled: ScheduledDebate, turns: Sequence[Turn]) -> tuple[Weakness, ...]:
+    """The weakness of a debate, if a speech that was to have it has been given."""
+    told = next(filter(None, (plan.weakness_in(scheduled, turn.turn_index) for turn in turns)), None)
+    if told is None or scheduled.weakness_side is None:
+        return ()
+    return (
+        Weakness(
+            run_tag=plan.run_tag,
+            debate_id=scheduled.debate_id,
+            side=scheduled.weakness_side,
+            weakness_type=told.id,
+            dimension=told.dimension,
+        ),
     )
 
 

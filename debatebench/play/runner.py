@@ -29,7 +29,7 @@ from debatebench.plan.prices import with_listed_prices
 from debatebench.play.before_run import check_limit, check_transcripts, heard_in, make_ready
 from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
-from debatebench.play.debate_records import attacked_turn_records, debate_record, event_rows, participants
+from debatebench.play.debate_records import attacked_turn_records, debate_record, event_rows, injected, participants
 from debatebench.play.opening import begin
 from debatebench.play.pacing import Pacing
 from debatebench.play.panel import judge_debate, panel_reason
@@ -321,8 +321,9 @@ class _Session:
         if is_refused:
             debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
         notes = (note for judgment in judgments for note in judgment.notes)
+        weaknesses = injected(self._plan, scheduled, turns)
         altered = attacked_turn_records(self._plan, scheduled, heard)
-        records = (*participants(self._plan, scheduled), *turns, *altered, *verdicts, *notes)
+        records = (*participants(self._plan, scheduled), *turns, *altered, *weaknesses, *verdicts, *notes)
         if self._keep(debate, *records, silent=silent):
             self._bans.debate_ended(scheduled.speakers.values(), is_complete=status == "complete", silent=silent)
             self._ban_the_silent()

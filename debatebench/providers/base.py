@@ -34,6 +34,7 @@ LOCAL_PARAMETERS = frozenset(
     {
         "bias",
         "debatebench",
+        "detects",
         "length_bias",
         "leniency",
         "malformed",

@@ -22,6 +22,7 @@ __all__ = [
     "Weights",
     "agreement",
     "cohen_kappa",
+    "cohen_kappa_interval",
     "fleiss_kappa",
     "gwet_ac1",
     "krippendorff_alpha",
@@ -72,7 +73,7 @@ def cohen_kappa(
     """
     if weights not in get_args(Weights):
         raise ValueError(f"weights must be none, linear or quadratic, not '{weights}'")
-    pairs = _pairs(a, b)
+    pairs = Counter(_pairs(a, b))
     if weights == "none":
         return _kappa(pairs, lambda x, y: float(x != y))
     if categories is None:
@@ -83,6 +84,40 @@ def cohen_kappa(
         raise ValueError(f"{min(map(str, unknown))} is not one of the categories")
     power = 1 if weights == "linear" else 2
     return _kappa(pairs, lambda x, y: float(abs(places[x] - places[y]) ** power))
+
+
+def cohen_kappa_interval(
+    a: Sequence[float | None],
+    b: Sequence[float | None],
+    clusters: Sequence[Hashable],
+    weights: Weights = "none",
+    confidence: float = 0.95,
+) -> JackknifeInterval | None:
+    """Cohen's kappa of two raters who give numbers, with an interval that leaves out one cluster of subjects at a time.
+
+    Element i of `clusters` names the cluster of subject i, for instance its debate. Weights are those of `cohen_kappa`
+    with the difference of the numbers themselves for that of places, so scores need not be whole or all occur. `None`
+    where kappa is.
+    """
+    if weights not in get_args(Weights):
+        raise ValueError(f"weights must be none, linear or quadratic, not '{weights}'")
+    if not len(a) == len(b) == len(clusters):
+        raise ValueError(f"there are {len(a)} and {len(b)} ratings but {len(clusters)} clusters")
+    power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
+
+    def distance(x: float, y: float) -> float:
+        return float(abs(x - y) ** power) if x != y else 0.0
+
+    parts: dict[Hashable, Counter[tuple[float, float]]] = defaultdict(Counter)
+    for x, y, cluster in zip(a, b, clusters, strict=True):
+        if x is not None and y is not None:
+            parts[cluster][_number(x), _number(y)] += 1
+    total = sum(parts.values(), Counter[tuple[float, float]]())
+    value = _kappa(total, distance)
+    if value is None:
+        return None
+    left_out = [_kappa(total - part, distance) for part in parts.values()]
+    return jackknife(value, left_out, level=confidence, low=-1.0, high=1.0)
 
 
 def gwet_ac1(counts: Sequence[Sequence[int]]) -> float | None:
@@ -284,11 +319,16 @@ def _alpha(total: _Sums) -> float | None:
     return 1 - (n - 1) * total.disagreement / apart
 
 
-def _kappa(pairs: Sequence[tuple[_T, _T]], distance: Callable[[_T, _T], float]) -> float | None:
-    observed = math.fsum(count * distance(x, y) for (x, y), count in Counter(pairs).items())
-    first, second = Counter(x for x, _ in pairs), Counter(y for _, y in pairs)
+def _kappa(pairs: Counter[tuple[_T, _T]], distance: Callable[[_T, _T], float]) -> float | None:
+    """Of how often each pair of answers occurs."""
+    observed = math.fsum(count * distance(x, y) for (x, y), count in pairs.items())
+    first: Counter[_T] = Counter()
+    second: Counter[_T] = Counter()
+    for (x, y), count in pairs.items():
+        first[x] += count
+        second[y] += count
     expected = math.fsum(n * m * distance(x, y) for x, n in first.items() for y, m in second.items())
-    return 1 - len(pairs) * observed / expected if expected else None
+    return 1 - pairs.total() * observed / expected if expected else None
 
 
 def _pairs(a: Sequence[_T | None], b: Sequence[_T | None]) -> list[tuple[_T, _T]]:

@@ -6,12 +6,13 @@ import glob
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from debatebench.journal.reading import all_lines, has_begun, is_played_now, saved_beside
+from debatebench.landing.annotation_journals import folders_of_annotations
 from debatebench.landing.importers.manifest import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.shared.duckdb_sql import quoted_identifier
@@ -20,13 +21,14 @@ from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.records import Call, Debate, Record, ScheduledDebate, Turn
+from debatebench.warehouse.annotation_findings import Finding, annotation_findings
 from debatebench.warehouse.publish import private_copy
 from debatebench.warehouse.sources import (
     Content,
-    LandingSource,
     import_folders,
     landed_contents,
     published_contents,
+    source_at,
 )
 
 if TYPE_CHECKING:
@@ -38,33 +40,6 @@ __all__ = ["Finding", "examine", "grouped", "has_runs"]
 
 _FINAL = frozenset({"failed", "refused", "oversize"})
 """Statuses of attempts that are not followed by another one, unless a user asks for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One problem that the user should know about. `is_damage` says whether data changed after it was written.
-
-    `finding` is `damaged_line`, `damaged_journal`, `unreadable_source`, `torn_line`, `set_aside`, `ambiguous_call`,
-    `failed_call`, `cut_speech`, `missing_debate`, `saved_events`, `changed_import`, `not_landed`, `lost_records`,
-    `lost_source`, `unreadable_warehouse` or `leftover`. `count` is the number of places that share the detail; `place`
-    is the first of them.
-    """
-
-    run_tag: str
-    finding: str
-    is_damage: bool
-    place: str
-    detail: str
-    count: int = 1
-
-    @classmethod
-    def columns(cls) -> list[str]:
-        """The names of the fields."""
-        return [field.name for field in fields(cls)]
-
-    def row(self) -> tuple[Any, ...]:
-        """The values of the fields."""
-        return astuple(self)
 
 
 def grouped(found: Iterable[Finding]) -> list[list[Finding]]:
@@ -100,7 +75,8 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
     journals, imports = _journals(workspace), _imports(workspace)
     saved = {path.name.partition(".jsonl.saved")[0] for path in workspace.journal.glob("*.jsonl.saved*")}
     landed, problem = _landed(workspace)
-    known = sorted({*journals, *saved, *imports, *landed})
+    annotated = folders_of_annotations(workspace.journal)
+    known = sorted({*journals, *saved, *imports, *landed, *annotated})
     if run_tag is not None and run_tag not in known:
         raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
     found = [problem] if problem is not None else []
@@ -112,9 +88,17 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
                 of_tag += _journal_findings(tag, journal) if tag in journals else _saved_events(tag, journal)
             if tag in imports:
                 of_tag += _import_findings(tag, imports[tag])
+            if tag in annotated:
+                of_tag += annotation_findings(tag, annotated[tag], has_debates=tag in journals or tag in imports)
             is_damaged = any(finding.is_damage for finding in of_tag)
             of_tag += _landing_findings(
-                tag, journals.get(tag), imports.get(tag), landed, is_known=problem is None, is_damaged=is_damaged
+                workspace,
+                tag,
+                journals.get(tag),
+                imports.get(tag),
+                landed,
+                is_known=problem is None,
+                is_damaged=is_damaged,
             )
         except (DebatebenchError, OSError) as error:
             place = journal if tag in journals else imports.get(tag, journal)
@@ -364,6 +348,7 @@ def _read_all(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _landing_findings(
+    workspace: Workspace,
     tag: str,
     journal: Path | None,
     folder: Path | None,
@@ -389,7 +374,7 @@ def _landing_findings(
         return
     if is_damaged:
         return
-    source = LandingSource(tag, path, path == journal)
+    source = source_at(workspace, tag, path, is_journal=path == journal)
     content = source.content()
     if tag in landed:
         try:

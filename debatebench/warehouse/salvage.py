@@ -30,13 +30,16 @@ def salvage(path: Path) -> Salvaged | None:
     Sound events after the damage are kept too, unless they need one that is lost: an attempt without its intent, an
     outcome without its reply. The run sends the missing requests again when it is resumed. The damaged file is only
     read. Raises `DamagedDataError` if the header is lost, because the answers mean nothing without the frozen plan.
+    A journal of annotations keeps every sound event: none of them needs another.
     """
     if is_played_now(path):
         raise BusyError(f"Another process is playing run '{path.stem}'; wait until it ends, or stop it.")
-    count, is_damaged = 0, False
+    count, is_damaged, is_of_run = 0, False, True
     for line in all_lines(path):
         count += 1
         is_damaged = is_damaged or line.is_damaged
+        if line.number == 1:
+            is_of_run = "plan" in (line.data or {"plan": None})
         if line.number == 1 and (line.data or {}).get("type") != "header":
             raise DamagedDataError(
                 f"The header of {path}, which contains the plan, is damaged; the run can be restored only from a copy "
@@ -45,7 +48,7 @@ def salvage(path: Path) -> Salvaged | None:
     if not is_damaged:
         return None
     sound = (line.data for line in all_lines(path) if line.data is not None)
-    target, events = write_journal(path.with_name(f"{path.name}.salvaged"), _consistent(sound))
+    target, events = write_journal(path.with_name(f"{path.name}.salvaged"), _consistent(sound) if is_of_run else sound)
     return Salvaged(path, target, events, count - events)
 
 

@@ -6,12 +6,16 @@ import hashlib
 import os
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from debatebench.journal.reading import has_begun, read_journal
+from debatebench.landing.annotation_journals import annotation_rows, annotations_folder, begun_journals
 from debatebench.landing.land import RowFiles, land_rows
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.hashing import hash_of
+from debatebench.shared.json_bytes import from_json, to_json
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,6 +29,7 @@ __all__ = [
     "import_folders",
     "landed_contents",
     "published_contents",
+    "source_at",
     "sources",
 ]
 
@@ -36,66 +41,110 @@ class Content:
     """What a source holds: a hash that changes if its records may have changed, and a size that never shrinks.
 
     The size is the number of bytes in a journal's whole lines, or the number of parts of an import; None if the landing
-    was recorded by a version that did not record it.
+    was recorded by a version that did not record it. `annotated` has the same two of every journal of annotations: its
+    name, its number of bytes, its hash.
     """
 
-    sha256: str
+    source_sha256: str
     size: int | None
+    annotated: tuple[tuple[str, int, str], ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """One hash of everything."""
+        if not self.annotated:
+            return self.source_sha256
+        return hash_of(self.source_sha256, *(f"{name} {sha256}" for name, _, sha256 in self.annotated))
+
+    @property
+    def annotations(self) -> str | None:
+        """What `meta.landings` keeps of a run with annotations, to be read by `of_landing`."""
+        if not self.annotated:
+            return None
+        return to_json({"source_sha256": self.source_sha256, "journals": self.annotated}).decode()
+
+    @classmethod
+    def of_landing(cls, sha256: str, size: int | None, annotations: str | None) -> Content:
+        """The content that a landing has recorded."""
+        if annotations is None:
+            return cls(sha256, size)
+        kept = from_json(annotations.encode())
+        return cls(kept["source_sha256"], size, tuple((name, int(end), sha) for name, end, sha in kept["journals"]))
 
 
 @dataclass(frozen=True, slots=True)
 class LandingSource:
-    """Where a run tag's records come from: a journal, or a folder of kept imports."""
+    """Where a run tag's records come from: a journal, or a folder of kept imports; and the annotations made here."""
 
     run_tag: str
     path: Path
     is_journal: bool
+    annotations: Path
+    """The folder with the journals of annotations, which need not exist."""
     rows: RowFiles | None = None
     """The rows of an import, if they have been read already."""
 
-    def land(self, con: duckdb.DuckDBPyConnection, landed_sha256: str | None) -> dict[str, int]:
-        """Land the tag and return its rows per table; `landed_sha256` is the hash of what landed before, if any."""
+    def land(self, con: duckdb.DuckDBPyConnection, landed: Content | None) -> dict[str, int]:
+        """Land the tag and return its rows per table; `landed` is what landed before, if any."""
+        annotated = annotation_rows(self.annotations, self.run_tag)
         if self.is_journal:
             from debatebench.landing.journal_records import journal_rows
 
-            return land_rows(con, self.run_tag, journal_rows(self.path))
+            return land_rows(con, self.run_tag, chain(journal_rows(self.path), annotated))
         from debatebench.landing.importers.import_landing import land_import
 
-        return land_import(con, self.path, landed_sha256, self.rows)
+        rows = None if begun_journals(self.annotations) else self.rows
+        return land_import(con, self.path, landed.source_sha256 if landed else None, rows, annotated)
 
     def content(self) -> Content:
         """What the source holds now. The manifest of an import has the hashes of its files."""
+        annotated = tuple((path.stem, *_whole_lines(path)) for path in begun_journals(self.annotations))
         if self.is_journal:
-            with open(self.path, "rb") as file:
-                size = _end_of_lines(file)
-                return Content(_sha256_of_start(file, size), size)
+            size, sha256 = _whole_lines(self.path)
+            return Content(sha256, size, annotated)
         from debatebench.landing.importers.manifest import MANIFEST, kept_manifest
 
         manifest = kept_manifest(self.path)
-        return Content(hashlib.sha256((self.path / MANIFEST).read_bytes()).hexdigest(), len(manifest.parts))
+        sha256 = hashlib.sha256((self.path / MANIFEST).read_bytes()).hexdigest()
+        return Content(sha256, len(manifest.parts), annotated)
 
     def check_continues(self, landed: Content) -> None:
         """Raise `DamagedDataError` unless the source still has everything that was landed.
 
         A journal must begin with what was landed from it, and an import must have the same parts before any new ones.
-        If the journal is damaged, the error names the line.
+        If a journal is damaged, the error names the line.
         """
         if landed.size is None:
             return
+        for name, size, sha256 in landed.annotated:
+            path = self.annotations / f"{name}.jsonl"
+            if not path.is_file():
+                raise self._lost(path)
+            with open(path, "rb") as file:
+                if _sha256_of_start(file, size) == sha256:
+                    continue
+            for _ in read_journal(path):
+                pass
+            raise self._lost(path)
         if self.is_journal:
             with open(self.path, "rb") as file:
-                if _sha256_of_start(file, landed.size) == landed.sha256:
+                if _sha256_of_start(file, landed.size) == landed.source_sha256:
                     return
             for _ in read_journal(self.path):
                 pass
         else:
-            from debatebench.landing.importers.manifest import kept_manifest
+            from debatebench.landing.importers.manifest import MANIFEST, kept_manifest
 
             # An earlier version may have formatted the same manifest in another way.
-            if self.content() == landed or kept_manifest(self.path).parts_at(landed.sha256) is not None:
+            manifest = kept_manifest(self.path)
+            sha256 = hashlib.sha256((self.path / MANIFEST).read_bytes()).hexdigest()
+            if sha256 == landed.source_sha256 or manifest.parts_at(landed.source_sha256) is not None:
                 return
-        raise DamagedDataError(
-            f"{self.path} has lost or changed records since run '{self.run_tag}' was landed: put the file back, or "
+        raise self._lost(self.path)
+
+    def _lost(self, path: Path) -> DamagedDataError:
+        return DamagedDataError(
+            f"{path} has lost or changed records since run '{self.run_tag}' was landed: put the file back, or "
             f"accept that with `debatebench land --run-tag {self.run_tag} --replace`."
         )
 
@@ -103,15 +152,20 @@ class LandingSource:
 def sources(workspace: Workspace) -> dict[str, LandingSource]:
     """Every run tag with a journal or imports in the workspace, in order."""
     journals = [path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file() and has_begun(path)]
-    found = {path.stem: LandingSource(path.stem, path, True) for path in journals}
+    found = {path.stem: source_at(workspace, path.stem, path, is_journal=True) for path in journals}
     for folder in import_folders(workspace):
         if folder.name in found:
             raise UsageError(
                 f"Run tag '{folder.name}' is used by both {found[folder.name].path} and {folder}; move one of them "
                 "elsewhere."
             )
-        found[folder.name] = LandingSource(folder.name, folder, False)
+        found[folder.name] = source_at(workspace, folder.name, folder, is_journal=False)
     return dict(sorted(found.items()))
+
+
+def source_at(workspace: Workspace, run_tag: str, path: Path, *, is_journal: bool) -> LandingSource:
+    """The source of a tag whose journal or import is at `path`."""
+    return LandingSource(run_tag, path, is_journal, annotations_folder(workspace.journal, run_tag))
 
 
 def import_folders(workspace: Workspace) -> list[Path]:
@@ -131,9 +185,10 @@ def landed_contents(con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
     }
     if not columns:
         return {}
-    size = "source_size" if "source_size" in columns else "null"
-    rows = con.execute(f"select run_tag, content_sha256, {size} from meta.landings order by run_tag").fetchall()
-    return {tag: Content(sha256, size) for tag, sha256, size in rows}
+    # Earlier versions recorded less.
+    later = ", ".join(name if name in columns else "null" for name in ("source_size", "annotations"))
+    rows = con.execute(f"select run_tag, content_sha256, {later} from meta.landings order by run_tag").fetchall()
+    return {tag: Content.of_landing(sha256, size, annotations) for tag, sha256, size, annotations in rows}
 
 
 def published_contents(database: Path) -> dict[str, Content]:
@@ -174,6 +229,13 @@ def check_before_run(workspace: Workspace, run_tag: str) -> None:
             "or choose another --run-tag."
         )
     source.check_continues(landed)
+
+
+def _whole_lines(path: Path) -> tuple[int, str]:
+    """The number of bytes in the whole lines of a journal, and their hash."""
+    with open(path, "rb") as file:
+        size = _end_of_lines(file)
+        return size, _sha256_of_start(file, size)
 
 
 def _end_of_lines(file: IO[bytes]) -> int:

@@ -229,14 +229,16 @@ class _Work:
                 return Landed(source.run_tag, None)
         elif before is not None and not self.replace_landed:
             source.check_continues(before)
-        rows = source.land(con, before.sha256 if before is not None and not starts_over else None)
+        rows = source.land(con, before if not starts_over else None)
         con.execute(
             "create schema if not exists meta; create table if not exists meta.landings "
             "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp); "
-            "alter table meta.landings add column if not exists source_size bigint"
+            "alter table meta.landings add column if not exists source_size bigint; "
+            "alter table meta.landings add column if not exists annotations varchar"
         )
         con.execute(
-            "insert or replace into meta.landings values (?, ?, ?, ?, ?, ?)",
+            "insert or replace into meta.landings "
+            "(run_tag, source, content_sha256, rows, landed_at, source_size, annotations) values (?, ?, ?, ?, ?, ?, ?)",
             [
                 source.run_tag,
                 "journal" if source.is_journal else "import",
@@ -244,6 +246,7 @@ class _Work:
                 sum(rows.values()),
                 self.now(),
                 content.size,
+                content.annotations,
             ],
         )
         return Landed(source.run_tag, rows)

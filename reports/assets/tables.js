@@ -1,4 +1,4 @@
-// Makes the columns of every table sortable, with buttons in their headings.
+// Makes the columns of every table sortable, with buttons in their headings, and unfolds the cases that a cell leads to.
 "use strict";
 
 (() => {
@@ -48,4 +48,14 @@
       button.addEventListener("click", () => sort(table, heading, index));
     });
   }
+
+  const unfold = () => {
+    const cases = location.hash.startsWith("#cases-") && document.getElementById(location.hash.slice(1));
+    if (cases) {
+      cases.closest("details").open = true;
+      cases.scrollIntoView();
+    }
+  };
+  window.addEventListener("hashchange", unfold);
+  unfold();
 })();

@@ -77,5 +77,7 @@ from (
     (31, 'judge_methods', 'everything', false, false, false,
         'A judge reached its verdicts by a different method.'),
     (32, 'weights_and_ties', 'everything', false, false, false,
-        'A dimension had a different weight or a different rule for ties.')
+        'A dimension had a different weight or a different rule for ties.'),
+    (33, 'weaknesses', 'everything', true, true, true,
+        'The debates had different weaknesses, or other instructions for them.')
 ) as items (position, item, affects, is_list, decides_schedule, is_of_source, effect)

@@ -6,6 +6,8 @@ truths as (
     select run_tag, debate_id from staging.stg_gold
     union
     select run_tag, debate_id from staging.stg_annotations
+    union
+    select run_tag, debate_id from staging.stg_adjudications
 
 ),
 

@@ -27,6 +27,7 @@ COMMANDS = [
     "run",
     "retry",
     "judge",
+    "annotate",
     "probe-judges",
     "import",
     "land",
@@ -117,7 +118,7 @@ def test_aliases_of_the_original_are_the_same_commands(played: Path):
 
 
 def test_a_run_says_how_it_ended(played: Path):
-    again = debatebench(played, "run", "--run-tag", "t", "--sample-topics", "1", "--format", "json")
+    again = debatebench(played, "run", "--run-tag", "t", "--sample-topics", "1", "--print", "json")
     assert again.code == 0
     (report,) = json.loads(again.out)
     assert report["planned"] == report["complete"] == 30
@@ -487,7 +488,7 @@ def test_a_duckdb_file_of_somebody_else_holds_no_run(tmp_path: Path, command: li
 
 def test_the_report_of_a_run_is_printed_even_where_it_cannot_be_landed(mine: Path):
     (mine / "warehouse" / "debatebench.duckdb").write_bytes(b"no database at all")
-    done = debatebench(mine, "run", "--run-tag", "u", "--sample-topics", "1", "--format", "json")
+    done = debatebench(mine, "run", "--run-tag", "u", "--sample-topics", "1", "--print", "json")
     assert done.code == 3
     assert "--from-journals" in done.error_line
     assert json.loads(done.out)[0]["complete"] == 30

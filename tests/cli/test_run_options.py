@@ -683,7 +683,7 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        done = play(root, "--probe", "--format", "json")
+        done = play(root, "--probe", "--print", "json")
         assert len(server.requests) == 7
     assert done.code == 1
     assert "1 of 7 models did not answer: judge-1." in done.error_line
@@ -723,7 +723,7 @@ def test_judges_are_tried_on_a_tiny_debate(tmp_path: Path):
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        done = play(root, "--judges-test", "--format", "json")
+        done = play(root, "--judges-test", "--print", "json")
     assert done.code == 1
     assert "2 of 4 judges returned no valid verdict: judge-2, judge-3." in done.error_line
     found = [(r["judge_id"], r["is_valid"], r["is_repaired"], r["asks"], r["cost_usd"]) for r in json.loads(done.out)]

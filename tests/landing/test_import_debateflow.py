@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from imported import DEBATEFLOW, bad_records, counts, landed, only, rows, units
 
+from debatebench.config.parts import load_rubric
 from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Annotation, Debate, Debater, Topic, Turn, Weakness
-from debatebench.shared.workspace import Workspace
+from debatebench.shared.workspace import Workspace, packaged
 
 DIMENSIONS = [
     "clash_engagement",
@@ -58,8 +59,8 @@ def test_a_debater_keeps_its_provider():
 
 
 def test_an_injected_weakness_lands_on_its_side_and_a_control_debate_has_none():
-    assert [(w.debate_id, w.side, w.weakness_type) for w in rows("debateflow", DEBATEFLOW, Weakness)] == [
-        ("aaaa0001", "con", "weak_evidence")
+    assert [(w.debate_id, w.side, w.weakness_type, w.dimension) for w in rows("debateflow", DEBATEFLOW, Weakness)] == [
+        ("aaaa0001", "con", "weak_evidence", "burden_fulfillment")
     ]
     assert [(d.debate_id, d.is_control) for d in rows("debateflow", DEBATEFLOW, Debate)] == [
         ("aaaa0001", False),
@@ -150,7 +151,7 @@ def test_annotations_may_come_before_their_debates_with_a_warning(tmp_path: Path
     assert len(report.warnings) == 1
     assert "3 annotations" in report.warnings[0]
     with landed(workspace, "df") as con:
-        assert counts(con) == {"annotations": 3, "dimensions": 5, "run_settings": 44, "runs": 1}
+        assert counts(con) == {"annotations": 3, "dimensions": 5, "run_settings": 50, "runs": 1}
     report = add_import(workspace, "df", "debateflow", DEBATEFLOW)
     assert (report.added, report.ignored, report.warnings) == ({"debate": 2}, 3, ())
     with landed(workspace, "df") as con:
@@ -173,6 +174,26 @@ def test_scales_and_scores_land_exactly(tmp_path: Path):
             "select dimension, min_score, max_score from raw.dimensions order by source_position"
         ).fetchall() == [(name, Decimal(1), Decimal(3)) for name in DIMENSIONS]
         assert only(con, "select sum(s.con) from (select unnest(scores) as s from raw.annotations)") == 30
+
+
+def test_a_weakness_that_the_taxonomy_lacks_lands_without_a_dimension(tmp_path: Path):
+    debate = deepcopy(DEBATE)
+    debate["metadata"]["constraint"]["type"] = "mumbling"
+    (weakness,) = rows("debateflow", write(tmp_path / "x.json", debate), Weakness)
+    assert (weakness.weakness_type, weakness.dimension) == ("mumbling", None)
+
+
+def test_the_rubric_lands_with_what_its_dimensions_and_scores_mean(tmp_path: Path):
+    workspace = Workspace(tmp_path)
+    add_import(workspace, "df", "debateflow", DEBATEFLOW)
+    rubric = load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml").dimensions
+    with landed(workspace, "df") as con:
+        found = con.execute("select dimension, description, anchors from raw.dimensions").fetchall()
+        injected = "select value from raw.run_settings where item = 'weaknesses' and part = 'injected'"
+        assert only(con, injected) == "weak_evidence"
+    assert {name: (text, json.loads(anchors)) for name, text, anchors in found} == {
+        name: (dimension.description, dimension.anchors) for name, dimension in rubric.items()
+    }
 
 
 def test_the_real_debates_and_annotations_land_completely(shared: Path, tmp_path: Path):

@@ -58,7 +58,7 @@ def test_landing_twice_gives_the_same_rows_once(warehouse: duckdb.DuckDBPyConnec
     counts = land_records(warehouse, "r", records)
     first = snapshot(warehouse)
     assert land_records(warehouse, "r", iter(records)) == counts
-    assert counts == {"runs": 1, "topics": 2, "verdicts": 1, "run_settings": 26}
+    assert counts == {"runs": 1, "topics": 2, "verdicts": 1, "run_settings": 27}
     assert snapshot(warehouse) == first
 
 

@@ -16,7 +16,7 @@ from built_warehouse import stored
 from command_line import debatebench
 from exported import NOON, land, make_workspace
 
-from debatebench.output.export import FORMATS, export
+from debatebench.output.export import FORMATS, DatasetOptions, export
 from debatebench.output.export.manifest import read_export_manifest
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.workspace import Workspace
@@ -26,6 +26,8 @@ from debatebench.transform.project import load_project
 pytestmark = pytest.mark.slow
 
 RUNS = ("bp", "flow", "original", "played")
+# What a format needs besides a folder.
+NEEDED: dict[str, Any] = {"huggingface": {"dataset": DatasetOptions("mit")}}
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def relations(database: Path, schemas: str = "('marts', 'ratings')") -> list[str
 
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_manifest_lists_every_file_with_its_hash(small: Workspace, tmp_path: Path, format_name: str):
-    done = export(small, format_name, tmp_path / "deep" / "out")
+    done = export(small, format_name, tmp_path / "deep" / "out", **NEEDED.get(format_name, {}))
     manifest = json.loads((done.folder / "manifest.json").read_text())
     written = files(done.folder)
     del written["manifest.json"]
@@ -93,7 +95,10 @@ def test_the_manifest_lists_every_file_with_its_hash(small: Workspace, tmp_path:
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_exporting_twice_gives_the_same_bytes(workspace: Workspace, tmp_path: Path, format_name: str):
     tags = ["original", "played"]
-    first, second = (files(export(workspace, format_name, tmp_path / out, run_tags=tags).folder) for out in "ab")
+    needed = NEEDED.get(format_name, {})
+    first, second = (
+        files(export(workspace, format_name, tmp_path / out, run_tags=tags, **needed).folder) for out in "ab"
+    )
     assert first.keys() == second.keys()
     # DuckDB gives each of its files an id of its own.
     differing = {name for name in first if first[name] != second[name]}

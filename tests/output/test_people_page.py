@@ -253,9 +253,11 @@ def test_dimensions_are_compared_with_what_people_say_about_the_whole(page: Path
     assert spec["data"][0]["x"][1] == pytest.approx(100 * (1 / 9) ** 0.5)
 
 
-def test_people_stand_above_the_judges_in_the_shares_of_sides_and_teams(page: Path) -> None:
+def test_people_stand_above_the_judges_and_baselines_below_in_the_shares_of_sides_and_teams(page: Path) -> None:
     bars = charts(page, "sides")["held, two sides, 9 debates"]
-    assert bars["layout"]["yaxis"]["ticktext"][0] == "People<br>gold verdicts"
+    names = bars["layout"]["yaxis"]["ticktext"]
+    assert (names[0], names[-1]) == ("People<br>gold verdicts", "always_pro<br>baseline")
+    assert [trace["x"][-1] for trace in bars["data"]] == [1, 0, 0, 0]
     assert {trace["name"]: trace["x"][0] for trace in bars["data"]} == {
         "Pro": pytest.approx(6 / 9),
         "Tie": 0,
@@ -264,11 +266,11 @@ def test_people_stand_above_the_judges_in_the_shares_of_sides_and_teams(page: Pa
     }
     teams = charts(page, "teams")["t, four teams, 1 debate"]
     assert {trace["name"]: trace["x"] for trace in teams["data"]} == {
-        "OG": [0, 0],
-        "OO": [0.5, 0],
-        "CG": [0.5, 1],
-        "CO": [0, 0],
-        "No winner": [0, 0],
+        "OG": [0, 0, 0],
+        "OO": [0.5, 0, 0],
+        "CG": [0.5, 1, 0],
+        "CO": [0, 0, 0],
+        "No winner": [0, 0, 1],
     }
 
 

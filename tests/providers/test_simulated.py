@@ -149,7 +149,7 @@ def test_a_debater_keeps_within_an_ordinary_token_limit() -> None:
         ({"noise": -1}, "`noise`"),
         ({"malformed": 2}, "`malformed`"),
         ({"weakness": "lazy"}, "No weakness 'lazy'. Known: none, weak_evidence"),
-        ({"skil": 0.5}, "has no parameter 'skil'. Known: bias, length_bias"),
+        ({"skil": 0.5}, "has no parameter 'skil'. Known: bias, detects, length_bias"),
     ],
 )
 def test_traits_that_there_are_not_are_refused(parameters: dict[str, Any], words: str) -> None:

@@ -21,6 +21,7 @@ from debatebench.stats.agreement import (
     Agreement,
     agreement,
     cohen_kappa,
+    cohen_kappa_interval,
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,
@@ -275,6 +276,20 @@ def test_intervals_of_alpha_hold_it_and_stop_at_one(ratings: list[tuple[int, int
         assert found.ci_low <= found.value <= found.ci_high <= 1
 
 
+@given(winner_pairs)
+def test_kappa_with_an_interval_is_kappa(pairs: list[tuple[str, str]]) -> None:
+    places = {"pro": 0.0, "tie": 0.5, "con": 1.0}
+    a, b = [places[x] for x, _ in pairs], [places[y] for _, y in pairs]
+    for weights in ("none", "linear", "quadratic"):
+        kappa = cohen_kappa([x for x, _ in pairs], [y for _, y in pairs], weights, list(places))
+        found = cohen_kappa_interval(a, b, [n // 2 for n in range(len(a))], weights)
+        assert (found is None) == (kappa is None)
+        if found is not None:
+            assert found.value == close(kappa or 0.0)
+            assert found.clusters == (len(a) + 1) // 2
+            assert found.ci_low is None or found.ci_low <= found.value <= (found.ci_high or 0.0)
+
+
 @given(numbers)
 def test_correlations_lie_between_minus_one_and_one_and_turn_with_the_sign(pairs: list[tuple[int, int]]) -> None:
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
@@ -334,6 +349,8 @@ def test_levels_weights_and_rules_that_do_not_exist_are_refused() -> None:
     for call in (
         lambda: krippendorff_alpha([1], [1], "ratio"),  # type: ignore[arg-type]
         lambda: cohen_kappa(["pro"], ["pro"], "cubic"),  # type: ignore[arg-type]
+        lambda: cohen_kappa_interval([1], [2], ["d"], "cubic"),  # type: ignore[arg-type]
+        lambda: cohen_kappa_interval([1], [2], ["d", "e"]),
         lambda: cohen_kappa(["pro"], ["pro"], "linear"),
         lambda: cohen_kappa(["pro"], ["draw"], "linear", ["pro", "tie", "con"]),
         lambda: pearson([1.0], [1.0, 2.0]),

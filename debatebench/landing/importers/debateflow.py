@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError
 
+from debatebench.config.parts import load_rubric, load_weaknesses
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, visible_files
 from debatebench.landing.importers.source_schema import Name, Source, SourceSide, SourceTime, check, known, score
 from debatebench.landing.importers.strict_json import json_lines, parse_json, read_bytes
@@ -28,16 +29,13 @@ from debatebench.shared.records import (
     Weakness,
     Winner,
 )
+from debatebench.shared.workspace import packaged
+
+if TYPE_CHECKING:
+    from debatebench.config.types import DimensionConfig
 
 EXPECTED = "a DebateFlow folder (debates/*.json, annotations/*.json), one of these two folders, or a file of one"
 
-_DIMENSIONS = (
-    "clash_engagement",
-    "burden_fulfillment",
-    "rebuttal_quality",
-    "argument_extension",
-    "strategic_adaptation",
-)
 _SHORT_NAMES = {
     "clash": "clash_engagement",
     "burden": "burden_fulfillment",
@@ -116,6 +114,8 @@ class _SideScores(Source):
 class _Annotation(Source):
     debate_id: Name
     winner: Annotated[Winner | None, BeforeValidator(_winner)] = None
+    confidence: Annotated[int, Field(ge=1, le=5)] | None = None
+    is_coherent: bool | None = None
 
 
 class _ListedAnnotation(_Annotation):
@@ -245,6 +245,7 @@ def _weakness(about: _Metadata, run_tag: str) -> Iterator[Weakness]:
         debate_id=about.debate_id,
         side=constraint.target_side,
         weakness_type=constraint.type,
+        dimension=_suffering().get(constraint.type),
         metadata=constraint.model_extra or None,
     )
 
@@ -270,9 +271,23 @@ def _dimensions(run_tag: str) -> tuple[Dimension, ...]:
             source_position=position,
             min_score=Decimal(_LOWEST),
             max_score=Decimal(_HIGHEST),
+            description=dimension.description,
+            anchors=dimension.anchors,
         )
-        for position, name in enumerate(_DIMENSIONS)
+        for position, (name, dimension) in enumerate(_rubric().items())
     )
+
+
+@cache
+def _rubric() -> dict[str, DimensionConfig]:
+    """The dimensions of the packaged rubric: the sources name them, and do not say what they mean."""
+    return load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml").dimensions
+
+
+@cache
+def _suffering() -> dict[str, str]:
+    """Weakness → dimension on which it should cost points, for the weaknesses of the packaged file."""
+    return {weakness.id: weakness.dimension for weakness in load_weaknesses(packaged("configs") / "weaknesses.yaml")}
 
 
 def _listed(value: dict[str, Any], run_tag: str) -> Annotation:
@@ -284,6 +299,8 @@ def _listed(value: dict[str, Any], run_tag: str) -> Annotation:
         winner=source.winner,
         justification=source.winner_justification,
         scores=_scores((item.dimension, item.aff_score, item.neg_score) for item in source.dimension_scores or ()),
+        confidence=source.confidence,
+        is_coherent=source.is_coherent,
         annotated_at=source.annotated_at,
         source=source.source,
         metadata=source.model_extra or None,
@@ -299,6 +316,8 @@ def _keyed(value: dict[str, Any], run_tag: str) -> Annotation:
         winner=source.winner,
         justification=source.justification,
         scores=_scores((name, sides.aff, sides.neg) for name, sides in (source.scores or {}).items()),
+        confidence=source.confidence,
+        is_coherent=source.is_coherent,
         annotated_at=source.timestamp,
         source=source.source,
         metadata=source.model_extra or None,
@@ -310,8 +329,8 @@ def _scores(named: Iterator[tuple[str, float, float]]) -> tuple[Score, ...] | No
     scores: dict[str, Score] = {}
     for name, aff, neg in named:
         dimension = _SHORT_NAMES.get(name.lower(), name.lower())
-        if dimension not in _DIMENSIONS:
-            raise BadSourceError(f"No dimension {name[:60]!r}. Known: {', '.join((*_DIMENSIONS, *_SHORT_NAMES))}.")
+        if dimension not in _rubric():
+            raise BadSourceError(f"No dimension {name[:60]!r}. Known: {', '.join((*_rubric(), *_SHORT_NAMES))}.")
         if dimension in scores:
             raise BadSourceError(f"The dimension {dimension} is scored twice.")
         scores[dimension] = score(dimension, aff, neg)

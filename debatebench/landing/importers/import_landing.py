@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,21 +93,26 @@ class TagRows:
 
 
 def land_import(
-    con: duckdb.DuckDBPyConnection, folder: Path, landed_sha256: str | None = None, rows: RowFiles | None = None
+    con: duckdb.DuckDBPyConnection,
+    folder: Path,
+    landed_sha256: str | None = None,
+    rows: RowFiles | None = None,
+    annotated: Iterable[Row] = (),
 ) -> dict[str, int]:
     """Land what is kept in `warehouse/imports/<tag>`, and return the tag's resulting rows per table.
 
     `rows` are those that `read_import` would yield, if they have been read already. `landed_sha256` is the hash of the
     manifest that landed before: if the format allows it, and if the parts added since then replace nothing, only these
-    parts land. On an error `DamagedDataError` is raised and nothing has changed.
+    parts land. `annotated` are the rows of annotations made here, which `rows` exclude. On an error `DamagedDataError`
+    is raised and nothing has changed.
     """
     if rows is not None:
         return land_files(con, rows)
     manifest = kept_manifest(folder)
     landed_parts = _landed_parts(manifest, landed_sha256)
     if not landed_parts:
-        return land_rows(con, manifest.run_tag, read_import(folder))
-    new_rows = _added(con, folder, manifest, landed_parts)
+        return land_rows(con, manifest.run_tag, chain(read_import(folder), annotated))
+    new_rows = chain(_added(con, folder, manifest, landed_parts), annotated)
     return land_rows(con, manifest.run_tag, new_rows, added_to=_ROWS_OF_DEBATES)
 
 

@@ -1,8 +1,12 @@
-"""Exports: chosen runs of the warehouse as Parquet files, JSONL, a DuckDB file or a dbt project.
+"""Exports: chosen runs of the warehouse as Parquet files, JSONL, a DuckDB file, a dbt project or a dataset to publish.
 
 An export is a folder with a `manifest.json`. It is written next to its target and moved there when it is complete. A
 new format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
 
+dataset_card.py     the card of a published dataset
+dataset_tables.py   the tables of a published dataset
+debateflow.py       debates and annotations in DebateFlow's own JSON, annotations with lists
+debateflow_keyed.py the same, annotations with keys
 dbt_names.py        the names of tables and views in a dbt project
 dbt_project.py      a dbt project that builds the same tables
 dbt_properties.py   our YAML → dbt's YAML
@@ -10,10 +14,12 @@ dbt_sql.py          a SQL model → a dbt model
 dbt_tests.py        our tests → dbt's tests
 duckdb_file.py      a DuckDB file that needs no debatebench
 folder.py           replace the folder of an export safely
+huggingface.py      a dataset for publication, as Hugging Face's `datasets` reads it
 jsonl.py            the original harness's JSONL
 manifest.py         the files of an export with rows and hashes
 original_record.py  the rows of one debate → one original record
 parquet.py          Parquet files: a folder per table, with a folder per run
+pseudonyms.py       pseudonyms for annotators, also inside texts
 snapshot.py         one state of the warehouse with the chosen runs
 """
 
@@ -28,26 +34,30 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, make_manifest, write_manifest
-from debatebench.output.export.snapshot import Snapshot, open_snapshot
+from debatebench.output.export.snapshot import DatasetOptions, Snapshot, open_snapshot
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.output_paths import check_output
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["FORMATS", "Export", "export"]
+__all__ = ["FORMATS", "DatasetOptions", "Export", "export"]
 
 FORMATS: dict[str, str] = {
     "parquet": "debatebench.output.export.parquet",
     "jsonl": "debatebench.output.export.jsonl",
+    "debateflow": "debatebench.output.export.debateflow",
+    "debateflow-keyed": "debatebench.output.export.debateflow_keyed",
     "duckdb": "debatebench.output.export.duckdb_file",
     "dbt": "debatebench.output.export.dbt_project",
+    "huggingface": "debatebench.output.export.huggingface",
 }
 """Format → the module that writes it."""
 
 
-# These build the SQL models again, so a run that judges stored debates needs the run that has the speeches.
-_WHOLE_WAREHOUSES = ("duckdb", "dbt")
+# A run that judges stored debates needs the run that has the speeches: the first two build the SQL models again, and
+# readers of a dataset have nothing else.
+_WITH_SOURCES = ("duckdb", "dbt", "huggingface")
 
 
 class _Format(Protocol):
@@ -73,12 +83,14 @@ def export(
     select: Sequence[str] | None = None,
     force: bool = False,
     now: datetime | None = None,
+    dataset: DatasetOptions | None = None,
 ) -> Export:
     """Write `run_tags` (None: every run) of the workspace's warehouse to the folder `out`, completely or not at all.
 
-    An export as DuckDB or dbt also holds the runs whose debates the chosen runs judge.
+    An export as DuckDB, dbt or dataset also holds the runs whose debates the chosen runs judge.
 
     `select` chooses tables of a Parquet export: SQL models as in a build, and `raw.turns`; None: marts and ratings.
+    `dataset` says how an export for Hugging Face is published; it needs a licence.
     `now` (naive UTC) is the build time in an exported DuckDB file; an export contains no other time of its own.
     With `force`, an export in `out` is replaced, unless the folder contains something that the export did not write.
 
@@ -91,13 +103,23 @@ def export(
         raise UsageError(f"No export format '{format_name}'. Known: {', '.join(FORMATS)}.")
     if select and format_name != "parquet":
         raise UsageError(f"--select works only with --format parquet; an export as {format_name} is always complete.")
+    if dataset is not None and format_name != "huggingface":
+        raise UsageError(
+            f"--license, --anonymize and --with-attacked work only with --format huggingface, not with {format_name}."
+        )
     check_output(workspace, out)
     place = out.resolve()
     try:
         with (
             replacing(place, force=force) as folder,
             open_snapshot(
-                workspace, folder, run_tags, tuple(select or ()), now, with_sources=format_name in _WHOLE_WAREHOUSES
+                workspace,
+                folder,
+                run_tags,
+                tuple(select or ()),
+                now,
+                with_sources=format_name in _WITH_SOURCES,
+                dataset=dataset,
             ) as snapshot,
         ):
             contents = cast(_Format, import_module(FORMATS[format_name])).write(snapshot, folder)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["write"]
+__all__ = ["write", "write_file"]
 
 _DEFAULT = ("marts.*", "ratings.*")
 
@@ -54,7 +54,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
         for path, relation, run_tag in files:
             with views.ready({relation}):
                 query = _query(relation, _columns(columns[relation]), relations[relation], run_tag)
-                rows[path] = _write_file(views.con, folder / path, query, [] if run_tag is None else [run_tag])
+                rows[path] = write_file(views.con, folder / path, query, [] if run_tag is None else [run_tag])
     return Contents(rows, tuple(left_out))
 
 
@@ -119,9 +119,9 @@ def _query(relation: str, columns: Mapping[str, str], order: str, run_tag: str |
     return f"select {listed} from {relation} {condition} order by {order}"
 
 
-def _write_file(con: duckdb.DuckDBPyConnection, path: Path, query: str, params: list[str]) -> int:
+def write_file(con: duckdb.DuckDBPyConnection, path: Path, query: str, params: list[str]) -> int:
     """Write one file and return its number of rows."""
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     con.sql(query, params=params).write_parquet(str(path), compression="zstd")
     counted = con.sql("select num_rows from parquet_file_metadata(?)", params=[str(path)]).fetchall()
     return int(counted[0][0])

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
     from debatebench.transform.project import Project
 
-__all__ = ["Snapshot", "open_snapshot"]
+__all__ = ["DatasetOptions", "Snapshot", "open_snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetOptions:
+    """How a dataset is published: under which licence, without names, with attacked copies of debates."""
+
+    license: str | None = None
+    anonymize: bool = False
+    with_attacked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,7 @@ class Snapshot:
     """Whether every run was chosen."""
     select: tuple[str, ...]
     now: datetime | None
+    dataset: DatasetOptions = DatasetOptions()
 
 
 @contextmanager
@@ -49,6 +59,7 @@ def open_snapshot(
     now: datetime | None,
     *,
     with_sources: bool = False,
+    dataset: DatasetOptions | None = None,
 ) -> Iterator[Snapshot]:
     """Attach the warehouse and check the runs, for an export to `folder`.
 
@@ -76,7 +87,9 @@ def open_snapshot(
         chosen = _chosen(known, run_tags)
         if with_sources:
             chosen = tuple(tag for tag in known if tag in {*chosen, *_sources(con, chosen)})
-        yield Snapshot(con, workspace.database, project, chosen, run_tags is None, select, now)
+        yield Snapshot(
+            con, workspace.database, project, chosen, run_tags is None, select, now, dataset or DatasetOptions()
+        )
 
 
 def _chosen(known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ CHARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """What each chart needs to know of its query: the roles that columns must take, and those that they may take."""
 
 _PAGES_FOLDER = "pages/"
-_NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "notes", "text")
+_NOT_CHARTS = ("table", "crosstab", "facts", "speeches", "notes", "cases", "text")
 _ROLES = {**CHARTS, "crosstab": (("x", "y", "value"), ())}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PLACEHOLDERS: dict[str, set[str]] = {"site": set(), "run": {"run_tag"}, "debate": {"run_tag", "debate_id"}}
@@ -77,10 +77,14 @@ _SECTION_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnFormat:
-    """How a column of a query is shown: its heading and its format; `None` means that its name determines it."""
+    """How a column of a query is shown: its heading and its format; `None` means that its name determines it.
+
+    `cases` is the column with the group of cases, on the same page, to which a cell of this column leads.
+    """
 
     label: str | None = None
     format: Format | None = None
+    cases: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,9 @@ class Section:
     """One query and how its rows are shown.
 
     `show` is a chart of `CHARTS`, `table`, `crosstab` (a table of `y` by `x`), `facts` (one row as figures),
-    `speeches`, `notes` (texts that unfold), or `text` (without a query). `roles` say which columns a chart uses for
-    what. `columns` are those of the table, in order; empty means all. `note` is SQL that returns remarks, one per row.
+    `speeches`, `notes` (texts that unfold), `cases` (groups of debates that unfold), or `text` (without a query).
+    `roles` say which columns a chart uses for what. `columns` are those of the table, in order; empty means all. `note`
+    is SQL that returns remarks, one per row.
     """
 
     id: str
@@ -246,11 +251,12 @@ def _column(setting: Setting) -> ColumnFormat:
     """A heading, or a heading and a format, or nothing, which derives both from the column's name."""
     if not isinstance(setting.value, dict):
         return ColumnFormat(label=setting.optional_text())
-    setting.allow(("label", "format"))
+    setting.allow(("label", "format", "cases"))
     chosen = setting.at_key("format")
     return ColumnFormat(
         label=setting.at_key("label").optional_text(),
         format=cast(Format, chosen.choice(*FORMATS)) if chosen.is_given else None,
+        cases=setting.at_key("cases").optional_text(),
     )
 
 

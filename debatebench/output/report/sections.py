@@ -1,7 +1,8 @@
-"""A section's query and rows → what its template shows: a table, a chart, figures, speeches or notes."""
+"""A section's query and rows → what its template shows: a table, a chart, figures, speeches, notes or cases."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,17 @@ from debatebench.output.report.html import MISSING, Cell, format_values, guess_f
 from debatebench.output.report.page import CHARTS, ColumnFormat, Section
 from debatebench.shared.errors import ConfigError
 
-__all__ = ["Heading", "Link", "Note", "Notes", "Panel", "SectionView", "Speech", "Table", "view"]
+__all__ = ["Case", "Cases", "Heading", "Link", "Note", "Notes", "Panel", "SectionView", "Speech", "Table", "view"]
 
 Row = Mapping[str, Any]
 Link = Callable[[str, Row], str | None]
 """Where a cell of the format `run` or `debate` leads, given its row; `None` when there is no such page."""
 
-_TEXT_COLUMNS = {"speeches": ("side", "speaker", "content"), "notes": ("heading", "title", "content")}
+_TEXT_COLUMNS = {
+    "speeches": ("side", "speaker", "content"),
+    "notes": ("heading", "title", "content"),
+    "cases": ("group_id", "heading", "title", "remark", "passage", "reasons"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,25 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """A debate: its title, which leads to its page, and a passage beside what a judge wrote; these may be empty."""
+
+    title: Cell
+    remark: str
+    passage: str
+    reasons: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """Debates that unfold under one heading, and the anchor by which cells of tables lead there."""
+
+    anchor: str
+    heading: str
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Panel:
     """One chart of a section: its specification as JSON, and its title where the section has several."""
 
@@ -92,6 +116,9 @@ class SectionView:
     facts: tuple[tuple[str, Cell], ...] = ()
     speeches: tuple[Speech, ...] = ()
     folds: tuple[Notes, ...] = ()
+    groups: tuple[Cases, ...] = ()
+    case_headings: tuple[str, str] = ("", "")
+    """What stands above the passage and above the reasons of a case."""
 
 
 def paragraphs(text: str) -> tuple[str, ...]:
@@ -125,6 +152,11 @@ def view(
             changes["speeches"] = tuple(_speech(row) for row in rows)
         case "notes":
             changes["folds"] = _folds(rows)
+        case "cases":
+            changes["groups"] = _groups(rows, link)
+            changes["case_headings"] = tuple(
+                heading(name, section.columns.get(name)) for name in ("passage", "reasons")
+            )
         case "crosstab" | "heatmap":
             changes["table"] = _crosstab(section, rows)
         case _:
@@ -151,6 +183,7 @@ def _fields(base: SectionView) -> dict[str, Any]:
 def _check_columns(section: Section, columns: Sequence[str]) -> None:
     wanted = [*section.columns, *(column for role in section.roles.values() for column in role)]
     wanted += _TEXT_COLUMNS.get(section.show, ())
+    wanted += [chosen.cases for chosen in section.columns.values() if chosen.cases is not None]
     for column in wanted:
         if column not in columns:
             raise ConfigError(
@@ -166,8 +199,11 @@ def _cells(section: Section, name: str, values: Sequence[Any]) -> list[Cell]:
 
 def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Cell:
     """The cell, with a link if the format of its column has one."""
-    chosen = section.columns.get(name, ColumnFormat()).format or guess_format(name, [row[name]])
+    column = section.columns.get(name, ColumnFormat())
+    chosen = column.format or guess_format(name, [row[name]])
     href = link(chosen, _target(name, row)) if chosen in ("run", "debate") else None
+    if column.cases is not None and row[column.cases] is not None:
+        href = f"#{_anchor(row[column.cases])}"
     return cell if href is None else Cell(cell.text, cell.sort, cell.is_number, href, cell.mark)
 
 
@@ -237,3 +273,20 @@ def _folds(rows: Sequence[Row]) -> tuple[Notes, ...]:
     for row in rows:
         under.setdefault(_text(row["heading"]), []).append(Note(_text(row["title"]), row["content"] or ""))
     return tuple(Notes(heading, tuple(notes)) for heading, notes in under.items())
+
+
+def _groups(rows: Sequence[Row], link: Link) -> tuple[Cases, ...]:
+    """The cases of each group, both in the order in which they first occur."""
+    headings: dict[Any, str] = {}
+    under: dict[Any, list[Case]] = {}
+    for row in rows:
+        headings.setdefault(row["group_id"], _text(row["heading"]))
+        title = Cell(_text(row["title"]), href=link("debate", row))
+        case = Case(title, row["remark"] or "", row["passage"] or "", row["reasons"] or "")
+        under.setdefault(row["group_id"], []).append(case)
+    return tuple(Cases(_anchor(group), headings[group], tuple(cases)) for group, cases in under.items())
+
+
+def _anchor(group: Any) -> str:
+    """The id of a group of cases in its page, whatever its name contains."""
+    return f"cases-{hashlib.sha256(str(group).encode('utf-8', 'replace')).hexdigest()[:12]}"

@@ -1,5 +1,6 @@
 """The offline provider: seeded debaters and judges that cost nothing.
 
+flaws.py     flaws that speeches show, and judges that find them at a known rate
 judging.py   how a simulated judge judges
 notes.py     what it writes in one step for later ones
 provider.py  the provider

@@ -11,12 +11,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import fmean
 from typing import Any
 
 from debatebench.config.transcript_layout import BP_POSITIONS, Section
+from debatebench.providers.simulated.flaws import Seen, lower, noted_flaws, seen_flaws
 from debatebench.providers.simulated.notes import debate_notes, read_debate_notes, read_scores, speech_notes
 from debatebench.providers.simulated.signs import notes_on, observed, side_of, worth
 from debatebench.providers.simulated.swaying import lead, swayed, without_attacks
@@ -54,7 +55,9 @@ class _Account:
         return 0.5, 1.0
 
 
-def analysis_answer(hints: Mapping[str, Any], sections: tuple[Section, ...]) -> str:
+def analysis_answer(
+    hints: Mapping[str, Any], sections: tuple[Section, ...], traits: Mapping[str, float] = {}, judge: str = ""
+) -> str:
     """The text of a judge's analysis of the last speech in the material, or of the debate.
 
     Raises `UsageError` when `hints` do not describe the request.
@@ -62,12 +65,14 @@ def analysis_answer(hints: Mapping[str, Any], sections: tuple[Section, ...]) -> 
     step, dimension = hints.get("step"), hints.get("dimension")
     focus = None if dimension is None else str(dimension)
     if step == "debate":
-        return debate_notes(focus, _heard(sections, _positions(hints)).counts)
+        remarks = noted_flaws(seen_flaws(sections, traits, judge))
+        return debate_notes(focus, _heard(sections, _positions(hints)).counts, remarks)
     spoken = [(n, section.position) for n, section in enumerate(sections) if not section.is_analysis]
     index, position = spoken[-1] if spoken else (0, None)
     if step != "speech" or position is None:
         raise UsageError("A simulated judge can only analyse a `speech` that is in the request, or the `debate`.")
-    return speech_notes(position.upper(), focus, notes_on(position, index, sections))
+    remarks = noted_flaws(seen_flaws(sections[index : index + 1], traits, judge))
+    return speech_notes(position.upper(), focus, notes_on(position, index, sections), remarks)
 
 
 def judge_answer(
@@ -76,6 +81,7 @@ def judge_answer(
     hints: Mapping[str, Any],
     sections: tuple[Section, ...],
     susceptibility: Mapping[str, float] | None = None,
+    judge: str = "",
 ) -> str:
     """The text of a judge's decision: strict JSON, or on the first request, with probability `malformed`, a flawed one.
 
@@ -93,7 +99,11 @@ def judge_answer(
     is_winner_only = "positions" in hints and not scales
     if is_winner_only:
         scales = {str(hints.get("dimension") or _WHOLE): _USUAL_SCALE}
+    if "detects" in traits:
+        accounts = [_levelled(account) for account in accounts]
     scores, leads = _scores(rng, traits, positions, scales, accounts)
+    seen = seen_flaws(sections, traits, judge)
+    lower(scores, leads, scales, seen, is_of_one_dimension=hints.get("dimension") is not None)
     if susceptibility and (led_to := swayed(rng, susceptibility, positions, sections)) is not None:
         lead(scores, led_to, scales)
         leads[led_to] = max(leads.values()) + 1
@@ -103,7 +113,9 @@ def judge_answer(
         winners = _winners(rng, leads, allows_tie=bool(hints.get("allows_tie", True)))
         answer["winner"] = winners if positions[0] in BP_POSITIONS else "tie" if len(winners) > 1 else winners[0]
     if hints.get("reasons"):
-        answer["reasons"] = {} if is_winner_only else {position: _reason(position, accounts) for position in positions}
+        answer["reasons"] = (
+            {} if is_winner_only else {position: _reason(position, accounts, seen) for position in positions}
+        )
         if winners:
             answer["reasons"]["winner"] = _reason_of_winning(winners)
     text = json.dumps(answer)
@@ -146,6 +158,12 @@ def _reported(text: str, dimension: str | None, weight: float) -> _Account:
     """The counts and scores in a report on the debate."""
     counts, scores = read_debate_notes(text), read_scores(text)
     return _Account(counts, scores, next(iter([*counts, *scores]), None), dimension, weight)
+
+
+def _levelled(account: _Account) -> _Account:
+    """The account of a judge to whom all positions are worth the same."""
+    pooled = sum(account.counts.values(), Counter())
+    return replace(account, counts=dict.fromkeys(account.counts, pooled))
 
 
 def _scores(
@@ -210,8 +228,10 @@ def _winners(rng: Random, leads: Mapping[str, float], *, allows_tie: bool) -> li
     return [position for position in leads if position in near]
 
 
-def _reason(position: str, accounts: Sequence[_Account]) -> str:
+def _reason(position: str, accounts: Sequence[_Account], seen: Seen) -> str:
     """What the score of a position is based on."""
+    if position in seen:
+        return f"It counts against this side that it said: “{seen[position][0][1]}”"
     counts = next((account.counts[position] for account in accounts if position in account.counts), None)
     if counts is not None:
         return (

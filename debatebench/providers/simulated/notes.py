@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
@@ -73,11 +73,12 @@ class SpeechNotes:
         return "".join(f" point is {point}." for point in self.points) + f" {', '.join(self.words)}. "
 
 
-def speech_notes(speaker: str, dimension: str | None, notes: SpeechNotes) -> str:
-    """The text of an analysis of a speech, of 700 to 900 characters."""
+def speech_notes(speaker: str, dimension: str | None, notes: SpeechNotes, remarks: Sequence[str] = ()) -> str:
+    """The text of an analysis of a speech, of 700 to 900 characters; `remarks` are lines of their own."""
     lines = [
         f"Notes on the speech by {speaker}{_focus(dimension)}.",
         _line("in this speech", _IN_SPEECH, notes.counts),
+        *remarks,
         *_named("Points made", notes.points[:_MOST_NAMES]),
         *_named("Points answered", notes.answered[:_MOST_NAMES]),
     ]
@@ -92,10 +93,10 @@ def speech_notes(speaker: str, dimension: str | None, notes: SpeechNotes) -> str
     return _filled([*lines, *_named("Words used", words)], least)
 
 
-def debate_notes(dimension: str | None, counts: Mapping[str, Mapping[str, int]]) -> str:
+def debate_notes(dimension: str | None, counts: Mapping[str, Mapping[str, int]], remarks: Sequence[str] = ()) -> str:
     """The text of an analysis of a debate, of 1,000 to 1,200 characters: the counts of each position."""
     lines = [_line(f"for {position.upper()}", _IN_DEBATE, each) for position, each in counts.items()]
-    return _filled([f"Notes on the whole debate{_focus(dimension)}.", *lines], _DEBATE_LENGTH)
+    return _filled([f"Notes on the whole debate{_focus(dimension)}.", *lines, *remarks], _DEBATE_LENGTH)
 
 
 def read_speech_notes(text: str) -> SpeechNotes | None:

@@ -115,13 +115,13 @@ def _text(request: Request, rng: Random) -> str:
     traits, susceptibility = read_traits(request.parameters), read_susceptibility(request.parameters)
     prompt = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
     if hints.get("task") == "analysis":
-        return analysis_answer(hints, tuple(read_material(prompt)))
+        return analysis_answer(hints, tuple(read_material(prompt)), traits, request.model)
     if hints.get("task") == "verdict" and "positions" in hints:
-        return judge_answer(rng, traits, hints, tuple(read_material(prompt)), susceptibility)
+        return judge_answer(rng, traits, hints, tuple(read_material(prompt)), susceptibility, request.model)
     speeches = tuple(read_transcript(prompt))
     if hints.get("task") == "verdict":
         sections = tuple(Section(text, side, stage) for side, stage, text in speeches)
-        return judge_answer(rng, traits, hints, sections, susceptibility)
+        return judge_answer(rng, traits, hints, sections, susceptibility, request.model)
     speech = Speaker(rng, traits, hints, speeches).speech(request.max_tokens) + "\n<END_OF_TURN>"
     thinking = f"<think>I speak for {hints['side']}. What weighs most?</think>\n\n" if rng.random() < _THINKING else ""
     return thinking + speech

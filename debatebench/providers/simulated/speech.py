@@ -12,6 +12,7 @@ from itertools import cycle, islice
 from random import Random
 from typing import Any
 
+from debatebench.providers.simulated.flaws import flawed_sentence, read_detection
 from debatebench.providers.simulated.themes import PLACES, SENTENCES, SOURCES, THEMES, case
 from debatebench.shared.errors import UsageError
 
@@ -67,7 +68,8 @@ _TRAITS = dict.fromkeys(("bias", "leniency", "length_bias", "order_bias"), (-1e6
 A judge's leanings are in points of the scale: `bias` favours pro, `leniency` both, `length_bias` the longer side (per
 doubling of the ratio, at most one), `order_bias` the side whose speeches are shown first; `noise` is a standard
 deviation, by default 5 % of the scale. `malformed` is the probability of a malformed first answer. Of four teams, both
-of a side have its bias, and the length of each is compared with the mean of the other three.
+of a side have its bias, and the length of each is compared with the mean of the other three. `detects` is described in
+`flaws.py`.
 """
 
 
@@ -84,7 +86,7 @@ def read_traits(parameters: Mapping[str, Any]) -> dict[str, float]:
             raise UsageError(
                 f"`{name}` of a simulated member is {value!r}; it must be a number from {least:g} to {most:g}."
             )
-    return numbers | dict.fromkeys(weaknesses, 1.0)
+    return numbers | dict.fromkeys(weaknesses, 1.0) | read_detection(parameters)
 
 
 def points_named(text: str) -> list[str]:
@@ -101,7 +103,8 @@ class Speaker:
             raise UsageError(
                 "The simulated provider can only produce a `speech` for pro or con, an `analysis` or a `verdict`."
             )
-        self._rng, self._traits = rng, traits
+        self._told = hints["weakness"] if hints.get("weakness") in WEAKNESSES else None
+        self._rng, self._traits = rng, traits if self._told is None else {**traits, self._told: 1.0}
         # The form on the day deviates from skill.
         self._form = min(max(traits.get("skill", 0.5) + rng.gauss(0.0, 0.08), 0.0), 1.0)
         self._side, self._other_side = ("pro", "con") if hints["side"] == "pro" else ("con", "pro")
@@ -128,6 +131,9 @@ class Speaker:
         if "side_concession" in self._traits:
             kind = "concession" if self._their_points else "doubt"
             paragraphs.append(self._sentences([kind], self._rng.choice(self._their_points or self._fitting)))
+        if self._told is not None:
+            theme = self._rng.choice(self._their_points or self._fitting)
+            paragraphs.append(flawed_sentence(self._told, theme, self._rng) or "")
         for move in islice(cycle(_PLANS[self._kind_of_speech]), 30):
             if len(" ".join(paragraphs).split()) >= words - 12:
                 break

@@ -35,6 +35,9 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
         _AGREEMENT,
     ),
     "cohen_kappa": SqlFunction(agreement.cohen_kappa, _TWO_LABELS, "DOUBLE", _AGREEMENT),
+    "cohen_kappa_interval": SqlFunction(
+        agreement.cohen_kappa_interval, (*_TWO_LISTS, "VARCHAR[]", "VARCHAR", "DOUBLE"), _INTERVAL, _AGREEMENT
+    ),
     "weighted_kappa": SqlFunction(weighted_kappa, (*_TWO_LABELS, "VARCHAR[]", "VARCHAR"), "DOUBLE", _AGREEMENT),
     "gwet_ac1": SqlFunction(agreement.gwet_ac1, ("BIGINT[][]",), "DOUBLE", _AGREEMENT),
     "fleiss_kappa": SqlFunction(agreement.fleiss_kappa, ("BIGINT[][]",), "DOUBLE", _AGREEMENT),

@@ -1,4 +1,4 @@
--- One row per judge, format, truth (`gold` or `annotations`) and dimension, or `overall` for the whole debate.
+-- One row per judge, format, truth (`gold`, `annotations` or `adjudicated`) and dimension, or `overall` for the whole debate.
 with
 
 measured as (

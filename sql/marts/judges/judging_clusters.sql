@@ -22,11 +22,8 @@ final as (
 
     select
         decided_debates.run_tag, decided_debates.debate_id,
-        -- Two topics are not enough to estimate how topics differ. Trials of one stored debate are the same debate.
-        case
-            when topic_counts.count_topics >= 3 then decided_debates.topic_id
-            else sources.source_debate_id
-        end as cluster_id
+        -- Trials of one stored debate are the same debate.
+        macros.cluster_of(decided_debates.topic_id, sources.source_debate_id, topic_counts.count_topics) as cluster_id
 
     from decided_debates
     inner join topic_counts using (run_tag)

@@ -17,11 +17,7 @@ final as (
 
     select
         run_tag, debate_id, annotator_id, winner,
-        case
-            when pro_total > con_total then 'pro'
-            when pro_total < con_total then 'con'
-            when pro_total = con_total then 'tie'
-        end as scored_winner,
+        macros.higher_side(pro_total, con_total) as scored_winner,
         cast(pro_total as double) / count_dimensions as pro_mean_score,
         cast(con_total as double) / count_dimensions as con_mean_score,
         justification,

@@ -1,4 +1,4 @@
--- One row per debate, truth (`gold` or `annotations`) and dimension, or `overall` for the whole debate.
+-- One row per debate, truth (`gold`, `annotations` or `adjudicated`) and dimension, or `overall` for the whole debate.
 with
 
 gold_positions as (
@@ -47,48 +47,26 @@ gold as (
 
 ),
 
-opinions as (
-
-    select
-        run_tag, debate_id,
-        'overall' as dimension,
-        coalesce(winner, scored_winner) as winner,
-        cast(pro_mean_score - con_mean_score as decimal(38, 12)) as score_difference
-
-    from marts.annotations
-
-    union all
-
-    select
-        run_tag, debate_id, dimension,
-        case when pro_score > con_score then 'pro' when pro_score < con_score then 'con' else 'tie' end as winner,
-        cast(pro_score - con_score as decimal(38, 12)) as score_difference
-
-    from marts.annotation_scores
-    where dimension <> 'overall'
-
-),
-
 counted as (
 
     select
-        run_tag, debate_id, dimension,
+        run_tag, debate_id, is_adjudicated, dimension,
         count(winner) as count_annotators,
         count(case when winner = 'pro' then 1 end) as count_pro,
         count(case when winner = 'con' then 1 end) as count_con,
-        cast(sum(score_difference) as double) / count(score_difference) as score_difference,
+        cast(sum(pro_score - con_score) as double) / count(pro_score - con_score) as score_difference,
         cast(sum(macros.label_of(winner)) as double) / count(winner) as label
 
-    from opinions
-    group by run_tag, debate_id, dimension
+    from intermediate.int_opinions
+    group by run_tag, debate_id, is_adjudicated, dimension
 
 ),
 
-annotations as (
+people as (
 
     select
         counted.run_tag, counted.debate_id,
-        'annotations' as truth,
+        case when counted.is_adjudicated then 'adjudicated' else 'annotations' end as truth,
         counted.dimension, debates.format,
         case
             when 2 * counted.count_pro > counted.count_annotators then 'pro'
@@ -97,7 +75,8 @@ annotations as (
         end as winner,
         counted.label,
         cast(null as varchar[]) as winning_positions,
-        counted.score_difference, counted.count_annotators
+        counted.score_difference,
+        case when not counted.is_adjudicated then counted.count_annotators end as count_annotators
 
     from counted
     inner join staging.stg_debates as debates using (run_tag, debate_id)
@@ -120,7 +99,7 @@ final as (
         run_tag, debate_id, truth, dimension, format, winner, label, winning_positions, score_difference,
         count_annotators
 
-    from annotations
+    from people
 
 )
 

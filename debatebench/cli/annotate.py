@@ -1,0 +1,79 @@
+"""`debatebench annotate`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from debatebench.cli.common import note, now, say, workspace_of
+from debatebench.cli.completion import run_tags
+from debatebench.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    from debatebench.output.annotation.review import Review
+
+__all__ = ["annotate"]
+
+
+def annotate(
+    context: typer.Context,
+    run_tag: Annotated[
+        str, typer.Option("--run-tag", autocompletion=run_tags, help="The run or import whose debates are annotated.")
+    ],
+    annotator: Annotated[str, typer.Option("--annotator", help="Your name: letters, digits, '.', '_' and '-'.")],
+    port: Annotated[int, typer.Option("--port", help="The port on this computer. Default: any free one.")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address; do not open a browser.")
+    ] = False,
+    overlap: Annotated[
+        int | None,
+        typer.Option("--overlap", help="With --annotators: how many people annotate each debate. Default: 2."),
+    ] = None,
+    annotators: Annotated[
+        str | None,
+        typer.Option(
+            "--annotators",
+            metavar="NAMES",
+            help="Assign the debates to these people, with commas between the names. Default: everyone annotates all.",
+        ),
+    ] = None,
+    revise: Annotated[
+        bool, typer.Option("--revise", help="Open the page also if every debate has been annotated.")
+    ] = False,
+    review: Annotated[
+        bool,
+        typer.Option("--review", help="Compare annotations, and record the verdict on which people agree."),
+    ] = False,
+) -> None:
+    """Annotate debates in a browser: scores, winner, reasons.
+
+    The address is printed on one line. Everything that the page calls saved is in a journal; Ctrl-C stops the server.
+    """
+    from debatebench.output.annotation.review import open_review
+    from debatebench.output.annotation.serve import check_extra, serve
+    from debatebench.output.annotation.session import Session, open_session
+
+    if overlap is not None and annotators is None:
+        raise UsageError("--overlap needs --annotators, the names of the people with commas between them.")
+    if review and (annotators is not None or revise):
+        raise UsageError("--review cannot be combined with --annotators, --overlap or --revise.")
+    check_extra()
+    workspace = workspace_of(context)
+    if review:
+        work: Session | Review = open_review(workspace, run_tag, annotator, now=now)
+    else:
+        names = () if annotators is None else tuple(name.strip() for name in annotators.split(",") if name.strip())
+        if annotators is not None and not names:
+            raise UsageError("--annotators has no name in it; give the names with commas between them.")
+        work = open_session(workspace, run_tag, annotator, now=now, annotators=names, overlap=overlap, revise=revise)
+    session = work if isinstance(work, Session) else work.session
+    what = "with an agreed verdict" if review else "annotated"
+    note(f"{session.count_done():,} of {len(session.debates):,} debates are {what}. Ctrl-C stops the server.")
+    try:
+        serve(work, port=port, announce=say, open_browser=not no_browser)
+    finally:
+        note(
+            f"{session.count_done():,} of {len(session.debates):,} debates are {what}; "
+            "`debatebench land` adds them to the warehouse."
+        )

@@ -1,0 +1,105 @@
+"""The dimensions of a rubric, with scales and anchors, as config.yaml and the files in configs/rubrics/ hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from debatebench.config.types import DimensionConfig, Preferences
+
+if TYPE_CHECKING:
+    from debatebench.config.setting import Setting
+
+__all__ = ["read_dimensions"]
+
+_LARGEST_SCORE = Decimal(10) ** 12
+
+
+def read_dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dict[str, DimensionConfig]:
+    """Dimensions as a mapping of names, or a list of names or mappings with an `id`; the shared scale is a default."""
+    low, high = _score(scale_min, Decimal(1)), _score(scale_max, Decimal(10))
+    if scale_max.is_given and low >= high:
+        scale_max.refuse(f"a number above the lower end, which is {low}")
+    dimensions: dict[str, DimensionConfig] = {}
+    for name, entry in _named_dimensions(setting):
+        if name in dimensions:
+            entry.holding(name).refuse("dimensions without duplicates")
+        least, most = _score(entry.at("min"), low), _score(entry.at("max"), high)
+        if least >= most:
+            end = entry.at("min") if entry.at("min").is_given else entry.at("max")
+            end.refuse(f"min below max (found {least} and {most})")
+        description = entry.at("description").optional_text() or entry.at("name").optional_text()
+        integer = entry.at("integer").flag(default=False) if entry.at("integer").is_given else None
+        dimensions[name] = DimensionConfig(
+            min=least,
+            max=most,
+            description=description,
+            integer=integer,
+            weight=_not_negative(entry.at("weight"), Decimal(1)),
+            tie_band=_not_negative(entry.at("tie_band"), Decimal(0)),
+            ties=entry.at("ties").flag(default=True),
+            preferences=_preferences(entry.at("preferences")),
+            anchors=_anchors(entry.at("anchors"), least, most),
+        )
+    if not dimensions:
+        setting.refuse("at least one dimension, as a mapping of names to {min, max, description}")
+    if not any(dimension.weight for dimension in dimensions.values()):
+        setting.refuse("at least one dimension with a weight above 0", is_shown=False)
+    return dimensions
+
+
+def _named_dimensions(setting: Setting) -> Iterable[tuple[str, Setting]]:
+    """(name, its mapping or nothing) of every dimension, in order."""
+    keys = ("min", "max", "integer", "description", "name", "weight", "tie_band", "ties", "preferences", "anchors")
+    if not isinstance(setting.value, list):
+        for name in setting.mapping():
+            entry = setting.at_key(name)
+            entry.allow(keys)
+            yield entry.holding(name).name(), entry
+        return
+    for entry in setting.items():
+        if isinstance(entry.value, str):
+            yield entry.name(), entry.holding(None)
+        else:
+            entry.allow(("id", *keys))
+            yield entry.at("id").name(), entry
+
+
+def _preferences(setting: Setting) -> Preferences:
+    """What a judge method tells a judge to look for, by stage."""
+    stages = tuple(Preferences.model_fields)
+    if setting.is_given:
+        setting.allow(stages)
+    return Preferences(**{stage: setting.at(stage).optional_text() for stage in stages})
+
+
+def _not_negative(setting: Setting, default: Decimal) -> Decimal:
+    """A weight or a difference of scores."""
+    value = _score(setting, default)
+    if value < 0:
+        setting.refuse("a number that is not negative")
+    return value
+
+
+def _score(setting: Setting, default: Decimal) -> Decimal:
+    """An end of a scale, in the range and precision that the warehouse can store."""
+    value = setting.decimal(default)
+    if abs(value) >= _LARGEST_SCORE or value != round(value, 6):
+        setting.refuse("a number below 10^12 with at most six decimals")
+    return value
+
+
+def _anchors(setting: Setting, least: Decimal, most: Decimal) -> dict[str, str]:
+    """What a score means, by score in rising order."""
+    found: dict[Decimal, str] = {}
+    for key in setting.mapping():
+        place = setting.at_key(key)
+        try:
+            score = Decimal(key)
+        except InvalidOperation:
+            score = Decimal("NaN")
+        if not (score.is_finite() and least <= score <= most) or score in found:
+            place.holding(key).refuse(f'scores from {least} to {most}, each once, such as "{least}"')
+        found[score] = place.text()
+    return {f"{score.normalize():f}": text for score, text in sorted(found.items())}

@@ -1,0 +1,79 @@
+"""Files that stand beside config.yaml: debate formats, rubrics, and the weaknesses that a run can inject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from debatebench.config.dimensions import read_dimensions
+from debatebench.config.load import read_rounds
+from debatebench.config.setting import read_file
+from debatebench.config.types import WeaknessConfig
+from debatebench.shared.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from debatebench.config.types import DimensionConfig, Round, Turns
+    from debatebench.shared.workspace import Workspace
+
+__all__ = ["Rubric", "load_format", "load_rubric", "load_weaknesses", "part_names", "part_path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """What judges score: dimensions in order, and the version of the whole."""
+
+    version: str
+    dimensions: dict[str, DimensionConfig]
+
+
+def part_names(workspace: Workspace, folder: str) -> tuple[str, ...]:
+    """The names of the files in `configs/<folder>/`, in order: of all formats, or of all rubrics."""
+    return tuple(Path(name).stem for name in workspace.files("configs", f"{folder}/*.yaml"))
+
+
+def part_path(workspace: Workspace, folder: str, name: str) -> Path:
+    """The file `configs/<folder>/<name>.yaml`. Raises `UsageError` if there is none."""
+    found = workspace.files("configs", f"{folder}/*.yaml").get(f"{folder}/{name}.yaml")
+    if found is None:
+        known = ", ".join(part_names(workspace, folder)) or "none"
+        raise UsageError(f"No {folder.removesuffix('s')} '{name}' in configs/{folder}/. Known: {known}.")
+    return found
+
+
+def load_format(path: Path) -> tuple[Round, ...]:
+    """Read a debate format: the rounds that take the place of those of config.yaml."""
+    file = read_file(path)
+    file.allow(("rounds",))
+    return read_rounds(file.at("rounds"))
+
+
+def load_rubric(path: Path) -> Rubric:
+    """Read a rubric: the dimensions that take the place of those of config.yaml, and its version."""
+    file = read_file(path)
+    file.allow(("version", "scale.min", "scale.max", "dimensions"))
+    return Rubric(
+        file.at("version").name(path.stem),
+        read_dimensions(file.at("dimensions"), file.at("scale.min"), file.at("scale.max")),
+    )
+
+
+def load_weaknesses(path: Path) -> tuple[WeaknessConfig, ...]:
+    """Read the weaknesses that a run can inject, at least one."""
+    file = read_file(path)
+    file.allow(("weaknesses",))
+    found: dict[str, WeaknessConfig] = {}
+    for entry in file.at("weaknesses").items():
+        entry.allow(("id", "instruction", "turns", "dimension"))
+        name = entry.at("id").name()
+        if name in found:
+            entry.at("id").refuse("ids without duplicates")
+        found[name] = WeaknessConfig(
+            id=name,
+            instruction=entry.at("instruction").text().strip(),
+            turns=cast("Turns", entry.at("turns").choice("all", "after_opponent")),
+            dimension=entry.at("dimension").name(),
+        )
+    if not found:
+        raise ConfigError(f"{path}: weaknesses: found nothing; allowed: a list with at least one weakness.")
+    return tuple(found.values())

@@ -1,0 +1,117 @@
+"""Save forms: one event is appended and synced before a save is acknowledged, and a stale save is refused."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from debatebench.journal.lines import JOURNAL_FORMAT
+from debatebench.journal.reading import has_begun
+from debatebench.journal.writing import Journal
+from debatebench.landing.annotation_journals import Forms, purpose_of, read_forms
+from debatebench.shared.errors import BusyError, DebatebenchError
+from debatebench.shared.version import __version__
+
+__all__ = ["FormJournal", "StaleError"]
+
+# A save takes milliseconds; a process that holds the journal longer has stopped in the middle of one.
+_LONGEST_WAIT_S = 10.0
+_RETRY_S = 0.02
+
+
+class StaleError(DebatebenchError):
+    """The form was saved by another page after the one that saves it now had read it."""
+
+
+class FormJournal:
+    """The forms in one journal, which other processes may change too: it is locked only while a form is saved."""
+
+    def __init__(self, path: Path, run_tag: str) -> None:
+        self.path = path
+        self.run_tag = run_tag
+        self._lock = threading.Lock()
+        self._known: tuple[int, Forms] = 0, Forms()
+        """The size of the file when its forms were read, and the forms."""
+
+    def forms(self) -> Forms:
+        """The forms as they are now. Raises `DamagedDataError` for a damaged journal."""
+        with self._lock:
+            return self._forms()
+
+    def _forms(self) -> Forms:
+        size = self.path.stat().st_size if self.path.is_file() and has_begun(self.path) else 0
+        if size != self._known[0]:
+            self._known = size, read_forms(self.path, self.run_tag)
+        return self._known[1]
+
+    def append(self, make: Callable[[Forms], dict[str, Any] | None]) -> Forms:
+        """Add the event that `make` returns for the forms as they are now, if any; it is on the disk afterwards.
+
+        Raises what `make` raises, `BusyError` if another process holds the journal for long, and `DebatebenchError` if
+        the disk refuses; nothing counts as saved then.
+        """
+        with self._lock, self._opened() as journal:
+            forms = self._forms()
+            data = make(forms)
+            if data is None:
+                return forms
+            if not journal.count:
+                journal.append(self._header(), with_next=True)
+            journal.append(data)
+            # Closing the journal syncs it, or raises what the disk says.
+            journal.close()
+            forms.see(data)
+            self._known = self.path.stat().st_size, forms
+            return forms
+
+    def _opened(self) -> Journal:
+        latest = time.monotonic() + _LONGEST_WAIT_S
+        while True:
+            try:
+                return Journal.open(self.path)
+            except BusyError:
+                if time.monotonic() > latest:
+                    raise BusyError(f"Another process holds {self.path}; end it, and save again.") from None
+                time.sleep(_RETRY_S)
+
+    def _header(self) -> dict[str, Any]:
+        return {
+            "type": "header",
+            "format": JOURNAL_FORMAT,
+            "purpose": purpose_of(self.path),
+            "run_tag": self.run_tag,
+            "name": self.path.stem,
+            "harness_version": __version__,
+        }
+
+    def save(
+        self,
+        debate_id: str,
+        author: str,
+        revision: int,
+        form: dict[str, Any],
+        at: str,
+        record: dict[str, Any] | None = None,
+    ) -> int:
+        """Save a form that was read at `revision`, and return its new revision; with a record it is handed in.
+
+        The same save again changes nothing: the answer to the first may have been lost. Raises `StaleError` if the
+        form was changed since `revision`.
+        """
+
+        def event(forms: Forms) -> dict[str, Any] | None:
+            state = forms.of(debate_id)
+            if state.form == form and state.author == author and state.is_handed_in >= (record is not None):
+                return None
+            if state.revision != revision:
+                raise StaleError(
+                    "This form was changed in another window since this page read it. Load the page again to see what "
+                    "is saved; nothing was overwritten."
+                )
+            data = {"type": "draft", "debate_id": debate_id, "author": author, "at": at, "form": form}
+            return data if record is None else {**data, "type": "final", "record": record}
+
+        return self.append(event).of(debate_id).revision

@@ -1,0 +1,165 @@
+"""What a page may show of a run: motions, speeches, and the dimensions with their scales and anchors.
+
+Only this leaves the warehouse for the pages. Weaknesses, debaters, judges and verdicts are never read, so that no page
+can show them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from debatebench.query.landed_records import landed_records
+from debatebench.query.run_tags import pick_run_tag
+from debatebench.query.safe_query import open_for_reading
+from debatebench.shared.errors import UsageError
+from debatebench.shared.hashing import hash_of
+from debatebench.shared.json_bytes import from_json
+from debatebench.shared.records import Annotation, Side
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["DimensionShown", "Material", "ShownDebate", "Speech", "imported_annotations", "read_material"]
+
+# A scale with more steps would not fit on a phone.
+_MOST_STEPS = 20
+_KEY_LENGTH = 16
+
+_DEBATES = """
+select debates.debate_id, topics.motion
+from raw.debates
+left join raw.topics using (run_tag, topic_id)
+where
+    debates.run_tag = $run_tag
+    and debates.format = 'two_sided'
+    and debates.status = 'complete'
+    and debates.source_debate_id is null
+    and debates.attack is null
+order by debates.source_position, debates.debate_id
+"""
+_SPEECHES = """
+select debate_id, side, stage, content from raw.turns where run_tag = ? order by debate_id, turn_index
+"""
+_DIMENSIONS = """
+select dimension, min_score, max_score, description, anchors
+from raw.dimensions where run_tag = ? order by source_position, dimension
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """One speech; `stage` is its place in the debate, where the format names it."""
+
+    side: Side
+    stage: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDebate:
+    """A debate as an annotator sees it. `key` stands for its id, which may name debaters."""
+
+    key: str
+    debate_id: str
+    motion: str
+    speeches: tuple[Speech, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionShown:
+    """A dimension with the scores that can be chosen, each with what it means, where the rubric says so."""
+
+    name: str
+    description: str | None
+    anchors: tuple[tuple[int, str | None], ...]
+
+    @property
+    def title(self) -> str:
+        """The name as people read it."""
+        return self.name.replace("_", " ")
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        """The scores that can be chosen, the lowest first."""
+        return tuple(score for score, _ in self.anchors)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What there is to annotate in a run."""
+
+    run_tag: str
+    debates: tuple[ShownDebate, ...]
+    dimensions: tuple[DimensionShown, ...]
+
+
+def read_material(database: Path, run_tag: str) -> Material:
+    """The complete two-sided debates of a run or import, in its order, and its dimensions with a scale of whole scores.
+
+    Raises `UsageError` for a run that has not landed, that judges the debates of another one, or that has no debate to
+    annotate.
+    """
+    with open_for_reading(database) as con:
+        pick_run_tag(con, run_tag)
+        ((source,),) = con.execute("select source_run_tag from raw.runs where run_tag = ?", [run_tag]).fetchall()
+        if source is not None:
+            raise UsageError(
+                f"Run '{run_tag}' judges the debates of run '{source}'; annotate them there: --run-tag {source}."
+            )
+        speeches: dict[str, list[Speech]] = {}
+        for debate_id, side, stage, content in con.execute(_SPEECHES, [run_tag]).fetchall():
+            speeches.setdefault(debate_id, []).append(Speech(side, stage, content))
+        debates = tuple(
+            ShownDebate(_key(run_tag, debate_id), debate_id, motion or "", tuple(speeches[debate_id]))
+            for debate_id, motion in con.execute(_DEBATES, {"run_tag": run_tag}).fetchall()
+            if {speech.side for speech in speeches.get(debate_id, ())} == {"pro", "con"}
+        )
+        if not debates:
+            raise UsageError(
+                f"Run '{run_tag}' has no debate to annotate: it needs complete debates of two sides with their "
+                "speeches."
+            )
+        return Material(run_tag, debates, tuple(_dimensions(con, run_tag)))
+
+
+def imported_annotations(database: Path, run_tag: str) -> list[Annotation]:
+    """The annotations that have landed with a run; those made here are among them."""
+    with open_for_reading(database) as con:
+        return landed_records(con, Annotation, pick_run_tag(con, run_tag))
+
+
+def _key(run_tag: str, debate_id: str) -> str:
+    return hash_of("debate to annotate", run_tag, debate_id)[:_KEY_LENGTH]
+
+
+def _dimensions(con: duckdb.DuckDBPyConnection, run_tag: str) -> list[DimensionShown]:
+    found = []
+    for name, lowest, highest, description, anchors in con.execute(_DIMENSIONS, [run_tag]).fetchall():
+        scores = _scores(lowest, highest)
+        if scores:
+            texts = from_json(anchors.encode()) if anchors is not None else None
+            found.append(DimensionShown(name, description, tuple((score, _anchor(texts, score)) for score in scores)))
+    return found
+
+
+def _scores(lowest: Decimal | None, highest: Decimal | None) -> range:
+    """The whole scores of a scale; none where the scale is not known or too long to choose from."""
+    if lowest is None or highest is None or lowest % 1 or highest % 1 or highest - lowest >= _MOST_STEPS:
+        return range(0)
+    return range(int(lowest), int(highest) + 1)
+
+
+def _anchor(anchors: Any, score: int) -> str | None:
+    """What a score means; the keys of anchors are scores as text."""
+    if not isinstance(anchors, dict):
+        return None
+    for key, text in anchors.items():
+        try:
+            if Decimal(str(key)) == score and text is not None:
+                return str(text)
+        except ArithmeticError:
+            continue
+    return None

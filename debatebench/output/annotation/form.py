@@ -1,0 +1,118 @@
+"""A form: what a page may save, and what it must hold to be handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from debatebench.output.annotation.debates import DimensionShown
+from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.records import clean_text
+
+__all__ = ["BadFormError", "checked", "missing_in", "scores_of"]
+
+LONGEST_JUSTIFICATION = 20_000
+SIDES = ("pro", "con")
+WINNERS = ("pro", "con", "tie")
+CONFIDENCES = (1, 2, 3, 4, 5)
+
+
+class BadFormError(DebatebenchError):
+    """A form holds something that it cannot hold, or lacks something that it must hold."""
+
+
+def checked(value: Any, dimensions: Sequence[DimensionShown], *, is_review: bool = False) -> dict[str, Any]:
+    """`value` as a form with every key; what was not filled in is null. Raises `BadFormError` with words.
+
+    A form has `winner`, `scores` (dimension → side → score), `justification` and, except in a review, `confidence` and
+    `is_coherent`.
+    """
+    if not isinstance(value, dict):
+        raise BadFormError("A form is a JSON object.")
+    known = ["winner", "scores", "justification"] + ([] if is_review else ["confidence", "is_coherent"])
+    unknown = sorted(map(str, value.keys() - set(known)))
+    if unknown:
+        raise BadFormError(f"A form has no field {unknown[0][:60]!r}. Known: {', '.join(known)}.")
+    form = {
+        "winner": _one_of("winner", value.get("winner"), WINNERS),
+        "scores": _scores(value.get("scores"), dimensions),
+        "justification": _text(value.get("justification")),
+    }
+    if not is_review:
+        form["confidence"] = _one_of("confidence", value.get("confidence"), CONFIDENCES)
+        form["is_coherent"] = _one_of("is_coherent", value.get("is_coherent"), (True, False))
+    return form
+
+
+def missing_in(form: dict[str, Any], dimensions: Sequence[DimensionShown]) -> dict[str, str]:
+    """Field → what it is in words, of all that a form lacks to be handed in, in the order of the page.
+
+    A debate that is not coherent needs only the reasons.
+    """
+    missing = {}
+    if "is_coherent" in form and form["is_coherent"] is None:
+        missing["is_coherent"] = "whether the debate is coherent"
+    if form.get("is_coherent") is not False:
+        for dimension in dimensions:
+            for side in SIDES:
+                if form["scores"].get(dimension.name, {}).get(side) is None:
+                    missing[f"{dimension.name}.{side}"] = f"{dimension.title}: {side.capitalize()}"
+        if form["winner"] is None:
+            missing["winner"] = "the winner"
+        if "confidence" in form and form["confidence"] is None:
+            missing["confidence"] = "the confidence"
+    if not (form["justification"] or "").strip():
+        missing["justification"] = "the reasons"
+    return missing
+
+
+def scores_of(form: dict[str, Any], dimensions: Sequence[DimensionShown]) -> list[dict[str, Any]] | None:
+    """The scores of a form as records have them; dimensions in which a side has none are left out."""
+    found = []
+    for dimension in dimensions:
+        sides = form["scores"].get(dimension.name, {})
+        if all(sides.get(side) is not None for side in SIDES):
+            found.append({"dimension": dimension.name, "pro": str(sides["pro"]), "con": str(sides["con"])})
+    return found or None
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> Any:
+    # True equals 1, so the type is compared too.
+    if value is None or any(type(value) is type(each) and value == each for each in allowed):
+        return value
+    shown = ", ".join(str(each).lower() if isinstance(each, bool) else str(each) for each in allowed)
+    raise BadFormError(f"The field {name} is one of {shown}, or null; found {_shown(value)}.")
+
+
+def _scores(value: Any, dimensions: Sequence[DimensionShown]) -> dict[str, dict[str, int | None]]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BadFormError("The field scores is an object: dimension, then side, then score.")
+    known = {dimension.name: dimension for dimension in dimensions}
+    found: dict[str, dict[str, int | None]] = {}
+    for name, sides in value.items():
+        if name not in known:
+            raise BadFormError(f"No dimension {_shown(name)}. Known: {', '.join(known) or 'none'}.")
+        if not isinstance(sides, dict) or not sides.keys() <= set(SIDES):
+            raise BadFormError(f"The scores of {name} are an object with the sides pro and con.")
+        scores = {side: _one_of(f"scores.{name}.{side}", score, known[name].scores) for side, score in sides.items()}
+        found[name] = {side: score for side, score in scores.items() if score is not None}
+    return {name: sides for name, sides in found.items() if sides}
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise BadFormError(f"The field justification is text, or null; found {_shown(value)}.")
+    if len(value) > LONGEST_JUSTIFICATION:
+        raise BadFormError(
+            f"The reasons have {len(value):,} characters; at most {LONGEST_JUSTIFICATION:,} can be kept."
+        )
+    return clean_text(value) or None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

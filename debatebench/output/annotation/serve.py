@@ -1,0 +1,91 @@
+"""Serve the pages of one person's work to this computer, until the command is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from importlib.util import find_spec
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from debatebench.shared.errors import BusyError, UsageError
+
+if TYPE_CHECKING:
+    from debatebench.output.annotation.review import Review
+    from debatebench.output.annotation.session import Session
+
+__all__ = ["check_extra", "serve"]
+
+_LOOPBACK = "127.0.0.1"
+_GREATEST_PORT = 65_535
+
+
+def check_extra() -> None:
+    """Raise `UsageError` if the packages that serve pages are not installed."""
+    if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
+        raise UsageError("`debatebench annotate` needs more packages: pip install 'debatebench-warehouse[annotate]'.")
+
+
+def serve(work: Session | Review, *, port: int, announce: Callable[[str], None], open_browser: bool) -> None:
+    """Serve until the process is interrupted; `announce` gets the address once the server takes requests.
+
+    Port 0 is any free one. Raises `BusyError` for a port that another program has.
+    """
+    check_extra()
+    with closing(_bound(port)) as listener:
+        port = listener.getsockname()[1]
+        token = secrets.token_urlsafe(24)
+        server = _server(work, token, port)
+        address = f"http://{_LOOPBACK}:{port}/{token}/"
+        announce(address)
+        if open_browser:
+            # A browser in a terminal would only return when it is closed.
+            Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        asyncio.run(server.serve(sockets=[listener]))
+
+
+def _bound(port: int) -> socket.socket:
+    if not 0 <= port <= _GREATEST_PORT:
+        raise UsageError(f"--port is a number from 0 to {_GREATEST_PORT:,}; found {port:,}.")
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((_LOOPBACK, port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise BusyError(
+            f"Port {port} of {_LOOPBACK} cannot be used ({error.strerror}); choose another --port, or none."
+        ) from error
+    return listener
+
+
+def _server(work: Session | Review, token: str, port: int) -> Any:
+    import uvicorn
+
+    from debatebench.output.annotation.app import make_app
+    from debatebench.output.annotation.guard import Guard
+
+    class Server(uvicorn.Server):
+        """The server without its own handling of signals: the command line ends it as it ends every command."""
+
+        def capture_signals(self) -> Any:
+            return nullcontext()
+
+    app = Guard(make_app(work, f"/{token}"), token, port)
+    return Server(
+        uvicorn.Config(
+            app,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+    )

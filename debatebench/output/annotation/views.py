@@ -1,0 +1,137 @@
+"""The pages as HTML. Every value is made visible and escaped by the templates, as in reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from debatebench.output.annotation.debates import ShownDebate
+from debatebench.output.annotation.review import Review, parts
+from debatebench.output.annotation.session import Session
+from debatebench.output.report.html import environment, render
+
+__all__ = ["ASSETS", "Views"]
+
+ASSETS = {"annotation.css": "text/css", "annotation.js": "text/javascript"}
+"""The files that pages load, and their types."""
+_FOLDER = Path(__file__).with_name("assets")
+_CONFIDENCES = {1: "a guess", 2: "unsure", 3: "fairly sure", 4: "sure", 5: "certain"}
+_SIDES = {"pro": "Pro", "con": "Con"}
+_WINNERS = {"pro": "Pro", "con": "Con", "tie": "Tie"}
+
+
+class Views:
+    """The pages of one person's work. `root` is the path before every address."""
+
+    def __init__(self, session: Session, review: Review | None, root: str) -> None:
+        self._session = session
+        self._review = review
+        self._root = root
+        self._environment = environment({f"templates/{file.name}": file for file in _FOLDER.glob("*.html")})
+
+    def asset(self, name: str) -> tuple[bytes, int, dict[str, str]]:
+        """The content of a file that pages load, the status, and its headers."""
+        return (_FOLDER / name).read_bytes(), 200, {"content-type": f"{ASSETS[name]}; charset=utf-8"}
+
+    def overview(self) -> str:
+        """The page with the progress and all debates."""
+        return self._render("overview.html", {"overview": self.overview_data()})
+
+    def overview_data(self) -> dict[str, Any]:
+        """Whose work it is, how much of it is done, and the state of each debate in order."""
+        session = self._session
+        annotations = self._review.annotations() if self._review else {}
+        forms = session.journal.forms()
+        debates = []
+        for debate in session.debates:
+            state = forms.of(debate.debate_id)
+            shown: dict[str, Any] = {
+                "key": debate.key,
+                "motion": debate.motion,
+                "status": "done" if state.is_handed_in else "changed" if state.record else "draft",
+            }
+            if not state.revision:
+                shown["status"] = "open"
+            if self._review:
+                people = annotations.get(debate.debate_id, [])
+                shown |= {"annotators": [each.annotator_id for each in people], "parts": parts(people)}
+            debates.append(shown)
+        return {
+            "run_tag": session.run_tag,
+            "author": session.author,
+            "done": session.count_done(),
+            "total": len(session.debates),
+            "next": session.next_key(),
+            "debates": debates,
+        }
+
+    def debate(self, debate: ShownDebate) -> str:
+        """The page of a debate: its speeches and its form."""
+        session = self._session
+        place = session.debates.index(debate)
+        values = {
+            "debate": debate,
+            "state": session.state(debate),
+            "position": place + 1,
+            "total": len(session.debates),
+            "done": session.count_done(),
+            "before": session.debates[place - 1].key if place else None,
+            "after": session.debates[place + 1].key if place + 1 < len(session.debates) else None,
+            "dimensions": session.dimensions,
+            "people": self._people(debate),
+            "api": f"{self._root}/api/debates/{debate.key}",
+        }
+        return self._render("debate.html", values)
+
+    def debate_data(self, debate: ShownDebate) -> dict[str, Any]:
+        """The same as data: what a script needs to read a debate and to fill in its form."""
+        state = self._session.state(debate)
+        data: dict[str, Any] = {
+            "key": debate.key,
+            "motion": debate.motion,
+            "speeches": [{"side": each.side, "stage": each.stage, "text": each.text} for each in debate.speeches],
+            "dimensions": [
+                {
+                    "dimension": each.name,
+                    "description": each.description,
+                    "anchors": {str(score): text for score, text in each.anchors},
+                }
+                for each in self._session.dimensions
+            ],
+            "revision": state.revision,
+            "form": state.form,
+            "is_handed_in": state.is_handed_in,
+        }
+        if self._review:
+            data["annotations"] = self._people(debate)
+        return data
+
+    def _people(self, debate: ShownDebate) -> list[dict[str, Any]]:
+        """The annotations of a debate, in a review."""
+        if self._review is None:
+            return []
+        return [
+            {
+                "annotator": each.annotator_id,
+                "winner": each.winner,
+                "confidence": each.confidence,
+                "is_coherent": each.is_coherent,
+                "justification": each.justification,
+                "scores": {
+                    score.dimension: {"pro": f"{score.pro.normalize():f}", "con": f"{score.con.normalize():f}"}
+                    for score in each.scores or ()
+                },
+            }
+            for each in self._review.annotations().get(debate.debate_id, [])
+        ]
+
+    def _render(self, template: str, values: dict[str, Any]) -> str:
+        common = {
+            "root": self._root,
+            "session": self._session,
+            "is_review": self._session.is_review,
+            "confidences": _CONFIDENCES,
+            "sides": _SIDES,
+            "winners": _WINNERS,
+        }
+        return render(self._environment, template, {**common, **values})

@@ -1,0 +1,245 @@
+"""DebateFlow's own JSON: a file per debate and per annotation, in both shapes, as its importer reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from debatebench.config.parts import load_rubric
+from debatebench.output.export.manifest import Contents, LeftOut
+from debatebench.query.landed_records import landed_records
+from debatebench.shared.errors import UsageError
+from debatebench.shared.hashing import hash_of
+from debatebench.shared.records import Annotation, Debate, Debater, Record, Score, Topic, Turn, Weakness
+from debatebench.shared.workspace import packaged
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.output.export.snapshot import Snapshot
+
+__all__ = ["write", "write_flow"]
+
+Shape = Literal["listed", "keyed"]
+RecordT = TypeVar("RecordT", bound=Record)
+
+_SIDES = {"pro": "aff", "con": "neg", "tie": "tie"}
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_LOWEST, _HIGHEST = 1, 3
+
+
+def write(snapshot: Snapshot, folder: Path) -> Contents:
+    """Write `debates/` and `annotations/` of the one chosen run, with `annotator_id` and listed `dimension_scores`.
+
+    What the format cannot hold is left out and listed. Raises `UsageError` for several runs, and if nothing is left.
+    """
+    return write_flow(snapshot, folder, shape="listed")
+
+
+def write_flow(snapshot: Snapshot, folder: Path, *, shape: Shape) -> Contents:
+    """The same in either shape of annotations."""
+    if len(snapshot.run_tags) != 1:
+        raise UsageError("DebateFlow's format holds one collection; choose the run with --run-tag.")
+    (run_tag,) = snapshot.run_tags
+    flow = _Flow(snapshot.con, run_tag)
+    debates = {debate.debate_id: debate for debate in flow.debates() if flow.objection(debate) is None}
+    if not debates:
+        raise UsageError(f"No debate of '{run_tag}' fits DebateFlow's format: complete, two sides, with speeches.")
+    rows: dict[str, int] = {}
+    for debate in debates.values():
+        _write(folder / "debates" / f"{_file_name(debate.debate_id)}.json", flow.debate(debate), rows, folder)
+    count = 0
+    for annotation in flow.annotations:
+        if annotation.debate_id in debates:
+            name = f"{_file_name(annotation.debate_id)}_{_file_name(annotation.annotator_id)}.json"
+            value = flow.listed(annotation) if shape == "listed" else flow.keyed(annotation)
+            _write(folder / "annotations" / name, value, rows, folder)
+            count += 1
+    return Contents(rows, tuple(flow.left_out(len(flow.annotations) - count)))
+
+
+class _Flow:
+    """A run's records, and what each of them is in DebateFlow's words."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
+        self._con = con
+        self._run_tag = run_tag
+        ((self._format,),) = con.execute("select format from raw.runs where run_tag = ?", [run_tag]).fetchall()
+        self._topics = {topic.topic_id: topic for topic in self._all(Topic)}
+        self._debaters = {debater.model_id: debater for debater in self._all(Debater)}
+        self._weaknesses = _by_debate(self._all(Weakness))
+        self._turns = _by_debate(self._all(Turn))
+        self.annotations = self._all(Annotation)
+
+    def _all(self, kind: type[RecordT]) -> list[RecordT]:
+        return landed_records(self._con, kind, self._run_tag)
+
+    def debates(self) -> list[Debate]:
+        """The debates in the order of their source."""
+        return sorted(self._all(Debate), key=lambda debate: debate.source_position)
+
+    def objection(self, debate: Debate) -> str | None:
+        """Why the format cannot hold a debate; None if it can."""
+        if debate.format != "two_sided":
+            return "they have more than two sides"
+        if debate.status != "complete":
+            return f"they are {debate.status}"
+        if debate.source_debate_id is not None:
+            return "their speeches are those of another run"
+        if debate.pro_model_id is None or debate.con_model_id is None:
+            return "their debaters are not known"
+        if not self._turns[debate.debate_id]:
+            return "they have no speeches"
+        if debate.topic_id not in self._topics or not self._topics[debate.topic_id].motion.strip():
+            return "they have no motion"
+        return None
+
+    def debate(self, debate: Debate) -> dict[str, Any]:
+        """A debate with its metadata, its weakness and its speeches."""
+        topic = self._topics[debate.topic_id]
+        kept = debate.metadata if self._format == "debateflow" and isinstance(debate.metadata, dict) else {}
+        weakness = next(iter(self._weaknesses[debate.debate_id]), None)
+        constraint = None
+        if weakness is not None:
+            constraint = {"type": weakness.weakness_type, "target_side": _SIDES[weakness.side]}
+            constraint |= weakness.metadata if isinstance(weakness.metadata, dict) else {}
+        metadata = {
+            "debate_id": debate.debate_id,
+            "resolution": topic.motion,
+            "category": topic.category,
+            "aff_model": kept.get("pro_model") or self._model(debate.pro_model_id),
+            "neg_model": kept.get("con_model") or self._model(debate.con_model_id),
+            "constraint": constraint,
+            "is_control": debate.is_control,
+            "generated_at": _time(debate.created_at),
+            **{key: value for key, value in kept.items() if key not in ("pro_model", "con_model")},
+        }
+        turns = [self._turn(turn) for turn in self._turns[debate.debate_id]]
+        return {"metadata": _without_nulls(metadata), "turns": turns}
+
+    def _model(self, model_id: str | None) -> dict[str, Any]:
+        """A debater under the name that its debates use."""
+        debater = self._debaters.get(model_id or "")
+        return _without_nulls({"provider": debater.provider if debater else None, "model_name": model_id})
+
+    def _turn(self, turn: Turn) -> dict[str, Any]:
+        more = turn.metadata if self._format == "debateflow" and isinstance(turn.metadata, dict) else {}
+        return _without_nulls({"speaker": _SIDES[turn.side], "role": turn.stage, "text": turn.content, **more})
+
+    def listed(self, annotation: Annotation) -> dict[str, Any]:
+        """An annotation with a list of scores."""
+        scores = [
+            {"dimension": score.dimension, "aff_score": _number(score.pro), "neg_score": _number(score.con)}
+            for score in _held(annotation)
+        ]
+        return _without_nulls(
+            {
+                "debate_id": annotation.debate_id,
+                "annotator_id": annotation.annotator_id,
+                "source": annotation.source,
+                "winner": _SIDES.get(annotation.winner or ""),
+                "winner_justification": annotation.justification,
+                "dimension_scores": scores or None,
+                "annotated_at": _time(annotation.annotated_at),
+                **_further(annotation),
+            }
+        )
+
+    def keyed(self, annotation: Annotation) -> dict[str, Any]:
+        """An annotation with scores by dimension and side."""
+        scores = {
+            score.dimension: {"AFF": _number(score.pro), "NEG": _number(score.con)} for score in _held(annotation)
+        }
+        return _without_nulls(
+            {
+                "debate_id": annotation.debate_id,
+                "annotator": annotation.annotator_id,
+                "timestamp": _time(annotation.annotated_at),
+                "scores": scores or None,
+                "winner": _SIDES[annotation.winner].upper() if annotation.winner else None,
+                "justification": annotation.justification,
+                "source": annotation.source,
+                **_further(annotation),
+            }
+        )
+
+    def left_out(self, annotations: int) -> list[LeftOut]:
+        """Debates, annotations, scores and agreed verdicts that the format cannot hold."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for debate in self.debates():
+            if (objection := self.objection(debate)) is not None:
+                found[objection].append(debate.debate_id)
+        parts = [
+            LeftOut(what="debates", why=why, count=len(ids), run_tag=self._run_tag, names=tuple(ids))
+            for why, ids in found.items()
+        ]
+        if annotations:
+            parts.append(
+                LeftOut(what="annotations", why="so are their debates", count=annotations, run_tag=self._run_tag)
+            )
+        scores = sum(len(each.scores or ()) - len(_held(each)) for each in self.annotations)
+        if scores:
+            why = "DebateFlow's rubric has no such dimension or score"
+            parts.append(LeftOut(what="scores of annotations", why=why, count=scores, run_tag=self._run_tag))
+        ((agreed,),) = self._con.execute(
+            "select count(*) from raw.adjudications where run_tag = ?", [self._run_tag]
+        ).fetchall()
+        if agreed:
+            why = "DebateFlow has only annotations by one person"
+            parts.append(LeftOut(what="agreed verdicts", why=why, count=agreed, run_tag=self._run_tag))
+        return parts
+
+
+@cache
+def _dimensions() -> frozenset[str]:
+    """The dimensions of DebateFlow's rubric."""
+    return frozenset(load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml").dimensions)
+
+
+def _held(annotation: Annotation) -> list[Score]:
+    """The scores that the format can hold."""
+    return [
+        score
+        for score in annotation.scores or ()
+        if score.dimension in _dimensions() and all(_LOWEST <= value <= _HIGHEST for value in (score.pro, score.con))
+    ]
+
+
+def _further(annotation: Annotation) -> dict[str, Any]:
+    kept = annotation.metadata if isinstance(annotation.metadata, dict) else {}
+    return {"confidence": annotation.confidence, "is_coherent": annotation.is_coherent, **kept}
+
+
+def _by_debate(records: list[RecordT]) -> defaultdict[str, list[RecordT]]:
+    found: defaultdict[str, list[RecordT]] = defaultdict(list)
+    for record in records:
+        found[str(getattr(record, "debate_id", ""))].append(record)
+    return found
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if value == int(value) else float(value)
+
+
+def _time(value: datetime | None) -> str | None:
+    return None if value is None else f"{value.isoformat()}Z"
+
+
+def _without_nulls(value: dict[str, Any]) -> dict[str, Any]:
+    return {key: each for key, each in value.items() if each is not None}
+
+
+def _file_name(name: str) -> str:
+    """A name as part of a file name; one with other characters is replaced by its hash."""
+    return name if _SAFE_NAME.fullmatch(name) else f"x{hash_of(name)[:16]}"
+
+
+def _write(path: Path, value: dict[str, Any], rows: dict[str, int], folder: Path) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    rows[path.relative_to(folder).as_posix()] = 1

@@ -1,0 +1,60 @@
+-- One row per pair of annotators of a debate and what both rated: the winner, or one side on a dimension.
+with
+
+ratings as (
+
+    select
+        run_tag, debate_id, person_id,
+        'winner' as unit,
+        'both' as side,
+        macros.label_of(winner) as rating
+
+    from intermediate.int_opinions
+    where not is_adjudicated and dimension = 'overall' and winner is not null
+
+    union all
+
+    select
+        run_tag, debate_id, person_id,
+        dimension as unit,
+        'pro' as side,
+        cast(pro_score as double) as rating
+
+    from intermediate.int_opinions
+    where not is_adjudicated and dimension <> 'overall'
+
+    union all
+
+    select
+        run_tag, debate_id, person_id,
+        dimension as unit,
+        'con' as side,
+        cast(con_score as double) as rating
+
+    from intermediate.int_opinions
+    where not is_adjudicated and dimension <> 'overall'
+
+),
+
+final as (
+
+    select
+        ratings.run_tag, ratings.debate_id, ratings.unit, ratings.side,
+        ratings.person_id as annotator_a,
+        others.person_id as annotator_b,
+        ratings.rating as rating_a,
+        others.rating as rating_b,
+        abs(ratings.rating - others.rating) as difference
+
+    from ratings
+
+    inner join ratings as others
+        on ratings.run_tag = others.run_tag
+        and ratings.debate_id = others.debate_id
+        and ratings.unit = others.unit
+        and ratings.side = others.side
+        and ratings.person_id < others.person_id
+
+)
+
+select * from final

@@ -1,0 +1,101 @@
+-- One row per debate: whether it is fit to be judged, and if not, why.
+with
+
+medians as (
+
+    select
+        run_tag,
+        median(characters) as median_characters,
+        count(*) as count_debates
+
+    from intermediate.int_debate_speeches
+    group by run_tag
+
+),
+
+debates as (
+
+    select
+        debates.run_tag, debates.debate_id, speeches.count_planned_turns,
+        -- The turns of a debate are known if they are its own or its source is in the warehouse.
+        case
+            when debates.source_debate_id is null or held.debate_id is not null then coalesce(speeches.count_turns, 0)
+        end as count_turns,
+        speeches.count_turns_as_planned, speeches.count_speaking_sides, speeches.count_empty_speeches,
+        speeches.count_short_speeches, speeches.count_cut_speeches, speeches.count_repeated_speeches,
+        speeches.count_foreign_speeches, speeches.characters,
+        case
+            when medians.count_debates >= 5 then speeches.characters / nullif(medians.median_characters, 0)
+        end as length_ratio,
+        coalesce(votes.count_asked_judges, 0) as count_asked_judges,
+        coalesce(votes.count_objecting_judges, 0) as count_objecting_judges,
+        coalesce(votes.count_asked_annotators, 0) as count_asked_annotators,
+        coalesce(votes.count_objecting_annotators, 0) as count_objecting_annotators
+
+    from staging.stg_debates as debates
+    inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
+
+    left join staging.stg_debates as held
+        on sources.source_run_tag = held.run_tag
+        and sources.source_debate_id = held.debate_id
+
+    left join intermediate.int_debate_speeches as speeches
+        on sources.source_run_tag = speeches.run_tag
+        and sources.source_debate_id = speeches.debate_id
+
+    left join medians on speeches.run_tag = medians.run_tag
+
+    left join intermediate.int_coherence_votes as votes
+        on sources.source_run_tag = votes.run_tag
+        and sources.source_debate_id = votes.debate_id
+
+),
+
+reasons as (
+
+    select
+        *,
+        list_filter(
+            [
+                case
+                    when
+                        count_speaking_sides < 2 or count_turns = 0 or count_turns <> count_planned_turns
+                        or count_turns_as_planned < count_planned_turns
+                        then 'turns'
+                end,
+                case when count_empty_speeches > 0 then 'empty_speech' end,
+                case when count_cut_speeches > 0 then 'cut_speech' end,
+                case when count_short_speeches > 0 then 'short_speech' end,
+                case when count_repeated_speeches > 0 then 'repeated_speech' end,
+                case when count_foreign_speeches > 0 then 'language' end,
+                case when length_ratio < 1 / 3 or length_ratio > 3 then 'length' end,
+                case when count_objecting_judges > 0 and 2 * count_objecting_judges >= count_asked_judges then 'judges' end,
+                case
+                    when count_objecting_annotators > 0 and 2 * count_objecting_annotators >= count_asked_annotators
+                        then 'annotators'
+                end
+            ],
+            lambda reason: reason is not null
+        ) as reasons
+
+    from debates
+
+),
+
+final as (
+
+    select
+        run_tag, debate_id,
+        case
+            when len(reasons) > 0 then false
+            when count_turns is not null then true
+        end as is_coherent,
+        reasons, count_planned_turns, count_turns, count_empty_speeches, count_cut_speeches, count_short_speeches,
+        count_repeated_speeches, count_foreign_speeches, characters, length_ratio, count_asked_judges,
+        count_objecting_judges, count_asked_annotators, count_objecting_annotators
+
+    from reasons
+
+)
+
+select * from final

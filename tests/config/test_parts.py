@@ -1,0 +1,163 @@
+"""Debate formats, rubrics and weaknesses in files of their own: read strictly, and shown in prompts as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from debatebench.config.answer_form import AnswerForm
+from debatebench.config.load import load_config
+from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_names, part_path
+from debatebench.config.prompt_files import load_prompts
+from debatebench.config.prompts import debater_values, fill, judge_values
+from debatebench.config.types import Config, DimensionConfig, Round, WeaknessConfig
+from debatebench.shared.errors import ConfigError, UsageError
+from debatebench.shared.workspace import Workspace, packaged
+
+ANCHORED = DimensionConfig(
+    min=Decimal(1), max=Decimal(10), description="Depth?", anchors={"1": "Shallow.", "10": "Deep.", "2": "Less so."}
+)
+WEAKNESS = WeaknessConfig(id="fog", instruction="Be {{ side }} about it.", turns="all", dimension="depth")
+CONFIG = Config(rounds=(Round(role="pro", stage="opening"),), dimensions={"depth": ANCHORED})
+
+GOOD = "weaknesses:\n  - {id: fog, turns: all, dimension: clarity, instruction: Be vague.}\n"
+READERS: dict[str, Callable[[Path], Any]] = {
+    "format": load_format,
+    "rubric": load_rubric,
+    "weaknesses": load_weaknesses,
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def write(root: Path, name: str, text: str) -> Path:
+    path = root / "configs" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("weaknesses", "", "weaknesses: found nothing; allowed: a list with at least one weakness"),
+        ("weaknesses", "weaknesses: []", "weaknesses: found nothing; allowed: a list with at least one weakness"),
+        ("weaknesses", "weakness: []", "found an unknown key (did you mean 'weaknesses'?)"),
+        (
+            "weaknesses",
+            GOOD + GOOD.partition("\n")[2],
+            "weaknesses[1].id: found 'fog'; allowed: ids without duplicates",
+        ),
+        ("weaknesses", GOOD.replace("all", "late"), "weaknesses[0].turns: found 'late'; allowed: all, after_opponent"),
+        ("weaknesses", GOOD.replace("turns: all, ", ""), "weaknesses[0].turns: found nothing; allowed: all"),
+        ("weaknesses", GOOD.replace("Be vague.", "' '"), "weaknesses[0].instruction: found ' '; allowed: text"),
+        (
+            "weaknesses",
+            GOOD.replace("dimension: clarity, ", ""),
+            "weaknesses[0].dimension: found nothing; allowed: text",
+        ),
+        ("weaknesses", GOOD.replace("id: fog", "name: fog"), "weaknesses[0].name: found an unknown key"),
+        ("format", "rounds: []", "rounds: found an empty list; allowed: a list with at least one turn"),
+        ("format", "rounds: [{role: aff, stage: opening}]", "rounds[0].role: found 'aff'; allowed: pro, con"),
+        ("format", "debate: {rounds: []}", "debate: found an unknown key; allowed: rounds"),
+        ("rubric", "dimensions: {}", "dimensions: found an empty mapping; allowed: at least one dimension"),
+        ("rubric", "dimension: {}", "found an unknown key (did you mean 'dimensions'?)"),
+        (
+            "rubric",
+            "scale: {min: 1, max: 3}\ndimensions: {clash: {anchors: {'4': Good.}}}",
+            "dimensions.clash.anchors.4: found '4'; allowed: scores from 1 to 3, each once, such as \"1\"",
+        ),
+        (
+            "rubric",
+            "dimensions: {clash: {anchors: {'1': Bad., '1.0': Bad.}}}",
+            "dimensions.clash.anchors.'1.0': found '1.0'; allowed: scores from 1 to 10, each once",
+        ),
+        ("rubric", "dimensions: {clash: {anchors: {high: Good.}}}", "anchors.high: found 'high'; allowed: scores from"),
+        ("rubric", "dimensions: {clash: {anchors: {'1': ''}}}", "anchors.1: found ''; allowed: text"),
+        ("rubric", "dimensions: {clash: {anchors: [Good.]}}", "anchors: found a list; allowed: a mapping"),
+    ],
+)
+def test_a_fault_is_named_with_its_place_and_what_is_allowed(tmp_path: Path, kind: str, text: str, message: str):
+    path = write(tmp_path, f"{kind}.yaml", text)
+    with pytest.raises(ConfigError) as caught:
+        READERS[kind](path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_rubric_is_named_by_its_file_unless_it_states_a_version(tmp_path: Path):
+    path = write(tmp_path, "rubrics/mine.yaml", "dimensions: [clash]")
+    assert load_rubric(path).version == "mine"
+    path.write_text("version: two\ndimensions: [clash]")
+    assert load_rubric(path).version == "two"
+
+
+def test_a_file_of_the_workspace_stands_before_the_packaged_one_and_beside_it(workspace: Workspace):
+    own = write(workspace.root, "formats/karl_popper.yaml", "rounds: [{role: pro, stage: only}]")
+    write(workspace.root, "formats/duel.yaml", "rounds: [{role: con, stage: only}]")
+    assert part_names(workspace, "formats") == ("duel", "karl_popper")
+    assert part_path(workspace, "formats", "karl_popper") == own
+    with pytest.raises(UsageError, match=r"No format 'jury' in configs/formats/\. Known: duel, karl_popper\."):
+        part_path(workspace, "formats", "jury")
+    with pytest.raises(UsageError, match=r"No rubric '\.\./config' in configs/rubrics/\. Known: debateflow\."):
+        part_path(workspace, "rubrics", "../config")
+
+
+def test_anchors_stand_below_their_dimension_in_the_order_of_the_scores():
+    for config in (CONFIG, Config.model_validate(CONFIG.model_dump(mode="json"))):
+        form = AnswerForm(config.dimensions)
+        values = judge_values(config, form, motion="M.", category=None, info_slide=None, transcript="")
+        assert values["dimensions"].splitlines() == [
+            "- depth: whole number from 1 to 10. Depth?",
+            "  1 = Shallow.",
+            "  2 = Less so.",
+            "  10 = Deep.",
+        ]
+
+
+def test_without_anchors_a_configuration_and_its_prompts_are_as_before():
+    config = load_config(packaged("configs") / "config.yaml")
+    assert all("anchors" not in dimension for dimension in config.model_dump(mode="json")["dimensions"])
+    form = AnswerForm(config.dimensions)
+    lines = judge_values(config, form, motion="M.", category=None, info_slide=None, transcript="")["dimensions"]
+    assert len(lines.splitlines()) == len(config.dimensions)
+
+
+def test_a_weakness_is_told_after_everything_else_and_only_where_there_is_one(workspace: Workspace):
+    told = CONFIG.model_copy(update={"weaknesses": (WEAKNESS,)})
+    assert "debater_weakness" not in load_prompts(workspace, CONFIG, ()).templates
+    prompts = load_prompts(workspace, told, ())
+    values = debater_values(
+        told, told.rounds[0], motion="M.", category=None, info_slide=None, transcript="", token_cap=None
+    )
+    system, user = prompts.speaking(values, "pro")
+    assert (system, user) == (fill(prompts.debater_system("pro"), values), fill(prompts.debater_turn, values))
+    flawed, same_user = prompts.speaking(values, "pro", WEAKNESS.instruction)
+    assert flawed.startswith(system.rstrip())
+    assert "Be {{ side }} about it." in flawed, "an instruction is text, and no template"
+    assert same_user == user
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Err in some way.", "found no placeholder '{{ instruction }}'; allowed: a prompt that shows it"),
+        ("{{ instruction }} {{ weakness }}", "found the placeholder '{{ weakness }}'; allowed: category, info_slide"),
+        (" ", "found no text; allowed: a prompt"),
+    ],
+)
+def test_a_prompt_that_cannot_tell_of_a_weakness_is_refused(workspace: Workspace, text: str, message: str):
+    write(workspace.root, "prompts/debater_weakness.md", text)
+    config = CONFIG.model_copy(update={"weaknesses": (WEAKNESS,)})
+    with pytest.raises(ConfigError) as caught:
+        load_prompts(workspace, config, ())
+    assert message in str(caught.value)
+    load_prompts(workspace, CONFIG, ())

@@ -1,0 +1,210 @@
+"""A run to annotate, made by hand; the annotation server in its own process; and requests as a script sends them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from imported import DEBATEFLOW
+from report_warehouse import HOSTILE, NOON
+
+from debatebench.landing.importers.store import add_import
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.shared.records import (
+    Annotation,
+    Debate,
+    Debater,
+    Dimension,
+    Judge,
+    Participant,
+    Record,
+    Run,
+    Topic,
+    Turn,
+    Verdict,
+    Weakness,
+)
+from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.update import update_warehouse
+
+TAG = "made"
+QUESTIONS = ("clash", "burden_of_proof_met")
+ANCHORS = {"1": "misses the point", "2": "meets some points", "3": "meets every point"}
+SECRETS = ("debater-anchovy", "debater-basil", "weak_evidence", "side_concession", "judge-cumin", "annotator-dill")
+"""What no annotator may see: debaters, weaknesses, judges, other people."""
+_WITHOUT_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+def made_records(debates: int = 3, speech: str = "We argue that this is right.") -> Iterator[Record]:
+    """A run whose every name outside the speeches is one of `SECRETS`; its debate ids name debaters too."""
+    yield Run(run_tag=TAG, source="run", format="tournament", created_at=NOON)
+    yield Topic(run_tag=TAG, topic_id="t0", source_position=0, motion="Bridges should be blue.", category="policy")
+    for name in SECRETS[:2]:
+        yield Debater(run_tag=TAG, model_id=name)
+    yield Judge(run_tag=TAG, judge_id="judge-cumin")
+    for n, name in enumerate(QUESTIONS):
+        yield Dimension.model_validate(
+            {
+                "run_tag": TAG,
+                "dimension": name,
+                "source_position": n,
+                "min_score": 1,
+                "max_score": 3,
+                "description": f"What {name} asks.",
+                "anchors": ANCHORS,
+            }
+        )
+    for n in range(debates):
+        debate_id = f"debater-anchovy-debater-basil-{n}"
+        yield Debate(
+            run_tag=TAG,
+            debate_id=debate_id,
+            source_position=n,
+            topic_id="t0",
+            pro_model_id="debater-anchovy",
+            con_model_id="debater-basil",
+            is_control=n == 0,
+        )
+        for index, side in enumerate(("pro", "con", "pro", "con")):
+            yield Turn.model_validate(
+                {
+                    "run_tag": TAG,
+                    "debate_id": debate_id,
+                    "turn_index": index,
+                    "position": side,
+                    "side": side,
+                    "model_id": SECRETS[index % 2],
+                    "stage": "opening" if index < 2 else "rebuttal",
+                    "content": f"{speech} ({n}.{index})",
+                }
+            )
+        for side, name in zip(("pro", "con"), SECRETS, strict=False):
+            yield Participant.model_validate(
+                {"run_tag": TAG, "debate_id": debate_id, "position": side, "model_id": name, "side": side}
+            )
+        if n:
+            kind = ("weak_evidence", "side_concession")[n % 2]
+            yield Weakness(run_tag=TAG, debate_id=debate_id, side="pro", weakness_type=kind, dimension="clash")
+        yield Verdict(run_tag=TAG, debate_id=debate_id, judge_id="judge-cumin", panel_position=0, is_valid=False)
+    yield Annotation(run_tag=TAG, debate_id=f"{debate_id}", annotator_id="annotator-dill", winner="pro")
+
+
+def made_workspace(root: Path, debates: int = 3, speech: str = "We argue that this is right.") -> Workspace:
+    """A workspace whose warehouse holds only this run, landed and not built, which is all that annotating needs."""
+    workspace = Workspace(root)
+    workspace.warehouse.mkdir(parents=True)
+    with duckdb.connect(str(workspace.database)) as con:
+        create_raw_tables(con)
+        land_records(con, TAG, made_records(debates, speech))
+    return workspace
+
+
+def hostile_workspace(root: Path) -> Workspace:
+    """The same run with speeches that attack the page."""
+    return made_workspace(root, speech=HOSTILE)
+
+
+def imported_workspace(root: Path) -> Workspace:
+    """A workspace with the import `flow`: two debates, annotated by KL and MN; landed and not built."""
+    workspace = Workspace(root)
+    add_import(workspace, "flow", "debateflow", DEBATEFLOW)
+    update_warehouse(workspace, None, now=lambda: NOON, build=False)
+    return workspace
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server answered."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.text)
+
+
+class AnnotationServer:
+    """`debatebench annotate` in its own process while the `with` block lasts; `url` is the address that it prints."""
+
+    def __init__(self, workspace: Workspace, annotator: str = "ann", *arguments: str, run_tag: str = TAG) -> None:
+        self._command = [
+            *(sys.executable, "-m", "debatebench", "--root", str(workspace.root), "annotate"),
+            *("--run-tag", run_tag, "--annotator", annotator, "--no-browser", *arguments),
+        ]
+
+    def __enter__(self) -> AnnotationServer:
+        self.process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+        if not self.url:
+            raise RuntimeError(self.process.communicate()[1])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop(signal.SIGTERM)
+
+    @property
+    def port(self) -> int:
+        return int(self.url.split(":")[2].split("/")[0])
+
+    def stop(self, number: signal.Signals = signal.SIGKILL) -> tuple[int, str]:
+        """End the process, and return its exit code and what it wrote to stderr."""
+        if self.process.stdout is not None and self.process.stdout.closed:
+            return self.process.returncode, ""
+        self.process.send_signal(number)
+        _, err = self.process.communicate(timeout=20)
+        return self.process.returncode, err
+
+    def get(self, path: str = "", **headers: str) -> Answer:
+        return ask(self.url + path, None, headers)
+
+    def post(self, path: str, value: Any, **headers: str) -> Answer:
+        return ask(self.url + path, json.dumps(value).encode(), {"content-type": "application/json", **headers})
+
+    def debate_keys(self) -> list[str]:
+        """The keys of the debates in their order."""
+        return [debate["key"] for debate in self.get("api/debates").data["debates"]]
+
+    def save(self, key: str, revision: int, form: Any) -> Answer:
+        return self.post(f"api/debates/{key}/draft", {"revision": revision, "form": form})
+
+    def hand_in(self, key: str, revision: int, form: Any) -> Answer:
+        return self.post(f"api/debates/{key}/final", {"revision": revision, "form": form})
+
+
+def ask(url: str, body: bytes | None, headers: dict[str, str]) -> Answer:
+    """Send one request; an underscore in the name of a header stands for a hyphen."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    request = urllib.request.Request(url, data=body, headers=named)
+    try:
+        with _WITHOUT_PROXY.open(request, timeout=20) as answer:
+            return Answer(answer.status, dict(answer.headers.items()), answer.read().decode())
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, dict(error.headers.items()), error.read().decode())
+
+
+def full_form(dimensions: tuple[str, ...] = QUESTIONS, **changed: Any) -> dict[str, Any]:
+    """A form that can be handed in."""
+    form = {
+        "winner": "pro",
+        "scores": {name: {"pro": 3, "con": 2} for name in dimensions},
+        "justification": "Con never answered the second speech.",
+        "confidence": 4,
+        "is_coherent": True,
+    }
+    return {**form, **changed}
