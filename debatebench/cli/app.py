@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, query, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, probe_judges, query, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
@@ -32,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "retry": play.retry,
     "judge": judge.judge,
     "annotate": annotate.annotate,
+    "probe-judges": probe_judges.probe_judges,
     "import": warehouse.import_,
     "land": warehouse.land,
     "doctor": doctor.doctor,
@@ -54,7 +55,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
 
 
-_EXAMPLES = {"run": play.EXAMPLES, "judge": judge.EXAMPLES}
+_EXAMPLES = {"run": play.EXAMPLES, "judge": judge.EXAMPLES, "probe-judges": probe_judges.EXAMPLES}
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,6 +1,7 @@
 """YAML and JSON files → typed, frozen configuration and prompts.
 
 answer_form.py        what a judge's answer must hold, as a schema and in words
+attacks.py            attacks.yaml and its templates → how speeches are altered to mislead judges
 dimensions.py         the dimensions of a rubric, with scales and anchors
 load.py               config.yaml, models.yaml, judges.yaml and topics.json → configuration
 parts.py              files beside config.yaml: debate formats, rubrics, weaknesses

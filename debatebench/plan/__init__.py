@@ -1,5 +1,6 @@
 """Configuration → a frozen plan: every debate with sides, seed and panel, and the expected cost and time.
 
+attacks.py           which side of a stored debate attacks its judges, and what they read then
 cost_estimate.py     the calls, tokens and cost of a plan
 frozen_plan.py       the plan of a run that has begun, from its journal and today's inputs
 hearings.py          the calls of the judges of each debate, by rehearsal of their methods

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.judges import METHODS, used_templates
 from debatebench.judges.rehearsal import Texts
-from debatebench.plan.hearings import Hearings, Left, stored_speeches
+from debatebench.plan.hearings import Hearings, Left
 from debatebench.plan.prompt_sizes import PromptSize, PromptSizes, marker_length
 from debatebench.plan.stored_use import StoredUse
 from debatebench.providers import is_simulated
@@ -286,10 +286,10 @@ class _Estimator:
 
     def _speeches_of(self, debate: ScheduledDebate) -> _Speeches:
         """All speeches of a debate."""
-        stored_id = debate.source_debate_id
+        stored_id = debate.debate_id if debate.attack is not None else debate.source_debate_id
         key = (debate.pro_model_id, debate.con_model_id) if stored_id is None else stored_id
         if key not in self._speeches:
-            self._speeches[key] = self._spoken(debate) if stored_id is None else self._stored(debate, stored_id)
+            self._speeches[key] = self._spoken(debate) if stored_id is None else self._stored(debate)
         return self._speeches[key]
 
     def _spoken(self, debate: ScheduledDebate) -> _Speeches:
@@ -307,8 +307,8 @@ class _Estimator:
             markers=tuple(marker_length(turn.role, turn.stage) for turn in rounds),
         )
 
-    def _stored(self, debate: ScheduledDebate, stored_id: str) -> _Speeches:
-        lengths = [speech.characters for speech in stored_speeches(self.plan, stored_id)]
+    def _stored(self, debate: ScheduledDebate) -> _Speeches:
+        lengths = [speech.characters for speech in self.plan.speeches_of(debate)]
         return _Speeches(
             debaters=(),
             tokens=(),

@@ -14,10 +14,9 @@ from debatebench.judges.rehearsal import Place, RehearsedHearing, rehearse
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.plan.plan import Plan
-    from debatebench.plan.source import SourceSpeech
     from debatebench.shared.records import ScheduledDebate, Side
 
-__all__ = ["Hearings", "Layout", "Left", "shown_first", "stored_speeches"]
+__all__ = ["Hearings", "Layout", "Left", "shown_first"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,12 @@ class Hearings:
 
     def layout(self, debate: ScheduledDebate) -> Layout:
         """Where the speeches of a debate stand."""
-        source_id = debate.source_debate_id
-        if source_id not in self._layouts:
-            speeches = stored_speeches(self._plan, source_id)
+        key = debate.debate_id if debate.attack is not None else debate.source_debate_id
+        if key not in self._layouts:
+            speeches = self._plan.speeches_of(debate)
             places = tuple(Place(speech.position, speech.side, speech.stage) for speech in speeches)
-            self._layouts[source_id] = self._by_places.setdefault(places, Layout(places))
-        return self._layouts[source_id]
+            self._layouts[key] = self._by_places.setdefault(places, Layout(places))
+        return self._layouts[key]
 
     def of(self, debate: ScheduledDebate, judge_id: str) -> RehearsedHearing:
         """The hearing of a judge on the panel of a debate, from its beginning."""
@@ -114,7 +113,7 @@ class Hearings:
         """
         found: Counter[str] = Counter()
         for debate in self._plan.debates if self._plan.source is not None else ():
-            speeches = [speech.characters for speech in stored_speeches(self._plan, debate.source_debate_id)]
+            speeches = [speech.characters for speech in self._plan.speeches_of(debate)]
             for judge in map(self._plan.judge, debate.panel):
                 if judge.context_window is None:
                     continue
@@ -133,13 +132,6 @@ class Hearings:
 def _path(step: str, start: str) -> str:
     """The path in the name of a judge's step. The last part of the name counts its requests; a path may be empty."""
     return step.removeprefix(start).rpartition(":")[0]
-
-
-def stored_speeches(plan: Plan, source_debate_id: str | None) -> tuple[SourceSpeech, ...]:
-    """The speeches of a debate of the plan's source."""
-    if plan.source is None or source_debate_id is None:
-        return ()
-    return plan.source.by_id[source_debate_id].speeches
 
 
 def shown_first(plan: Plan, debate: ScheduledDebate, judge_id: str) -> Side | None:

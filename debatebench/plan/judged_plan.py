@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from debatebench.config.types import MemberConfig, Pricing
 from debatebench.judges import BASELINES, method_of
+from debatebench.plan.attacks import AttackedCopy, attack_sides, attacked_turns, copy_of
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan
 from debatebench.plan.schedule import checked_pool, generator, selected
@@ -18,9 +19,11 @@ from debatebench.shared.records import ScheduledDebate
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
+    from debatebench.config.attacks import Attack
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config, TopicConfig
     from debatebench.plan.plan import PlanOptions
+    from debatebench.shared.records import Turn
 
 __all__ = ["baseline_judges", "make_judged_plan"]
 
@@ -36,11 +39,15 @@ def make_judged_plan(
     prompts: PromptSet,
     options: PlanOptions,
     git_commit: str | None,
+    *,
+    attacks: Sequence[Attack] = (),
+    transcripts: Mapping[str, Sequence[Turn]] | None = None,
 ) -> Plan:
     """Plan the judging of every debate of `source`, `options.repeat` times, by judges and by baselines.
 
-    A panel has `options.panel_size` judges, all of them by default; every baseline judges every debate. Raises
-    `UsageError` when the inputs do not fit together, before anything is sent.
+    A panel has `options.panel_size` judges, all of them by default; every baseline judges every debate. With `attacks`,
+    each trial of a debate is followed by its attacked copies, made of its speeches in `transcripts`; the same panel
+    judges them with the same seed. Raises `UsageError` when the inputs do not fit together, before anything is sent.
     """
     chosen = selected(judges, options.selected_judges, "judge")
     pool = checked_pool(chosen, source.members, prompts, options)
@@ -53,6 +60,10 @@ def make_judged_plan(
     if size > len(pool):
         raise UsageError(f"--panel-size asks for {size} judges, and there are {len(pool)}.")
     _check_formats((*pool, *baselines), source)
+    debates = tuple(_debates(run_tag, size, pool, baselines, source, options))
+    if attacks:
+        debates = tuple(_with_copies(debates, attacks, source, options.seed))
+    motions = {topic.id: topic.motion for topic in topics}
     return Plan(
         run_tag=run_tag,
         config=config,
@@ -61,11 +72,49 @@ def make_judged_plan(
         judges=(*pool, *baselines),
         prompts=prompts,
         options=options,
-        debates=tuple(_debates(run_tag, size, pool, baselines, source, options)),
+        debates=debates,
         harness_version=__version__,
         git_commit=git_commit,
         source=source,
+        attacks=tuple(attacks),
+        copies=dict(_copies(debates, attacks, transcripts or {}, motions, config)),
     )
+
+
+def _with_copies(
+    debates: Sequence[ScheduledDebate], attacks: Sequence[Attack], source: Source, seed: int
+) -> Iterator[ScheduledDebate]:
+    """All clean debates, then their attacked copies, attack by attack."""
+    yield from debates
+    position = len(debates)
+    for attack in attacks:
+        sides = attack_sides(attack, source.debates, seed)
+        for debate in debates:
+            yield debate.model_copy(
+                update={
+                    "debate_id": f"{debate.debate_id}~{attack.id}",
+                    "schedule_position": position,
+                    "attack": attack.id,
+                    "attack_side": sides[debate.source_debate_id or ""],
+                }
+            )
+            position += 1
+
+
+def _copies(
+    debates: Sequence[ScheduledDebate],
+    attacks: Sequence[Attack],
+    transcripts: Mapping[str, Sequence[Turn]],
+    motions: Mapping[str, str],
+    config: Config,
+) -> Iterator[tuple[str, AttackedCopy]]:
+    """The id of each attacked copy, and what the plan freezes of it."""
+    by_id = {attack.id: attack for attack in attacks}
+    for debate in debates:
+        if debate.attack is not None and debate.attack_side is not None and debate.source_debate_id is not None:
+            turns, attack = transcripts[debate.source_debate_id], by_id[debate.attack]
+            altered = attacked_turns(turns, attack, debate.attack_side, motions[debate.topic_id], config)
+            yield debate.debate_id, copy_of(altered)
 
 
 def baseline_judges(names: Sequence[str], source: Source) -> tuple[MemberConfig, ...]:

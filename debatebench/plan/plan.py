@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from debatebench.config.attacks import Attack
 from debatebench.config.prompts import PromptSet
 from debatebench.config.types import Config, MemberConfig, TopicConfig, WeaknessConfig
 from debatebench.judges import method_of
-from debatebench.plan.source import Source, SourceDebate
+from debatebench.plan.attacks import AttackedCopy
+from debatebench.plan.source import Source, SourceDebate, SourceSpeech
 from debatebench.shared.records import ScheduledDebate
 
 __all__ = ["MemberChange", "Plan", "PlanOptions", "PlanPart", "Role", "begun_plan", "overlap"]
@@ -19,7 +21,7 @@ __all__ = ["MemberChange", "Plan", "PlanOptions", "PlanPart", "Role", "begun_pla
 
 Role = Literal["debater", "judge"]
 
-_PATHS = {"config_path", "topics_path", "models_path", "judges_path", "weaknesses_path"}
+_PATHS = {"config_path", "topics_path", "models_path", "judges_path", "weaknesses_path", "attacks_path"}
 
 
 class PlanOptions(BaseModel):
@@ -62,6 +64,7 @@ class PlanOptions(BaseModel):
     """The name of the file in configs/rubrics/ whose dimensions are scored."""
     control_ratio: float | None = Field(None, ge=0, le=1)
     """The share of debates without a weakness, in a run that injects weaknesses."""
+    attacks_path: str | None = None
 
     def to_compare(self) -> dict[str, Any]:
         """The options that determine the plan itself: not from which files its parts were read."""
@@ -120,6 +123,10 @@ class Plan(BaseModel):
     """Ids of the judges added after the run had begun, in that order. They sit on no panel from the beginning."""
     source: Source | None = None
     """The stored debates that the run judges; None for a run that plays debates."""
+    attacks: tuple[Attack, ...] = ()
+    """How stored debates are altered, if the run also judges attacked copies of them."""
+    copies: dict[str, AttackedCopy] = {}
+    """The attacked copies, by the id of the debate."""
 
     @cached_property
     def _topics_by_id(self) -> dict[str, TopicConfig]:
@@ -159,6 +166,17 @@ class Plan(BaseModel):
         weakness = self.config.weakness(debate.weakness_type)
         first = None if weakness is None else weakness.first_turn(self.config.rounds, side)
         return weakness if first is not None and turn_index >= first else None
+
+    def speeches_of(self, debate: ScheduledDebate) -> tuple[SourceSpeech, ...]:
+        """The speeches that the judges of a stored debate, or of an attacked copy of it, read; none if it is played."""
+        if (copy := self.copies.get(debate.debate_id)) is not None:
+            return copy.speeches
+        stored = self.stored(debate)
+        return () if stored is None else stored.speeches
+
+    def attack(self, attack_id: str) -> Attack:
+        """The attack with that id."""
+        return next(attack for attack in self.attacks if attack.id == attack_id)
 
     @cached_property
     def asked_judges(self) -> tuple[MemberConfig, ...]:

@@ -37,9 +37,10 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
         *_changed_list("debaters", _by_id(old.debaters), _by_id(new.debaters)),
         *_changed_list("judges", _by_id(old.judges), _by_id(new.judges)),
         *_changed_prompts(old, new),
+        *_changed_list("attacks", _by_id(old.attacks), _by_id(new.attacks)),
         *_changed_fields(old.options.to_compare(), new.options.to_compare()),
     ]
-    if not found and old.debates != new.debates:
+    if not found and (old.debates != new.debates or old.copies != new.copies):
         found.append("schedule (this version of debatebench plans the same inputs differently)")
     return found
 

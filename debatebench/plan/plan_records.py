@@ -21,7 +21,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
     yield Run(
         run_tag=tag,
         source="run",
-        format="tournament" if plan.source is None else "judging",
+        format="tournament" if plan.source is None else "probing" if plan.attacks else "judging",
         source_run_tag=None if plan.source is None else plan.source.run_tag,
         benchmark_name=config.benchmark_name,
         benchmark_version=config.benchmark_version,
@@ -37,7 +37,7 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
         elo_k_factor=config.elo.k_factor,
         min_games_for_display=config.elo.min_games_for_display,
         config=config.model_dump(mode="json"),
-        options=plan.options.to_compare(),
+        options=_options(plan),
         prompt_hashes=plan.prompts.hashes(),
     )
     for position, topic in enumerate(plan.topics):
@@ -67,6 +67,15 @@ def run_records(plan: Plan, created_at: datetime, simulated_providers: Collectio
             anchors=dimension.anchors or None,
         )
     yield from plan.debates
+
+
+def _options(plan: Plan) -> dict[str, Any]:
+    """The options, and how stored debates are attacked."""
+    options = plan.options.to_compare()
+    if plan.attacks:
+        about = {"kind", "place", "turns", "times", "favours", "sha256"}
+        options["attacks"] = {each.id: {name: getattr(each, name) for name in sorted(about)} for each in plan.attacks}
+    return options
 
 
 def part_records(plan: Plan, part: PlanPart, simulated_providers: Collection[str]) -> Iterator[Record]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from debatebench.journal.events import pass_on
 from debatebench.journal.reading import check_free, has_begun, read_journal
+from debatebench.plan.attacks import attacked_turns
 from debatebench.plan.hearings import Hearings
 from debatebench.plan.prices import with_listed_prices
 from debatebench.plan.source import hash_of_speeches
@@ -25,8 +26,18 @@ if TYPE_CHECKING:
     from debatebench.journal.writing import Journal
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.providers.base import Provider
+    from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["Ready", "Rehearsal", "Transcripts", "check_limit", "check_transcripts", "make_ready", "rehearse"]
+__all__ = [
+    "Ready",
+    "Rehearsal",
+    "Transcripts",
+    "check_limit",
+    "check_transcripts",
+    "heard_in",
+    "make_ready",
+    "rehearse",
+]
 
 Transcripts = Mapping[str, Sequence[Turn]]
 """The speeches of stored debates, by the id of the debate."""
@@ -107,6 +118,22 @@ def check_transcripts(plan: Plan, transcripts: Transcripts) -> None:
                 f"Debate '{debate.debate_id}' {what}, and run '{plan.run_tag}' began with it: restore it to go on, or "
                 "judge the debates under another tag."
             )
+    for scheduled in plan.debates:
+        copy = plan.copies.get(scheduled.debate_id)
+        if copy is not None and hash_of_speeches(heard_in(plan, scheduled, transcripts)) != copy.sha256:
+            raise UsageError(
+                f"This version of debatebench alters debate '{scheduled.debate_id}' in another way than run "
+                f"'{plan.run_tag}' began with: probe the judges under another tag."
+            )
+
+
+def heard_in(plan: Plan, debate: ScheduledDebate, transcripts: Transcripts) -> Sequence[Turn]:
+    """The speeches that the judges of a stored debate read: as they are stored, or as the attack alters them."""
+    turns = transcripts[debate.source_debate_id or ""]
+    if debate.attack is None or debate.attack_side is None:
+        return turns
+    motion = plan.topic(debate.topic_id).motion
+    return attacked_turns(turns, plan.attack(debate.attack), debate.attack_side, motion, plan.config)
 
 
 def rehearse(

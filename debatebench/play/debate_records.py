@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from debatebench.shared.records import Debate, Participant, Record, ScheduledDebate, Turn, Verdict, Weakness
+from debatebench.shared.records import (
+    AttackedTurn,
+    Debate,
+    Participant,
+    Record,
+    ScheduledDebate,
+    Turn,
+    Verdict,
+    Weakness,
+)
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
 
-__all__ = ["debate_record", "event_rows", "injected", "participants"]
+__all__ = ["attacked_turn_records", "debate_record", "event_rows", "injected", "participants"]
 
 
 def participants(plan: Plan, scheduled: ScheduledDebate) -> tuple[Participant, ...]:
@@ -63,6 +72,8 @@ def debate_record(
         source_debate_id=scheduled.source_debate_id,
         trial=scheduled.trial,
         is_control=scheduled.weakness_type is None if plan.config.weaknesses else None,
+        attack=scheduled.attack,
+        attack_side=scheduled.attack_side,
     )
 
 
@@ -80,6 +91,20 @@ def injected(plan: Plan, scheduled: ScheduledDebate, turns: Sequence[Turn]) -> t
             dimension=told.dimension,
         ),
     )
+
+
+def attacked_turn_records(plan: Plan, scheduled: ScheduledDebate, heard: Iterable[Turn]) -> Iterator[AttackedTurn]:
+    """The speeches of an attacked copy as its judges read them; none of any other debate."""
+    for turn in heard if scheduled.attack is not None else ():
+        yield AttackedTurn(
+            run_tag=plan.run_tag,
+            debate_id=scheduled.debate_id,
+            turn_index=turn.turn_index,
+            position=turn.position,
+            side=turn.side,
+            stage=turn.stage,
+            content=turn.content,
+        )
 
 
 def event_rows(records: Iterable[Record]) -> dict[str, list[dict[str, Any]]]:

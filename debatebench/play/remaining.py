@@ -98,6 +98,8 @@ class Remaining:
             self._add_models(data["plan"])
             for debate in (data["plan"].get("source") or {}).get("debates", ()):
                 self._lengths[debate["debate_id"]] = sum(speech["characters"] for speech in debate["speeches"])
+            for debate_id, copy in (data["plan"].get("copies") or {}).items():
+                self._lengths[debate_id] = sum(speech["characters"] for speech in copy["speeches"])
         elif data["type"] == "part":
             self._add_models(data["part"])
         elif data["type"] == "intent":
@@ -126,7 +128,8 @@ class Remaining:
         for row in records.get("debates", ()):
             debate_id = row["debate_id"]
             if not self._seen[debate_id].has_ended and data.get("by") != "reparse":
-                said = self._lengths.get(row.get("source_debate_id"), 0)
+                # An attacked copy has a length of its own.
+                said = self._lengths.get(row["debate_id"], self._lengths.get(row.get("source_debate_id"), 0))
                 self.stored.add_debate(records.get("turns", ()), records.get("verdicts", ()), self._models, said)
             if debate_id in self._resume.complete_debates:
                 self._seen.pop(debate_id, None)

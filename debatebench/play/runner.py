@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,10 +26,10 @@ from debatebench.plan.cost_estimate import CostEstimate, estimate
 from debatebench.plan.hearings import Hearings
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
-from debatebench.play.before_run import check_limit, check_transcripts, make_ready
+from debatebench.play.before_run import check_limit, check_transcripts, heard_in, make_ready
 from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
-from debatebench.play.debate_records import debate_record, event_rows, injected, participants
+from debatebench.play.debate_records import attacked_turn_records, debate_record, event_rows, injected, participants
 from debatebench.play.opening import begin
 from debatebench.play.pacing import Pacing
 from debatebench.play.panel import judge_debate, panel_reason
@@ -290,6 +290,7 @@ class _Session:
             self._leave_out(scheduled, ban)
             return
         turns: list[Turn] = []
+        heard: Sequence[Turn] = ()
         judgments: list[Judgment] = []
         status, reason, silent = "complete", None, None
         try:
@@ -297,7 +298,8 @@ class _Session:
                 scheduled, self._plan, self._calls, calls_of_panel=self._hearings.depth(scheduled)
             ):
                 turns.append(turn)
-            heard = turns if scheduled.source_debate_id is None else self._transcripts[scheduled.source_debate_id]
+            is_stored = scheduled.source_debate_id is not None
+            heard = heard_in(self._plan, scheduled, self._transcripts) if is_stored else turns
             judgments = await judge_debate(
                 scheduled,
                 heard,
@@ -320,7 +322,8 @@ class _Session:
             debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
         notes = (note for judgment in judgments for note in judgment.notes)
         weaknesses = injected(self._plan, scheduled, turns)
-        records = (*participants(self._plan, scheduled), *turns, *weaknesses, *verdicts, *notes)
+        altered = attacked_turn_records(self._plan, scheduled, heard)
+        records = (*participants(self._plan, scheduled), *turns, *altered, *weaknesses, *verdicts, *notes)
         if self._keep(debate, *records, silent=silent):
             self._bans.debate_ended(scheduled.speakers.values(), is_complete=status == "complete", silent=silent)
             self._ban_the_silent()

@@ -42,6 +42,7 @@ LOCAL_PARAMETERS = frozenset(
         "order_bias",
         "skill",
         "structured_output",
+        "swayed_by",
         "verbosity",
         "weakness",
     }

@@ -28,6 +28,7 @@ COMMANDS = [
     "retry",
     "judge",
     "annotate",
+    "probe-judges",
     "import",
     "land",
     "doctor",

@@ -6,5 +6,6 @@ notes.py     what it writes in one step for later ones
 provider.py  the provider
 signs.py     what it counts
 speech.py    how a simulated debater speaks
+swaying.py   how a simulated judge is led by what a speech says to it
 themes.py    what simulated debaters can argue
 """

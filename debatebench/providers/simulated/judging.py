@@ -20,6 +20,7 @@ from debatebench.config.transcript_layout import BP_POSITIONS, Section
 from debatebench.providers.simulated.flaws import Seen, lower, noted_flaws, seen_flaws
 from debatebench.providers.simulated.notes import debate_notes, read_debate_notes, read_scores, speech_notes
 from debatebench.providers.simulated.signs import notes_on, observed, side_of, worth
+from debatebench.providers.simulated.swaying import lead, swayed, without_attacks
 from debatebench.shared.errors import UsageError
 
 __all__ = ["analysis_answer", "judge_answer"]
@@ -79,10 +80,12 @@ def judge_answer(
     traits: Mapping[str, float],
     hints: Mapping[str, Any],
     sections: tuple[Section, ...],
+    susceptibility: Mapping[str, float] | None = None,
     judge: str = "",
 ) -> str:
     """The text of a judge's decision: strict JSON, or on the first request, with probability `malformed`, a flawed one.
 
+    `susceptibility` says how often which attack in a speech leads the judge (`swaying.py`).
     Raises `UsageError` when `hints` do not describe the request.
     """
     try:
@@ -92,7 +95,7 @@ def judge_answer(
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         raise UsageError("The request to a simulated judge must contain the dimensions and their scales.") from None
     positions = _positions(hints)
-    accounts = _accounts(sections, positions, weights)
+    accounts = _accounts(sections if susceptibility is None else without_attacks(sections), positions, weights)
     is_winner_only = "positions" in hints and not scales
     if is_winner_only:
         scales = {str(hints.get("dimension") or _WHOLE): _USUAL_SCALE}
@@ -101,6 +104,9 @@ def judge_answer(
     scores, leads = _scores(rng, traits, positions, scales, accounts)
     seen = seen_flaws(sections, traits, judge)
     lower(scores, leads, scales, seen, is_of_one_dimension=hints.get("dimension") is not None)
+    if susceptibility and (led_to := swayed(rng, susceptibility, positions, sections)) is not None:
+        lead(scores, led_to, scales)
+        leads[led_to] = max(leads.values()) + 1
     answer: dict[str, Any] = {} if is_winner_only else {"scores": scores}
     winners: list[str] = []
     if hints.get("declares_winner") and len(positions) > 1:

@@ -20,6 +20,7 @@ from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Requ
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.simulated.judging import analysis_answer, judge_answer
 from debatebench.providers.simulated.speech import Speaker, read_traits
+from debatebench.providers.simulated.swaying import read_susceptibility
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Simulated:
             raise UsageError(f"'{member.id}' is simulated and has no parameter '{unknown[0]}'. Known: {known}.")
         try:
             read_traits(member.parameters)
+            read_susceptibility(member.parameters)
         except UsageError as error:
             raise UsageError(f"'{member.id}': {error}") from None
         return cls(member.pricing)
@@ -110,16 +112,16 @@ def _text(request: Request, rng: Random) -> str:
     hints = request.parameters.get("debatebench")
     if not isinstance(hints, Mapping):
         raise UsageError("A request to the simulated provider needs the field `debatebench`.")
-    traits = read_traits(request.parameters)
+    traits, susceptibility = read_traits(request.parameters), read_susceptibility(request.parameters)
     prompt = next((m.content for m in reversed(request.messages) if m.role == "user"), "")
     if hints.get("task") == "analysis":
         return analysis_answer(hints, tuple(read_material(prompt)), traits, request.model)
     if hints.get("task") == "verdict" and "positions" in hints:
-        return judge_answer(rng, traits, hints, tuple(read_material(prompt)), request.model)
+        return judge_answer(rng, traits, hints, tuple(read_material(prompt)), susceptibility, request.model)
     speeches = tuple(read_transcript(prompt))
     if hints.get("task") == "verdict":
         sections = tuple(Section(text, side, stage) for side, stage, text in speeches)
-        return judge_answer(rng, traits, hints, sections, request.model)
+        return judge_answer(rng, traits, hints, sections, susceptibility, request.model)
     speech = Speaker(rng, traits, hints, speeches).speech(request.max_tokens) + "\n<END_OF_TURN>"
     thinking = f"<think>I speak for {hints['side']}. What weighs most?</think>\n\n" if rng.random() < _THINKING else ""
     return thinking + speech
