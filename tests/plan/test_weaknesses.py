@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from paths import REPOSITORY
 
 from debatebench.config.load import load_topics
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses
@@ -188,3 +189,10 @@ def test_the_packaged_files_belong_together():
     topics = load_topics(packaged("configs") / "topics_debateflow.json")
     assert Counter(topic.category for topic in topics) == {"policy": 10, "values": 10, "empirical": 10}
     assert len({topic.motion for topic in topics}) == 30
+
+
+def test_the_documentation_lists_the_packaged_weaknesses():
+    page = (REPOSITORY / "docs" / "debateflow.md").read_text(encoding="utf-8")
+    turns = {"all": "all of the side", "after_opponent": "after the opponent has spoken"}
+    for weakness in PACKAGED:
+        assert f"| `{weakness.id}` | {turns[weakness.turns]} | `{weakness.dimension}` |" in page
