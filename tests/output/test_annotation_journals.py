@@ -1,0 +1,422 @@
+"""Annotations from the form to the warehouse: journals, landing, assignments, reviews, and what the command refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from collections import Counter
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from annotating import QUESTIONS, TAG, full_form, imported_workspace, made_workspace
+from command_line import debatebench_here
+from hypothesis import given
+from hypothesis import strategies as st
+from imported import DEBATEFLOW
+
+from debatebench.landing.annotation_journals import annotations_folder
+from debatebench.landing.importers.store import add_import
+from debatebench.output.annotation.assignments import balanced, in_order
+from debatebench.output.annotation.debates import read_material
+from debatebench.output.annotation.review import open_review
+from debatebench.output.annotation.session import IncompleteError, Session, open_session
+from debatebench.shared.errors import DamagedDataError, UsageError
+from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.doctor import examine
+from debatebench.warehouse.salvage import salvage
+from debatebench.warehouse.update import update_warehouse
+
+NOON = datetime(2026, 1, 1, 12)
+FLOW = ("clash_engagement", "burden_fulfillment", "rebuttal_quality", "argument_extension", "strategic_adaptation")
+
+
+def now() -> datetime:
+    return NOON
+
+
+def session_of(workspace: Workspace, annotator: str = "ann", run_tag: str = TAG, **more: Any) -> Session:
+    return open_session(workspace, run_tag, annotator, now=now, **more)
+
+
+def annotate(workspace: Workspace, annotator: str, run_tag: str = "flow", **changed: Any) -> None:
+    """Hand in a form about every debate."""
+    session = session_of(workspace, annotator, run_tag)
+    for debate in session.debates:
+        session.hand_in(debate, 0, full_form(tuple(each.name for each in session.dimensions), **changed))
+
+
+def land(workspace: Workspace, run_tag: str | None = None, **more: Any) -> dict[str, str]:
+    tags = None if run_tag is None else [run_tag]
+    return update_warehouse(workspace, tags, now=now, build=False, **more).set_aside
+
+
+def rows(workspace: Workspace, sql: str) -> list[tuple[Any, ...]]:
+    with closing(duckdb.connect(str(workspace.database), read_only=True)) as con:
+        return con.execute(sql).fetchall()
+
+
+def annotators(workspace: Workspace) -> list[tuple[Any, ...]]:
+    return rows(workspace, "select annotator_id, count(*) from raw.annotations group by 1 order by 1")
+
+
+# --- landing --------------------------------------------------------------------------------------------------------
+
+
+def test_an_annotation_lands_beside_those_of_the_import(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    assert land(workspace) == {}
+    assert annotators(workspace) == [("KL", 1), ("MN", 2), ("ann", 2)]
+    (row,) = rows(
+        workspace,
+        "select winner, justification, len(scores), scores[1].dimension, scores[1].pro, confidence, is_coherent, "
+        "annotated_at, source from raw.annotations where annotator_id = 'ann' and debate_id = 'aaaa0001'",
+    )
+    assert row == (
+        *("pro", "Con never answered the second speech.", 5, "clash_engagement", 3, 4, True, NOON),
+        "debatebench annotate",
+    )
+
+
+def test_an_annotation_stays_when_the_run_lands_again_and_when_the_warehouse_is_built_again(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    land(workspace)
+    before = rows(workspace, "from raw.annotations order by all")
+    (tmp_path / "more").mkdir()
+    debate = json.loads((DEBATEFLOW / "debates" / "aaaa0001.json").read_text())
+    debate["metadata"]["debate_id"] = "aaaa0009"
+    (tmp_path / "more" / "new.json").write_text(json.dumps(debate))
+    add_import(workspace, "flow", "debateflow", tmp_path / "more")
+    land(workspace, "flow")
+    assert rows(workspace, "from raw.annotations order by all") == before
+    workspace.database.unlink()
+    land(workspace, from_scratch=True)
+    assert rows(workspace, "from raw.annotations order by all") == before
+    assert land(workspace) == {}
+
+
+def test_what_has_not_changed_does_not_land_again(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    assert [each.rows is None for each in update_warehouse(workspace, None, now=now, build=False).landed] == [False]
+    assert [each.rows is None for each in update_warehouse(workspace, None, now=now, build=False).landed] == [True]
+    annotate(workspace, "ben")
+    assert [each.rows is None for each in update_warehouse(workspace, None, now=now, build=False).landed] == [False]
+
+
+def test_a_draft_does_not_land_and_the_last_annotation_counts(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    session = session_of(workspace, run_tag="flow")
+    first, second = session.debates
+    session.save(first, 0, full_form(FLOW))
+    land(workspace)
+    assert ("ann", 1) not in annotators(workspace)
+    session.hand_in(first, 1, full_form(FLOW, winner="con"))
+    session.hand_in(first, 2, full_form(FLOW, winner="tie"))
+    session.save(first, 3, full_form(FLOW, winner="pro"))
+    session.save(second, 0, full_form(FLOW))
+    land(workspace)
+    assert rows(workspace, "select winner from raw.annotations where annotator_id = 'ann'") == [("tie",)]
+
+
+def test_a_run_of_our_own_keeps_annotations_in_the_built_warehouse(mine: Path):
+    workspace = Workspace(mine)
+    session = session_of(workspace, run_tag="t")
+    for debate in session.debates[:2]:
+        session.hand_in(debate, 0, full_form(tuple(each.name for each in session.dimensions)))
+    assert debatebench_here(mine, "land").code == 0
+    assert rows(workspace, "select count(*), count(distinct debate_id) from marts.annotations") == [(2, 2)]
+    assert rows(workspace, "select count(*) from marts.debates")[0][0] > 2
+    again = debatebench_here(mine, "build", "--from-journals")
+    assert (again.code, rows(workspace, "select count(*) from marts.annotations")) == (0, [(2,)])
+
+
+def test_a_lost_journal_of_annotations_is_not_forgotten_silently(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    land(workspace)
+    path = annotations_folder(workspace.journal, "flow") / "ann.jsonl"
+    path.rename(tmp_path / "elsewhere")
+    assert "has lost or changed records" in land(workspace)["flow"]
+    assert ("ann", 2) in annotators(workspace)
+    assert [finding.finding for finding in examine(workspace)] == ["lost_records"]
+    assert land(workspace, "flow", replace_landed=True) == {}
+    assert ("ann", 2) not in annotators(workspace)
+
+
+def test_an_annotation_of_another_run_or_name_does_not_land(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    folder = annotations_folder(workspace.journal, "flow")
+    shutil.copy(folder / "ann.jsonl", folder / "ben.jsonl")
+    with pytest.raises(DamagedDataError, match="under this name"):
+        land(workspace, "flow")
+
+
+# --- doctor ---------------------------------------------------------------------------------------------------------
+
+
+def test_doctor_knows_the_journals_of_annotations(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    assert examine(workspace) == []
+    annotate(workspace, "ann")
+    assert [(finding.run_tag, finding.finding) for finding in examine(workspace)] == [("flow", "not_landed")]
+    land(workspace)
+    assert examine(workspace) == []
+
+
+def test_doctor_finds_a_damaged_line_and_salvages_the_others(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    path = annotations_folder(workspace.journal, "flow") / "ann.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"confidence":4', b'"confidence":5', 1))
+    (finding,) = examine(workspace)
+    assert (finding.finding, finding.is_damage, "line 2" in finding.place) == ("damaged_annotations", True, True)
+    with pytest.raises(DamagedDataError, match="line 2"):
+        session_of(workspace, run_tag="flow")
+    saved = salvage(path)
+    assert saved is not None
+    assert (saved.events, saved.lost) == (2, 1)
+    saved.target.rename(path)
+    assert land(workspace) == {}
+    assert ("ann", 1) in annotators(workspace)
+
+
+def test_doctor_finds_annotations_of_a_run_that_is_gone(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    workspace.imports.rename(tmp_path / "elsewhere")
+    workspace.database.unlink()
+    assert [finding.finding for finding in examine(workspace)] == ["lost_source"]
+
+
+def test_a_torn_last_line_is_set_aside_by_the_next_save(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    session = session_of(workspace)
+    debate = session.debates[0]
+    session.save(debate, 0, full_form())
+    path = annotations_folder(workspace.journal, TAG) / "ann.jsonl"
+    whole = path.read_bytes()
+    session.save(debate, 1, full_form(winner="con"))
+    path.write_bytes(path.read_bytes()[:-7])
+    again = session_of(workspace)
+    assert again.state(debate).form["winner"] == "pro"
+    assert again.save(debate, 1, full_form(winner="tie")).revision == 2
+    assert path.read_bytes().startswith(whole)
+    assert session_of(workspace).state(debate).form["winner"] == "tie"
+    assert len(list(path.parent.glob("ann.jsonl.torn-*"))) == 1
+
+
+# --- order and assignments ------------------------------------------------------------------------------------------
+
+
+def test_the_order_is_the_same_at_every_start_and_differs_between_people(tmp_path: Path):
+    material = read_material(made_workspace(tmp_path / "w", debates=12).database, TAG)
+    orders = {name: in_order(material.debates, TAG, name) for name in ("ann", "ben", "cem")}
+    assert all(in_order(material.debates[::-1], TAG, name) == order for name, order in orders.items())
+    assert len({tuple(debate.debate_id for debate in order) for order in orders.values()}) == 3
+
+
+@given(
+    st.integers(1, 40), st.integers(1, 6).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))), st.integers(0, 9)
+)
+def test_assignments_are_balanced_to_one_and_every_debate_has_its_people(
+    debates: int, sizes: tuple[int, int], seed: int
+):
+    people, overlap = [f"p{n}" for n in range(sizes[0])], sizes[1]
+    found = balanced([f"d{n}" for n in range(debates)], people, overlap, str(seed), {})
+    assert len(found) == debates
+    assert all(len(set(names)) == overlap for names in found.values())
+    loads = Counter(dict.fromkeys(people, 0))
+    loads.update(name for names in found.values() for name in names)
+    assert max(loads.values()) - min(loads.values()) <= 1
+
+
+def test_an_assignment_is_kept_and_gives_every_debate_to_two_people(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=9)
+    people = ("ann", "ben", "cem")
+    first = session_of(workspace, "ann", annotators=people, overlap=2)
+    others = [session_of(workspace, name) for name in people[1:]]
+    counts = Counter(debate.debate_id for session in (first, *others) for debate in session.debates)
+    assert set(counts.values()) == {2}
+    assert len(counts) == 9
+    assert [len(session.debates) for session in (first, *others)] == [6, 6, 6]
+    assert session_of(workspace, "ann", annotators=people[::-1], overlap=2).debates == first.debates
+    with pytest.raises(UsageError, match="assigned to ann, ben, cem with --overlap 2"):
+        session_of(workspace, "ann", annotators=("ann", "ben"), overlap=2)
+    with pytest.raises(UsageError, match="not to 'dan'"):
+        session_of(workspace, "dan")
+
+
+def test_debates_that_came_later_are_assigned_too(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=4)
+    session_of(workspace, "ann", annotators=("ann", "ben", "cem"), overlap=2)
+    shutil.copy(made_workspace(tmp_path / "grown", debates=9).database, workspace.database)
+    sessions = [session_of(workspace, name) for name in ("ann", "ben", "cem")]
+    assert [len(session.debates) for session in sessions] == [6, 6, 6]
+
+
+# --- review ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_agreed_verdict_lands_beside_the_annotations_which_do_not_change(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann", winner="con")
+    land(workspace)
+    before = rows(workspace, "from raw.annotations order by all")
+    review = open_review(workspace, "flow", "ann", now=now)
+    debate = review.session.debates[0]
+    assert [each.annotator_id for each in review.annotations()[debate.debate_id]] == ["KL", "MN", "ann"]
+    form = full_form(FLOW, winner="tie")
+    del form["confidence"], form["is_coherent"]
+    with pytest.raises(IncompleteError, match="Still missing: the winner"):
+        review.session.hand_in(debate, 0, {**form, "winner": None})
+    review.session.hand_in(debate, 0, form)
+    land(workspace)
+    assert rows(workspace, "from raw.annotations order by all") == before
+    found = rows(workspace, "select debate_id, adjudicator_id, winner, len(scores) from raw.adjudications")
+    assert found == [(debate.debate_id, "ann", "tie", 5)]
+
+
+def test_debates_on_which_people_part_come_first_in_a_review(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=3)
+    for name, winner in (("ann", "pro"), ("ben", "pro"), ("cem", "con")):
+        session = session_of(workspace, name)
+        parted = sorted(session.debates, key=lambda debate: debate.debate_id)[2]
+        for debate in session.debates:
+            session.hand_in(debate, 0, full_form(winner=winner if debate == parted else "pro"))
+    review = open_review(workspace, TAG, "eve", now=now)
+    assert review.session.debates[0] == parted
+
+
+def test_two_reviewers_do_not_overwrite_each_other(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    ann, ben = (open_review(workspace, "flow", name, now=now) for name in ("ann", "ben"))
+    debate = ann.session.debates[0]
+    form = {key: value for key, value in full_form(FLOW).items() if key not in ("confidence", "is_coherent")}
+    ann.session.hand_in(debate, 0, form)
+    with pytest.raises(Exception, match="nothing was overwritten"):
+        ben.session.hand_in(debate, 0, {**form, "winner": "con"})
+    land(workspace)
+    assert rows(workspace, "select adjudicator_id, winner from raw.adjudications") == [("ann", "pro")]
+
+
+# --- DebateFlow's JSON ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format_name", ["debateflow", "debateflow-keyed"])
+def test_an_export_in_either_shape_is_imported_as_the_same_rows(mine: Path, tmp_path: Path, format_name: str):
+    workspace = Workspace(mine)
+    add_import(workspace, "flow", "debateflow", DEBATEFLOW)
+    land(workspace, "flow")
+    annotate(workspace, "ann")
+    assert debatebench_here(mine, "land").code == 0
+    out = tmp_path / "out"
+    done = debatebench_here(mine, "export", "--format", format_name, "--run-tag", "flow", "--out", str(out))
+    assert done.code == 0, done.err
+    assert len(list((out / "debates").iterdir())) == 2
+    keys = {tuple(json.loads(path.read_text())) for path in (out / "annotations").iterdir()}
+    assert all(("annotator_id" in each) == (format_name == "debateflow") for each in keys)
+    add_import(workspace, "again", "debateflow", out)
+    land(workspace, "again")
+    tables = ("debates", "participants", "turns", "annotations", "weaknesses", "topics", "debaters", "dimensions")
+    for table in tables:
+        same = f"select * exclude (run_tag) from raw.{table} where run_tag = "
+        assert rows(workspace, f"{same} 'flow' order by all") == rows(workspace, f"{same} 'again' order by all"), table
+
+
+def test_an_export_says_what_debateflow_cannot_hold(mine: Path, tmp_path: Path):
+    workspace = Workspace(mine)
+    session = session_of(workspace, run_tag="t")
+    session.hand_in(session.debates[0], 0, full_form(tuple(each.name for each in session.dimensions)))
+    assert debatebench_here(mine, "land").code == 0
+    done = debatebench_here(mine, "export", "--format", "debateflow", "--run-tag", "t", "--out", str(tmp_path / "out"))
+    assert done.code == 0
+    assert "scores of annotations of run 't': DebateFlow's rubric has no such dimension or score" in done.err
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+def refused(root: Path, *arguments: str) -> tuple[int, str]:
+    done = debatebench_here(root, "annotate", "--no-browser", *arguments)
+    return done.code, done.error_line
+
+
+def test_the_command_refuses_with_one_line_what_cannot_be(tmp_path: Path):
+    root = made_workspace(tmp_path / "w").root
+    who = ("--annotator", "ann")
+    cases: list[tuple[tuple[str, ...], int, str]] = [
+        (("--run-tag", "nowhere", *who), 2, "No run 'nowhere' in the warehouse. Known: made."),
+        (("--run-tag", TAG, "--annotator", "../x"), 2, "cannot be an annotator's name"),
+        (("--run-tag", TAG, "--annotator", ""), 2, "cannot be an annotator's name"),
+        (("--run-tag", TAG, "--annotator", "annotator-dill"), 2, "has imported annotations of 'annotator-dill'"),
+        (("--run-tag", TAG, *who, "--port", "70000"), 2, "a number from 0 to 65,535"),
+        (("--run-tag", TAG, *who, "--overlap", "2"), 2, "--overlap needs --annotators"),
+        (("--run-tag", TAG, *who, "--annotators", " , "), 2, "has no name in it"),
+        (("--run-tag", TAG, *who, "--annotators", "ann", "--overlap", "2"), 2, "--annotators names 1"),
+        (("--run-tag", TAG, *who, "--annotators", "ben,cem"), 2, "not to 'ann'"),
+        (("--run-tag", TAG, *who, "--review", "--revise"), 2, "--review cannot be combined"),
+    ]
+    for arguments, code, words in cases:
+        found, line = refused(root, *arguments)
+        assert (found, words in line) == (code, True), line
+
+
+def test_nothing_left_is_said_with_the_way_on(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    annotate(workspace, "ann", TAG)
+    code, line = refused(workspace.root, "--run-tag", TAG, "--annotator", "ann")
+    assert (code, "has annotated all 3 debates of run 'made'; --revise opens them again" in line) == (2, True)
+    assert session_of(workspace, revise=True).count_done() == 3
+
+
+def test_a_run_without_debates_and_a_run_that_judges_others_are_refused(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    with duckdb.connect(str(workspace.database)) as con:
+        con.execute("delete from raw.turns where side = 'con'")
+    assert "has no debate to annotate" in refused(workspace.root, "--run-tag", TAG, "--annotator", "ann")[1]
+    with duckdb.connect(str(workspace.database)) as con:
+        con.execute("update raw.runs set source_run_tag = 'played'")
+    assert "annotate them there: --run-tag played" in refused(workspace.root, "--run-tag", TAG, "--annotator", "ann")[1]
+    with pytest.raises(UsageError, match="There is no warehouse"):
+        session_of(Workspace(tmp_path / "empty"))
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path):
+    root = made_workspace(tmp_path / "w").root
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code, line = refused(root, "--run-tag", TAG, "--annotator", "ann", "--port", port)
+    assert (code, f"Port {port} of 127.0.0.1 cannot be used" in line) == (4, True)
+
+
+def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("debatebench.output.annotation.serve.find_spec", lambda name: None)
+    code, line = refused(made_workspace(tmp_path / "w").root, "--run-tag", TAG, "--annotator", "ann")
+    assert (code, "pip install 'debatebench-warehouse[annotate]'" in line) == (2, True)
+
+
+def test_a_review_without_annotations_is_refused(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    with duckdb.connect(str(workspace.database)) as con:
+        con.execute("delete from raw.annotations")
+    line = refused(workspace.root, "--run-tag", TAG, "--annotator", "ann", "--review")[1]
+    assert "has no annotations to review" in line
+
+
+def test_a_dimension_without_a_known_scale_is_not_asked_for(tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    with duckdb.connect(str(workspace.database)) as con:
+        con.execute("update raw.dimensions set max_score = null where dimension = 'clash'")
+    session = session_of(workspace)
+    assert [each.name for each in session.dimensions] == [QUESTIONS[1]]
+    session.hand_in(session.debates[0], 0, full_form(QUESTIONS[1:]))

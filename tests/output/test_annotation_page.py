@@ -1,0 +1,462 @@
+"""The annotation page in a browser: keys, saving, kills, two windows, two people, hostile text, accessibility."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from annotating import (
+    QUESTIONS,
+    TAG,
+    AnnotationServer,
+    full_form,
+    hostile_workspace,
+    imported_workspace,
+    made_workspace,
+)
+from report_warehouse import HOSTILE
+from site_pages import find_chromium
+
+from debatebench.landing.annotation_journals import annotation_records, annotations_folder
+from debatebench.shared.records import Annotation
+from debatebench.shared.workspace import Workspace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = find_chromium()
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+    pytest.mark.skipif(find_spec("playwright") is None, reason="the Python package playwright is not installed"),
+    pytest.mark.skipif(find_spec("uvicorn") is None, reason="the extra `annotate` is not installed"),
+]
+
+REASONS = "Con never answered the second speech."
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, address: str = "", **context: Any) -> Iterator[Page]:
+    """A page in a context of its own. Any error in the console fails the test, and so does a request to elsewhere."""
+    with browser.new_context(**context) as own:
+        page = own.new_page()
+        page.set_default_timeout(20_000)
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: problems.append(request.url) if "//127.0.0.1:" not in request.url else None)
+        if address:
+            page.goto(address)
+        yield page
+        assert problems == []
+
+
+def at(server: AnnotationServer, place: int = 0) -> str:
+    """The address of a debate's page."""
+    return f"{server.url}debate/{server.debate_keys()[place]}"
+
+
+def wait_for_status(page: Page, words: str) -> None:
+    page.wait_for_function("words => document.getElementById('status').textContent.startsWith(words)", arg=words)
+
+
+def choose(page: Page, question: str, value: str) -> None:
+    page.locator(f'[data-question="{question}"] input[value="{value}"]').check()
+
+
+def records_of(workspace: Workspace) -> list[Annotation]:
+    found = annotation_records(annotations_folder(workspace.journal, TAG), TAG)
+    return [record for record in found if isinstance(record, Annotation)]
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+
+def focused(page: Page) -> dict[str, Any]:
+    """What has the focus, and whether a person can see that."""
+    found: dict[str, Any] = page.evaluate(
+        """() => {
+            const at = document.activeElement;
+            const shown = at.type === "radio" ? at.closest("label") : at;
+            const style = getComputedStyle(shown);
+            return {
+                id: at.id, name: at.name ?? "", type: at.type ?? "", text: at.textContent.trim().slice(0, 40),
+                isVisible: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+                question: at.closest("[data-question]")?.dataset.question ?? "",
+            };
+        }"""
+    )
+    return found
+
+
+def tab_to(page: Page, wanted: str, key: str = "Tab") -> dict[str, Any]:
+    """Press a key until an element of this id or question has the focus; the focus is visible all the way."""
+    for _ in range(40):
+        page.keyboard.press(key)
+        found = focused(page)
+        assert found["isVisible"], found
+        if wanted in (found["id"], found["question"]):
+            return found
+    raise AssertionError(f"{wanted} was not reached")
+
+
+def test_a_whole_annotation_needs_only_the_keyboard(browser: Browser, tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=2)
+    with AnnotationServer(workspace) as server, opened(browser, server.url) as page:
+        tab_to(page, "next")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#form")
+        page.keyboard.press("Tab")
+        assert focused(page)["text"] == "To the questions"
+        page.keyboard.press("Enter")
+        tab_to(page, "is_coherent")
+        page.keyboard.press("y")
+        tab_to(page, "clash.pro")
+        page.keyboard.press("3")
+        tab_to(page, "clash.con")
+        page.keyboard.press("Space")
+        page.keyboard.press("ArrowRight")
+        tab_to(page, "burden_of_proof_met.pro")
+        page.keyboard.press("1")
+        tab_to(page, "burden_of_proof_met.con")
+        page.keyboard.press("2")
+        tab_to(page, "winner")
+        page.keyboard.press("c")
+        tab_to(page, "confidence")
+        page.keyboard.press("4")
+        tab_to(page, "justification")
+        page.keyboard.type(f"{REASONS} 1 2 3 y n p c t")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_function("() => document.title.startsWith('Debate 2')")
+        (record,) = records_of(workspace)
+        assert record.model_dump(exclude={"annotated_at", "debate_id"}) == {
+            "run_tag": TAG,
+            "annotator_id": "ann",
+            "winner": "con",
+            "justification": f"{REASONS} 1 2 3 y n p c t",
+            "scores": (
+                {"dimension": "clash", "pro": 3, "con": 2},
+                {"dimension": "burden_of_proof_met", "pro": 1, "con": 2},
+            ),
+            "confidence": 4,
+            "is_coherent": True,
+            "source": "debatebench annotate",
+            "metadata": None,
+        }
+        # And back: nothing keeps the focus.
+        tab_to(page, "hand-in")
+        tab_to(page, "winner", "Shift+Tab")
+
+
+def test_what_is_missing_is_said_and_gets_the_focus(browser: Browser, tmp_path: Path):
+    with AnnotationServer(made_workspace(tmp_path / "w")) as server, opened(browser, at(server)) as page:
+        choose(page, "is_coherent", "true")
+        choose(page, "clash.pro", "2")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#alert:not([hidden])")
+        assert page.locator("#alert").inner_text().startswith("Still missing: clash: Con, burden of proof met: Pro")
+        assert focused(page)["question"] == "clash.con"
+        assert page.locator(".is-missing").count() == 6
+        choose(page, "clash.con", "2")
+        wait_for_status(page, "Saved.")
+        assert page.locator("#alert").is_hidden()
+
+
+# --- nothing lost, nothing doubled ----------------------------------------------------------------------------------
+
+
+def shown(page: Page) -> dict[str, Any]:
+    """What the form on the page holds."""
+    found: dict[str, Any] = page.evaluate(
+        """() => Object.fromEntries([
+            ...[...document.querySelectorAll("input:checked")].map((input) =>
+                [input.closest("[data-question]").dataset.question, input.value]),
+            ["justification", document.getElementById("justification").value],
+        ])"""
+    )
+    return found
+
+
+def test_a_reload_shows_what_was_saved(browser: Browser, tmp_path: Path):
+    with AnnotationServer(made_workspace(tmp_path / "w")) as server, opened(browser, at(server)) as page:
+        choose(page, "is_coherent", "true")
+        choose(page, "clash.pro", "2")
+        page.locator("#justification").fill("\nA blank line before,\nand an <b>end</b>.")
+        wait_for_status(page, "Saving")
+        wait_for_status(page, "Saved.")
+        before = shown(page)
+        page.reload()
+        assert shown(page) == before
+        assert before["justification"].startswith("\nA blank")
+        assert server.get(f"api/debates/{server.debate_keys()[0]}").data["form"]["scores"] == {"clash": {"pro": 2}}
+
+
+def test_a_second_window_does_not_overwrite_the_first(browser: Browser, tmp_path: Path):
+    with AnnotationServer(made_workspace(tmp_path / "w")) as server, browser.new_context() as context:
+        first, second = context.new_page(), context.new_page()
+        for page in (first, second):
+            page.goto(at(server))
+        choose(first, "winner", "pro")
+        wait_for_status(first, "Saved.")
+        choose(second, "winner", "con")
+        second.wait_for_selector("#alert:not([hidden])")
+        assert "nothing was overwritten" in second.locator("#alert").inner_text()
+        assert second.locator("#hand-in").is_disabled()
+        second.locator("#reload").click()
+        second.wait_for_selector('input[value="pro"]:checked')
+        choose(second, "winner", "tie")
+        wait_for_status(second, "Saved.")
+        state = server.get(f"api/debates/{server.debate_keys()[0]}").data
+        assert (state["revision"], state["form"]["winner"]) == (2, "tie")
+
+
+def test_a_server_killed_twenty_times_loses_nothing_that_the_page_called_saved(browser: Browser, tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=2)
+    path = annotations_folder(workspace.journal, TAG) / "ann.jsonl"
+    values, expected = ("pro", "con", "tie"), {}
+    with opened(browser) as page:
+        for kill in range(20):
+            with AnnotationServer(workspace) as server:
+                page.goto(at(server))
+                assert {name: shown(page).get(name) for name in expected} == expected
+                expected = {"winner": values[kill % 3], "clash.pro": str(kill % 3 + 1)}
+                for question, value in expected.items():
+                    choose(page, question, value)
+                page.wait_for_function("() => document.getElementById('status').textContent === 'Saved.'")
+                lines = path.read_bytes().count(b"\n")
+                server.stop(signal.SIGKILL)
+                if kill % 5 == 0:
+                    choose(page, "winner", values[(kill + 1) % 3])
+                    wait_for_status(page, "Not saved: the server does not answer")
+            assert path.read_bytes().count(b"\n") == lines
+        assert lines <= 1 + 2 * 20
+
+
+def test_a_page_whose_server_was_started_again_says_so(browser: Browser, tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w")
+    with AnnotationServer(workspace) as server, opened(browser, at(server)) as page:
+        choose(page, "winner", "pro")
+        wait_for_status(page, "Saved.")
+        server.stop()
+        choose(page, "winner", "con")
+        wait_for_status(page, "Not saved: the server does not answer")
+        with AnnotationServer(workspace, "ann", "--port", str(server.port)) as again:
+            page.wait_for_selector("#alert:not([hidden])")
+            assert "This address is no longer valid" in page.locator("#alert").inner_text()
+            page.goto(at(again))
+            assert shown(page)["winner"] == "pro"
+
+
+def test_two_people_annotate_at_once(browser: Browser, tmp_path: Path):
+    workspace = made_workspace(tmp_path / "w", debates=2)
+    names = ("ann", "ben")
+    with (
+        AnnotationServer(workspace, names[0]) as one,
+        AnnotationServer(workspace, names[1]) as other,
+        opened(browser, one.url) as first,
+        opened(browser, other.url) as second,
+    ):
+        for page in (first, second):
+            page.locator("#next").click()
+        for place in range(2):
+            for page, winner in ((first, "pro"), (second, "con")):
+                page.wait_for_selector("#form")
+                choose(page, "is_coherent", "true")
+                for question in QUESTIONS:
+                    choose(page, f"{question}.pro", "2")
+                    choose(page, f"{question}.con", "1")
+                choose(page, "winner", winner)
+                choose(page, "confidence", "3")
+                page.locator("#justification").fill(f"{winner} {place}")
+            for page in (first, second):
+                address = page.url
+                page.locator("#hand-in").click()
+                page.wait_for_function("before => location.href !== before", arg=address)
+        for page in (first, second):
+            assert "All 2 debates are done" in page.locator("main").inner_text()
+    found = records_of(workspace)
+    assert sorted((each.annotator_id, each.winner) for each in found) == [("ann", "pro")] * 2 + [("ben", "con")] * 2
+    assert len({(each.annotator_id, each.debate_id) for each in found}) == 4
+
+
+def test_a_reviewer_sees_people_side_by_side_and_records_the_agreed_verdict(browser: Browser, tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    with (
+        AnnotationServer(workspace, "eve", "--review", run_tag="flow") as server,
+        opened(browser, server.url) as page,
+    ):
+        page.locator(".debates a").first.click()
+        page.wait_for_selector("#form")
+        heads = page.locator("thead th").all_inner_texts()
+        assert heads[0] == "Question"
+        assert set(heads[1:]) <= {"KL", "MN"}
+        for group in page.locator(".side").all():
+            group.locator("input").first.check()
+        choose(page, "winner", "tie")
+        page.locator("#justification").fill("We agreed on a tie.")
+        address = page.url
+        page.locator("#hand-in").click()
+        page.wait_for_function("before => location.href !== before", arg=address)
+    (record,) = annotation_records(annotations_folder(workspace.journal, "flow"), "flow")
+    assert (record.table, record.model_dump()["winner"]) == ("adjudications", "tie")
+
+
+# --- attacks --------------------------------------------------------------------------------------------------------
+
+PWNED = "() => document.title === 'pwned'"
+
+
+def test_hostile_speeches_do_nothing_and_the_controls_do(browser: Browser, tmp_path: Path):
+    with AnnotationServer(hostile_workspace(tmp_path / "w")) as server:
+        with opened(browser, at(server)) as page:
+            page.wait_for_selector("#form")
+            assert "<script>document.title='pwned'</script>" in page.locator(".text").first.inner_text()
+            assert page.locator(".text img, .text b, .text a, .text script").count() == 0
+            assert page.title().startswith("Debate 1")
+            policy = server.get().headers["content-security-policy"]
+        # Without escaping, the policy still keeps the page from running it; without either, it runs.
+        for headers, is_run in (({"content-security-policy": policy}, False), ({}, True)):
+            with browser.new_context() as context:
+                page = context.new_page()
+                body = f"<!doctype html><title>safe</title><body>{HOSTILE}"
+                page.route("**/*", _answering(body, headers))
+                page.goto(server.url)
+                if is_run:
+                    page.wait_for_function(PWNED)
+                else:
+                    page.wait_for_load_state("networkidle")
+                    assert page.title() == "safe"
+
+
+def _answering(body: str, headers: dict[str, str]) -> Any:
+    def answer(route: Any) -> None:
+        if route.request.resource_type == "document":
+            route.fulfill(body=body, content_type="text/html", headers={"content-type": "text/html", **headers})
+        else:
+            route.abort()
+
+    return answer
+
+
+@contextmanager
+def foreign_site() -> Iterator[str]:
+    """A site on another port of this computer: another origin."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>foreign</title>")
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as site:
+        thread = threading.Thread(target=site.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{site.server_address[1]}/"
+        finally:
+            site.shutdown()
+            thread.join()
+
+
+SEND = """async ([address, form, kind]) => {
+    const options = { method: "POST", headers: { "content-type": kind }, body: JSON.stringify({ revision: 0, form }) };
+    try {
+        return (await fetch(address, options)).status;
+    } catch {
+        return "blocked";
+    }
+}"""
+FRAMED = """async (address) => {
+    const frame = document.createElement("iframe");
+    frame.src = address;
+    const loaded = new Promise((done) => frame.addEventListener("load", done));
+    document.body.append(frame);
+    await loaded;
+    try {
+        return frame.contentDocument.getElementById("main") !== null;
+    } catch {
+        return false;
+    }
+}"""
+
+
+def test_a_page_of_another_origin_can_neither_read_nor_save_nor_frame(browser: Browser, tmp_path: Path):
+    with AnnotationServer(made_workspace(tmp_path / "w")) as server, foreign_site() as site:
+        key = server.debate_keys()[0]
+        address = f"{server.url}api/debates/{key}/draft"
+        with browser.new_context() as context:
+            page = context.new_page()
+            page.goto(site)
+            for kind in ("application/json", "text/plain"):
+                assert page.evaluate(SEND, [address, full_form(), kind]) == "blocked"
+            assert page.evaluate(FRAMED, server.url) is False
+            assert server.get(f"api/debates/{key}").data["revision"] == 0
+            # From a page of this server, the same request saves.
+            page.goto(server.url)
+            assert page.evaluate(SEND, [address, full_form(), "application/json"]) == 200
+            assert server.get(f"api/debates/{key}").data["revision"] == 1
+
+
+# --- accessibility --------------------------------------------------------------------------------------------------
+
+
+def violations(page: Page) -> list[Any]:
+    """What axe-core finds. It is run past the page's policy, which would refuse it as it refuses every script."""
+    import axe_playwright_python
+
+    source = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")
+    session = page.context.new_cdp_session(page)
+    session.send("Runtime.evaluate", {"expression": source})
+    found: list[Any] = page.evaluate(
+        "async () => (await axe.run()).violations.map((each) => [each.id, each.nodes.map((node) => node.html)])"
+    )
+    return found
+
+
+@pytest.mark.skipif(find_spec("axe_playwright_python") is None, reason="axe-playwright-python is not installed")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_and_the_page_fits(
+    browser: Browser, tmp_path_factory: pytest.TempPathFactory, scheme: Any, width: int
+):
+    workspace = made_workspace(tmp_path_factory.mktemp("pages") / "w")
+    look = {"color_scheme": scheme, "viewport": {"width": width, "height": 844}}
+    with (
+        AnnotationServer(workspace) as server,
+        AnnotationServer(workspace, "eve", "--review") as review,
+        opened(browser, **look) as page,
+    ):
+        for address in (server.url, at(server), review.url, at(review)):
+            page.goto(address)
+            assert violations(page) == [], address
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), address
+        background = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+        assert (min(map(int, re.findall(r"\d+", background))) < 60) == (scheme == "dark")
+        page.goto(at(server))
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector("#alert:not([hidden])")
+        assert violations(page) == []
+        # The check finds what is wrong.
+        page.evaluate("() => document.querySelector('label[for=justification]').remove()")
+        assert [name for name, _ in violations(page)] == ["label"]
