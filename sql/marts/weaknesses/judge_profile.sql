@@ -42,10 +42,10 @@ totals as (
         cast(sum(count_blames) as bigint) as count_blames,
         cast(sum(count_misses) as bigint) as count_misses,
         cast(sum(count_rewards) as bigint) as count_rewards,
-        cast(sum(cast(cast(count_sees as double) / count_verdicts as decimal(38, 12))) as double) as sees,
-        cast(sum(cast(cast(count_blames as double) / count_verdicts as decimal(38, 12))) as double) as blames,
-        cast(sum(cast(cast(count_misses as double) / count_verdicts as decimal(38, 12))) as double) as misses,
-        cast(sum(cast(cast(count_rewards as double) / count_verdicts as decimal(38, 12))) as double) as rewards
+        cast(sum(cast(cast(count_sees as double) / count_verdicts as decimal(38, 18))) as double) as sees,
+        cast(sum(cast(cast(count_blames as double) / count_verdicts as decimal(38, 18))) as double) as blames,
+        cast(sum(cast(cast(count_misses as double) / count_verdicts as decimal(38, 18))) as double) as misses,
+        cast(sum(cast(cast(count_rewards as double) / count_verdicts as decimal(38, 18))) as double) as rewards
 
     from by_debate
     group by run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness

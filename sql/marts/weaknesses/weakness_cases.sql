@@ -40,14 +40,15 @@ controls as (
         max(outcomes.count_verdicts) as count_verdicts,
         cast(
             sum(
-                mixes.weight
+                cast(mixes.weight as decimal(9, 0))
                 * cast(
                     case mixes.side when 'pro' then outcomes.pro_lower_rate else outcomes.con_lower_rate end
-                    as decimal(18, 12)
+                    as decimal(28, 18)
                 )
             ) as double
         ) / sum(mixes.weight) as lower_rate,
-        cast(sum(mixes.weight * cast(outcomes.tie_rate as decimal(18, 12))) as double) / sum(mixes.weight) as tie_rate
+        cast(sum(cast(mixes.weight as decimal(9, 0)) * cast(outcomes.tie_rate as decimal(28, 18))) as double)
+        / sum(mixes.weight) as tie_rate
 
     from outcomes
     inner join mixes using (run_tag, judge_id, is_person, measure, dimension)

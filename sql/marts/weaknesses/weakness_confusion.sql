@@ -37,7 +37,7 @@ counted as (
         case when min(marks.weak_dimension) = max(marks.weak_dimension) then min(marks.weak_dimension) end
             as weak_dimension,
         count(distinct marks.source_debate_id) as count_marked,
-        cast(sum(cast(marks.mark_rate / trials.count_trials as decimal(38, 12))) as double) as marked
+        cast(sum(cast(marks.mark_rate / trials.count_trials as decimal(38, 18))) as double) as marked
 
     from marks
     inner join trials using (run_tag, debate_id, judge_id, is_person)

@@ -14,8 +14,8 @@ totals as (
         case when min(weak_dimension) = max(weak_dimension) then min(weak_dimension) end as weak_dimension,
         count(*) as n,
         cast(sum(count_verdicts) as bigint) as count_verdicts,
-        cast(sum(cast(lower_rate as decimal(38, 12))) as double) / count(*) as rate,
-        cast(sum(cast(tie_rate as decimal(38, 12))) as double) / count(*) as tie_rate
+        cast(sum(cast(lower_rate as decimal(38, 18))) as double) / count(*) as rate,
+        cast(sum(cast(tie_rate as decimal(38, 18))) as double) / count(*) as tie_rate
 
     from cases
     group by run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control
@@ -27,7 +27,7 @@ cluster_sums as (
     select
         run_tag, judge_id, is_person, weakness_type, measure, is_control, cluster_id,
         count(*) as n,
-        sum(cast(lower_rate as decimal(38, 12))) as lower_total
+        sum(cast(lower_rate as decimal(38, 18))) as lower_total
 
     from cases
     group by run_tag, judge_id, is_person, weakness_type, measure, is_control, cluster_id
