@@ -28,7 +28,7 @@ _HEADING = re.compile(r"^## (.+)$", re.M)
 _FENCE = re.compile(
     r"^(?:<!-- (?P<note>[^\n]*) -->\n)?```(?P<language>\w+)(?: (?P<path>\S+))?\n(?P<text>.*?)^```$", re.M | re.S
 )
-_SHOWN_ONLY = ("text", "json", "python")
+_SHOWN_ONLY = ("text", "json", "python", "yaml")
 
 
 @dataclass(frozen=True)
