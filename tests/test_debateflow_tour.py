@@ -278,8 +278,11 @@ def probed(tour: Tour, _: People, __: Section) -> None:
     assert all(0 <= rate <= 1 for *_, rate in rows)
     swayed = {judge: max(rate for name, _, rate in rows if name == judge) for judge, *_ in rows}
     assert max(swayed.values()) > min(swayed.values()), "one judge can be led and another cannot"
-    assert tour.rows("select count(*) from marts.judge_verdicts where run_tag = 'flow-probed'") == [(0,)]
-    assert tour.rows("select count(*) from ratings.elo_games where run_tag = 'flow-probed'") == [(0,)]
+    attacked = "select debate_id from staging.stg_attacked_debates where run_tag = 'flow-probed'"
+    assert len(tour.rows(attacked)) >= len(tour.rows("select 1 from marts.debates where run_tag = 'flow-probed'"))
+    for relation in ("marts.debates", "marts.judge_verdicts", "ratings.elo_games", "marts.weakness_verdicts"):
+        mixed = f"select 1 from {relation} where run_tag = 'flow-probed' and debate_id in ({attacked})"
+        assert tour.rows(mixed) == [], relation
     page = written_page(tour, "How far judges can be led")
     for judge in swayed:
         assert judge in page

@@ -108,7 +108,13 @@ def without(records: list[Record], is_left_out: Callable[[Record], bool]) -> lis
 def test_debates_without_a_fault_pass_and_the_data_tests_hold(project: Project):
     con = checked(project, held())
     assert reasons(con) == {f"d{n}": [] for n in range(6)}
-    ours = ["debate_coherence", "int_coherence_votes", "int_debate_speeches", "int_checked_speeches", "int_planned_turns"]
+    ours = [
+        "debate_coherence",
+        "int_coherence_votes",
+        "int_debate_speeches",
+        "int_checked_speeches",
+        "int_planned_turns",
+    ]
     assert {result.status for result in run_data_tests(con, project, select=ours)} == {"pass"}
 
 
