@@ -170,11 +170,17 @@ def generated(tour: Tour, _: People, __: Section) -> None:
 
 
 def checked(tour: Tour, _: People, __: Section) -> None:
-    """Every debate of the run was checked."""
-    ((debates, coherent),) = tour.rows(
-        "select count(*), count(case when is_coherent then 1 end) from marts.debate_coherence where run_tag = 'flow'"
+    """Every debate was checked by rule and by two judges; only judges object, and where at least half of them do."""
+    ((debates,),) = tour.rows("select count(*) from marts.debates where run_tag = 'flow'")
+    found = tour.rows(
+        "select is_coherent, reasons, count_asked_judges, count_objecting_judges "
+        "from marts.debate_coherence where run_tag = 'flow'"
     )
-    assert debates == coherent == tour.rows("select count(*) from marts.debates where run_tag = 'flow'")[0][0]
+    assert len(found) == debates
+    for is_coherent, reasons, asked, objecting in found:
+        assert asked == 2
+        assert reasons == (["judges"] if objecting else [])
+        assert is_coherent == (not objecting)
 
 
 def annotated(tour: Tour, people: People, _: Section) -> None:

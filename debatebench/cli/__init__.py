@@ -10,6 +10,8 @@ export.py            export
 grouped_help.py      `--help` of a command with many options, in groups
 init.py              init
 judge.py             judge
+judging_plan.py      judge, probe-judges: options and stored debates → a plan
+probe_judges.py      probe-judges
 progress_display.py  the live table of a run, or plain lines
 query.py             query, sql
 report.py            report

@@ -30,8 +30,14 @@ COSTS = {
     "original.token_usage",
 }
 OF_ATTACKS = {
+    "marts.attacked_debates",
+    "marts.attacked_verdicts",
+    "marts.judge_robustness",
+    "marts.robustness_pairs",
+    "intermediate.int_probed_verdicts",
     "staging.stg_attacked_debates",
     "staging.stg_attacked_notes",
+    "staging.stg_attacked_schedule",
     "staging.stg_attacked_turns",
     "staging.stg_attacked_verdicts",
 }

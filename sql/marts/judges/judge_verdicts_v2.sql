@@ -1,17 +1,11 @@
 -- One row per judge and debate: the side to which the judge gave the higher mean over the dimensions.
 with
 
--- Totals are exact decimals over the same dimensions on both sides, so they order the sides as exact means would.
 winners as (
 
     select
         run_tag, debate_id, judge_id, panel_position,
-        case
-            when not is_valid then null
-            when pro_total > con_total then 'pro'
-            when pro_total < con_total then 'con'
-            when pro_total = con_total then 'tie'
-        end as winner,
+        case when is_valid then macros.winner_of_totals(pro_total, con_total) end as winner,
         cast(pro_total as double) / count_dimensions as pro_mean_score,
         cast(con_total as double) / count_dimensions as con_mean_score
 
