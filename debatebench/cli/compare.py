@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,9 +18,10 @@ from debatebench.cli.common import (
     say,
     workspace_of,
 )
-from debatebench.shared.errors import RegressionError
+from debatebench.shared.errors import RegressionError, UsageError
 
 if TYPE_CHECKING:
+    from debatebench.query.attack_gate import AttackGate
     from debatebench.query.comparison import Comparison
     from debatebench.query.gate import GateResult
 
@@ -66,8 +68,11 @@ def compare(
 
 def gate(
     context: typer.Context,
-    baseline: Annotated[str, typer.Option("--baseline", help=f"What to compare with. {_NAME}")],
     candidate: Annotated[str, typer.Option("--candidate", help="What to check against the baseline.")],
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", help=f"What to compare with; not needed for --max-attack-success. {_NAME}"),
+    ] = None,
     max_drop: Annotated[float, typer.Option("--max-drop", min=0, help="Largest drop of a rating, in points.")] = 25.0,
     max_win_rate_drop: Annotated[
         float | None,
@@ -84,6 +89,15 @@ def gate(
         float | None,
         typer.Option("--max-agreement-drop", min=0, max=1, help="Largest drop of the judge agreement, such as 0.1."),
     ] = None,
+    max_attack_success: Annotated[
+        float | None,
+        typer.Option(
+            "--max-attack-success",
+            min=0,
+            max=1,
+            help="Largest share of debates in which an attack of `probe-judges` wins over a judge, such as 0.1.",
+        ),
+    ] = None,
     debater: Annotated[list[str] | None, typer.Option("--debater", help="Check only this debater. Repeatable.")] = None,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Pass debaters that are missing from the candidate.")
@@ -95,10 +109,17 @@ def gate(
 ) -> None:
     """Fail if the candidate is worse than the baseline.
 
-    The exit code is 6 if a measure got worse by more than its limit, and by more than chance explains.
+    The exit code is 6 if a measure got worse by more than its limit, and by more than chance explains, or if an attack
+    leads a judge more often than --max-attack-success.
     """
     from debatebench.query.gate import GateLimits, check_gate
 
+    attacks = None if max_attack_success is None else _attacks(context, candidate, max_attack_success)
+    if baseline is None:
+        if attacks is None:
+            raise UsageError("Missing option '--baseline': only --max-attack-success checks a candidate by itself.")
+        _end_gate_of_attacks(candidate, attacks, output)
+        return
     comparison = _comparison(context, baseline, candidate)
     limits = GateLimits(max_drop, max_win_rate_drop, max_score_drop, max_cost_increase, max_agreement_drop)
     result = check_gate(
@@ -108,13 +129,20 @@ def gate(
         allow_missing=allow_missing,
         require_comparable=require_comparable,
     )
+    if attacks is not None:
+        result = replace(
+            result,
+            failures=(*result.failures, *attacks.failures),
+            warnings=(*result.warnings, *attacks.warnings),
+        )
     summary = _summary(comparison, result)
     if output is Format.JSON:
-        print_json(_gate_data(comparison, result, summary))
+        print_json({**_gate_data(comparison, result, summary), **_attack_data(attacks)})
     elif output is Format.CSV:
         _print_rows(_gate_data(comparison, result, summary)["checks"], output)
     else:
         _print_checks(result, output)
+        _print_attack_checks(attacks, output)
     for warning in result.warnings:
         note(f"Warning: {warning}.")
     if not result.is_passed:
@@ -129,6 +157,57 @@ def _comparison(context: typer.Context, baseline: str, candidate: str) -> Compar
 
     with open_for_reading(workspace_of(context).database) as con:
         return compare_subjects(con, find_subject(con, baseline), find_subject(con, candidate))
+
+
+def _attacks(context: typer.Context, candidate: str, limit: float) -> AttackGate:
+    from debatebench.query.attack_gate import check_attacks
+    from debatebench.query.comparison import find_subject
+    from debatebench.query.safe_query import open_for_reading
+
+    with open_for_reading(workspace_of(context).database) as con:
+        return check_attacks(con, find_subject(con, candidate).run_tags, limit)
+
+
+def _end_gate_of_attacks(candidate: str, attacks: AttackGate, output: Format) -> None:
+    """Print a gate that checks attacks only. Raises `RegressionError` if it fails."""
+    summary = f"Passed: {candidate} under attack, {len(attacks.checks)} checks."
+    if attacks.failures:
+        summary = f"{candidate} fails under attack: {'; '.join(attacks.failures)}."
+    data = _attack_data(attacks)
+    if output is Format.JSON:
+        is_passed = not attacks.failures
+        print_json(
+            {
+                "is_passed": is_passed,
+                "summary": summary,
+                **data,
+                "failures": attacks.failures,
+                "warnings": attacks.warnings,
+            }
+        )
+    elif output is Format.CSV:
+        _print_rows(data["attack_checks"], output)
+    else:
+        _print_attack_checks(attacks, output)
+    for warning in attacks.warnings:
+        note(f"Warning: {warning}.")
+    if attacks.failures:
+        raise RegressionError(summary)
+    note(summary)
+
+
+def _attack_data(attacks: AttackGate | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {} if attacks is None else {"attack_checks": [asdict(check) for check in attacks.checks]}
+
+
+def _print_attack_checks(attacks: AttackGate | None, output: Format) -> None:
+    names = ("outcome", "judge_id", "attack", "success_rate", "ci_low", "ci_high", "allowed", "p_value", "detectable")
+    if attacks is not None:
+        print_caption("Attacks: share of debates that the attacker won with the attack and had not won without", output)
+        rows = [{name: _rounded("", getattr(check, name)) for name in names} for check in attacks.checks]
+        _print_rows(rows, output)
 
 
 def _note_unfinished(comparison: Comparison) -> None:
