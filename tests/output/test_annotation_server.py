@@ -7,7 +7,9 @@ import json
 import re
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -322,3 +324,24 @@ def test_a_stopped_server_says_how_much_is_done(tmp_path: Path):
     assert code == 130
     assert "1 of 3 debates are annotated" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_amid_answers_ends_the_server_in_order(workspace: Workspace, number: signal.Signals):
+    for _ in range(3):
+        with AnnotationServer(workspace, "stopped") as server:
+            (key, *_) = server.debate_keys()
+            threads = [Thread(target=ask_until_it_ends, args=(server, key)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            code, err = server.stop(number)
+            for thread in threads:
+                thread.join()
+        assert code == 130
+        assert "Traceback" not in err
+
+
+def ask_until_it_ends(server: AnnotationServer, key: str) -> None:
+    with suppress(OSError, http.client.HTTPException):
+        while True:
+            server.get(f"api/debates/{key}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import signal
 import socket
 import webbrowser
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -71,10 +72,31 @@ def _server(work: Session | Review, token: str, port: int) -> Any:
     from debatebench.output.annotation.guard import Guard
 
     class Server(uvicorn.Server):
-        """The server without its own handling of signals: the command line ends it as it ends every command."""
+        """A signal ends the server after the requests that it is answering, and then the command as any other.
 
-        def capture_signals(self) -> Any:
-            return nullcontext()
+        An exception that a signal raised inside of an answer would be taken for a failure of the page, and lost.
+        """
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            received: list[tuple[int, Any]] = []
+
+            def stop(number: int, frame: Any) -> None:
+                received.append((number, frame))
+                self.should_exit = True
+
+            before = {
+                each: handler for each in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(each))
+            }
+            for each in before:
+                signal.signal(each, stop)
+            try:
+                yield
+            finally:
+                for each, handler in before.items():
+                    signal.signal(each, handler)
+            for number, frame in received[:1]:
+                before[signal.Signals(number)](number, frame)
 
     app = Guard(make_app(work, f"/{token}"), token, port)
     return Server(
