@@ -87,6 +87,16 @@ def test_both_shapes_of_annotation_mean_the_same():
     assert listed.metadata == {"annotation_version": "0.1.0", "audio_listened": True}
 
 
+@pytest.mark.parametrize("shape", [LISTED, KEYED], ids=["listed", "keyed"])
+def test_confidence_and_coherence_are_read_where_a_source_has_them(tmp_path: Path, shape: dict[str, Any]):
+    path = write(tmp_path / "one.json", {**shape, "confidence": 4, "is_coherent": False})
+    (annotation,) = rows("debateflow", path, Annotation)
+    assert (annotation.confidence, annotation.is_coherent) == (4, False)
+    for field, value in (("confidence", 6), ("confidence", "high"), ("is_coherent", "yes")):
+        (bad,) = bad_records("debateflow", write(tmp_path / "one.json", {**shape, field: value}))
+        assert bad.reason.startswith(f"{field}: ")
+
+
 @pytest.mark.parametrize(
     "given", [".", "debates", "annotations", "debates/aaaa0001.json", "annotations/aaaa0001_MN.json"]
 )

@@ -159,6 +159,20 @@ def test_an_annotation_of_another_run_or_name_does_not_land(tmp_path: Path):
         land(workspace, "flow")
 
 
+def test_an_import_cannot_bring_annotations_of_someone_who_has_annotated_here(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    land(workspace)
+    theirs = json.loads((DEBATEFLOW / "annotations" / "aaaa0001_KL.json").read_text())
+    (tmp_path / "more.json").write_text(json.dumps({**theirs, "annotator_id": "ann"}))
+    with pytest.raises(UsageError, match="'ann' has annotated 'flow' in this workspace"):
+        add_import(workspace, "flow", "debateflow", tmp_path / "more.json")
+    (tmp_path / "more.json").write_text(json.dumps({**theirs, "annotator_id": "NO"}))
+    add_import(workspace, "flow", "debateflow", tmp_path / "more.json")
+    assert land(workspace) == {}
+    assert annotators(workspace) == [("KL", 1), ("MN", 2), ("NO", 1), ("ann", 2)]
+
+
 # --- doctor ---------------------------------------------------------------------------------------------------------
 
 

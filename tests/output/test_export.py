@@ -94,7 +94,8 @@ def test_the_manifest_lists_every_file_with_its_hash(small: Workspace, tmp_path:
 
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_exporting_twice_gives_the_same_bytes(workspace: Workspace, tmp_path: Path, format_name: str):
-    tags = ["original", "played"]
+    # DebateFlow's format holds one collection.
+    tags = ["played"] if format_name.startswith("debateflow") else ["original", "played"]
     needed = NEEDED.get(format_name, {})
     first, second = (
         files(export(workspace, format_name, tmp_path / out, run_tags=tags, **needed).folder) for out in "ab"

@@ -21,12 +21,16 @@ _FACTS_OF_A_RUN = ("benchmark_version", "rubric_version", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What a source adds: units by kind, how many are identical to kept ones, and the keys of those it replaces."""
+    """What a source adds: units by kind, how many are identical to kept ones, and the keys of those it replaces.
+
+    `annotators` are the people whose annotations it adds or replaces.
+    """
 
     added: dict[str, int]
     ignored: int
     replaced: tuple[Key, ...]
     warnings: list[str]
+    annotators: frozenset[str] = frozenset()
 
     @property
     def is_new(self) -> bool:
@@ -124,6 +128,7 @@ def compare_with_kept(
         ignored=identical + source.repeated,
         replaced=tuple(differing),
         warnings=[*source.agreement.warnings, *_orphans(source, debates), *_facts(source.agreement, manifest)],
+        annotators=frozenset(key[2] for key in source.units if key[0] == "annotation"),
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config
+from debatebench.landing.annotation_journals import annotations_folder, annotators_in
 from debatebench.landing.importers import IMPORTERS
 from debatebench.landing.importers.additions import compare_with_kept
 from debatebench.landing.importers.base import Imported, Importer, Key
@@ -80,7 +81,8 @@ def importing(
     A unit that is kept already is ignored if it is identical and refused if it differs; with `replace` the new one
     counts from then on. The first import under a tag freezes the workspace's rating settings. Either everything is kept
     or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` names a differing unit,
-    `UsageError` a tag, format or path that cannot be used, `BusyError` another import into the same tag.
+    `UsageError` a tag, format or path that cannot be used or an annotator who has annotated here, `BusyError` another
+    import into the same tag.
 
     The tag is locked against other imports until the context ends. Until then, the first import under a tag provides
     its rows, so that landing need not read the source again.
@@ -102,7 +104,8 @@ def importing(
                 "another tag."
             )
         try:
-            yield _import(importer, files, path, folder, manifest, replace=replace, with_rows=with_rows)
+            here = frozenset(annotators_in(annotations_folder(workspace.journal, run_tag)))
+            yield _import(importer, files, path, folder, manifest, here, replace=replace, with_rows=with_rows)
         finally:
             _clear(folder)
 
@@ -113,6 +116,7 @@ def _import(
     path: Path,
     folder: Path,
     manifest: ImportManifest,
+    annotators_here: frozenset[str],
     *,
     replace: bool,
     with_rows: bool,
@@ -131,6 +135,11 @@ def _import(
             replace=replace,
             take=rows.take if rows else None,
         )
+        if both := sorted(additions.annotators & annotators_here):
+            raise UsageError(
+                f"'{both[0]}' has annotated '{manifest.run_tag}' in this workspace, and {path} has annotations of the "
+                "same name; import them under another tag."
+            )
         part = _keep(folder, manifest, root, copies, additions.replaced) if additions.is_new else None
         return ImportReport(
             manifest.run_tag,
