@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from debatebench.query.attacked_copy import find_attacked
 from debatebench.query.run_tags import NO_RUNS, landed_tags
 from debatebench.shared.errors import UsageError
 
@@ -27,6 +28,42 @@ left join intermediate.int_debate_sources as s
 left join staging.stg_topics as t on t.run_tag = d.run_tag and t.topic_id = d.topic_id
 where starts_with(d.debate_id, $debate_id) and ($run_tag is null or d.run_tag = $run_tag)
 order by d.run_tag, d.debate_id
+"""
+
+_TURNS = """
+select
+    turns.turn_index, turns.position, turns.side, coalesce(seats.model_id, 'the attacker') as model_id, turns.stage,
+    turns.content, null as prompt_tokens, null as completion_tokens, null as cost_usd, null as finish_reason,
+    clean.content is distinct from turns.content as is_attacked
+from staging.stg_attacked_turns as turns
+inner join marts.attacked_debates as d using (run_tag, debate_id)
+left join staging.stg_participants as seats
+    on seats.run_tag = d.source_run_tag and seats.debate_id = d.source_debate_id and seats.position = turns.position
+left join staging.stg_turns as clean
+    on clean.run_tag = d.source_run_tag and clean.debate_id = d.source_debate_id
+    and clean.turn_index = turns.turn_index
+where turns.run_tag = $run_tag and turns.debate_id = $debate_id
+order by turns.turn_index
+"""
+
+_ATTACKED_VERDICTS = """
+select
+    v.judge_id, m.method, m.is_baseline, v.is_valid, v.invalid_reason, v.declared_winner, j.winner, v.scores,
+    v.count_asks, v.replaces_judge_id, v.is_repaired, v.is_injection_suspected
+from staging.stg_attacked_verdicts as v
+inner join staging.stg_judges as m on m.run_tag = v.run_tag and m.judge_id = v.judge_id
+inner join marts.attacked_verdicts as j
+    on j.run_tag = v.run_tag and j.debate_id = v.debate_id and j.judge_id = v.judge_id
+where v.run_tag = $run_tag and v.debate_id = $debate_id
+order by v.panel_position, v.judge_id
+"""
+
+_ATTACKED_NOTES = """
+select n.judge_id, n.step, n.dimension, n.turn_index, n.position, n.score, n.step as title, n.text
+from staging.stg_attacked_notes as n
+inner join staging.stg_attacked_verdicts as v using (run_tag, debate_id, judge_id)
+where n.run_tag = $run_tag and n.debate_id = $debate_id
+order by v.panel_position, n.judge_id, n.note_index
 """
 
 _TURNS = """
@@ -74,7 +111,8 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
     and `notes` (what the judges wrote).
 
     A debate that is judged again has the turns of its source, which `source_run_tag` and `source_debate_id` name.
-    Raises `UsageError` if there is none or more than one.
+    An attacked copy, under its whole id, has the speeches that its judges read, and `attack`, `attack_side` and
+    `clean_debate_id`. Raises `UsageError` if there is none or more than one.
     """
     from debatebench.query.safe_query import open_for_query, run_query
 
@@ -83,6 +121,8 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
         found = run_query(con, _DEBATES, {"debate_id": debate_id, "run_tag": run_tag}, limit=None)
         rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
         rows = [row for row in rows if row["debate_id"] == debate_id] or rows
+        if not rows and (attacked := find_attacked(con, debate_id, run_tag)) is not None:
+            return attacked
         if not rows:
             if not landed_tags(con):
                 raise UsageError(NO_RUNS)
@@ -123,7 +163,9 @@ def _heading(debate: dict[str, Any]) -> list[str]:
         f"pro       {debate['pro_model_id'] or '–'}",
         f"con       {debate['con_model_id'] or '–'}",
         f"status    {debate['status']}" + (f": {debate['status_reason']}" if debate["status_reason"] else ""),
-        f"winner    {debate['winner']}, {_grounds(debate)}",
+        f"winner    {debate['winner']}, {_grounds(debate)}"
+        if debate.get("attack") is None
+        else f"attack    {debate['attack']}, by {debate['attack_side']}; clean: {debate['clean_debate_id'] or '–'}",
     ]
     if debate["source_debate_id"] is not None:
         source = f"debate {debate['source_debate_id']} of run '{debate['source_run_tag']}'"
@@ -152,7 +194,8 @@ def _speeches(turns: list[dict[str, Any]]) -> list[str]:
     lines = []
     for turn in turns:
         speaker = f"{turn['position'].upper()} {turn['stage'] or ''}".strip()
-        lines += ["", visible(f"── {speaker}: {turn['model_id']}"), "", _quoted(turn["content"])]
+        mark = " (altered by the attack)" if turn.get("is_attacked") else ""
+        lines += ["", visible(f"── {speaker}: {turn['model_id']}{mark}"), "", _quoted(turn["content"])]
     return lines
 
 

@@ -35,6 +35,7 @@ OF_ATTACKS = {
     "marts.judge_robustness",
     "marts.robustness_pairs",
     "intermediate.int_probed_verdicts",
+    "intermediate.int_titled_notes",
     "staging.stg_attacked_debates",
     "staging.stg_attacked_notes",
     "staging.stg_attacked_schedule",
