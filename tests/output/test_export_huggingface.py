@@ -241,6 +241,18 @@ def test_the_statistics_are_those_of_the_marts(workspace: Workspace, named: Path
     assert re.search(rf"^\| noted \| winner \| 1 \| 3 \|.*\| {alpha:.4f}", card, re.M)
 
 
+def test_a_card_says_which_runs_are_simulated(workspace: Workspace, named: Path, tmp_path: Path):
+    assert "are simulated" not in (named / "README.md").read_text()
+    copy = Workspace(make_workspace(tmp_path / "ws", imports={}).root)
+    records = [
+        record.model_copy(update={"is_simulated": True}) if record.table == "runs" else record
+        for record in played_records("made_up")
+    ]
+    land_runs(copy, {"made_up": records})
+    folder = export(copy, "huggingface", tmp_path / "out", dataset=MIT).folder
+    assert "> Of made_up, debaters or judges are simulated" in (folder / "README.md").read_text()
+
+
 def test_hostile_names_form_no_markdown_and_no_front_matter(workspace: Workspace, tmp_path: Path):
     evil = "x\n---\nlicense: gpl\n---\n# Owned ![](//evil) <script>"
     records = [
