@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import socket
 from collections import Counter
@@ -25,7 +27,7 @@ from debatebench.output.annotation.assignments import balanced, in_order
 from debatebench.output.annotation.debates import read_material
 from debatebench.output.annotation.review import open_review
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
-from debatebench.shared.errors import DamagedDataError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.doctor import examine
 from debatebench.warehouse.salvage import salvage
@@ -225,6 +227,23 @@ def test_a_torn_last_line_is_set_aside_by_the_next_save(tmp_path: Path):
     assert path.read_bytes().startswith(whole)
     assert session_of(workspace).state(debate).form["winner"] == "tie"
     assert len(list(path.parent.glob("ann.jsonl.torn-*"))) == 1
+
+
+def test_a_save_that_the_disk_refuses_is_not_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    session = session_of(made_workspace(tmp_path / "w"))
+    debate = session.debates[0]
+    session.save(debate, 0, full_form())
+
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr("debatebench.journal.writing.os.fdatasync", refuse)
+        with pytest.raises(DebatebenchError, match="No space left on device"):
+            session.save(debate, 1, full_form(winner="con"))
+    # The same save again succeeds, whether or not the refused one has left its line.
+    session.save(debate, 1, full_form(winner="con"))
+    assert session_of(Workspace(tmp_path / "w")).state(debate).form["winner"] == "con"
 
 
 # --- order and assignments ------------------------------------------------------------------------------------------

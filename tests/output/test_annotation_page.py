@@ -209,6 +209,20 @@ def test_a_reload_shows_what_was_saved(browser: Browser, tmp_path: Path):
         assert server.get(f"api/debates/{server.debate_keys()[0]}").data["form"]["scores"] == {"clash": {"pro": 2}}
 
 
+def test_reasons_of_any_length_are_saved_or_refused_with_words(browser: Browser, tmp_path: Path):
+    with AnnotationServer(made_workspace(tmp_path / "w")) as server, opened(browser, at(server)) as page:
+        long = "\N{PERSON RAISING BOTH HANDS IN CELEBRATION}" * 20_000
+        page.locator("#justification").fill(long)
+        wait_for_status(page, "Saved.")
+        page.reload()
+        assert page.locator("#justification").input_value() == long
+        page.locator("#justification").fill("x" * 20_001)
+        page.wait_for_selector("#alert:not([hidden])")
+        assert page.locator("#alert").inner_text() == "The reasons have 20,001 characters; at most 20,000 can be kept."
+        page.locator("#justification").fill("Short.")
+        wait_for_status(page, "Saved.")
+
+
 def test_a_second_window_does_not_overwrite_the_first(browser: Browser, tmp_path: Path):
     with AnnotationServer(made_workspace(tmp_path / "w")) as server, browser.new_context() as context:
         first, second = context.new_page(), context.new_page()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_extra", "serve"]
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOPBACK = "127.0.0.1"
 _GREATEST_PORT = 65_535
 
@@ -32,9 +33,10 @@ def check_extra() -> None:
 
 
 def serve(work: Session | Review, *, port: int, announce: Callable[[str], None], open_browser: bool) -> None:
-    """Serve until the process is interrupted; `announce` gets the address once the server takes requests.
+    """Serve until a signal interrupts the process, then raise `KeyboardInterrupt`.
 
-    Port 0 is any free one. Raises `BusyError` for a port that another program has.
+    `announce` gets the address once the server takes requests. Port 0 is any free one. Raises `BusyError` for a port
+    that another program has.
     """
     check_extra()
     with closing(_bound(port)) as listener:
@@ -72,31 +74,21 @@ def _server(work: Session | Review, token: str, port: int) -> Any:
     from debatebench.output.annotation.guard import Guard
 
     class Server(uvicorn.Server):
-        """A signal ends the server after the requests that it is answering, and then the command as any other.
-
-        An exception that a signal raised inside of an answer would be taken for a failure of the page, and lost.
-        """
+        """A server that a signal ends after the answers under way; then the signal has its usual effect."""
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
-            received: list[tuple[int, Any]] = []
-
-            def stop(number: int, frame: Any) -> None:
-                received.append((number, frame))
-                self.should_exit = True
-
-            before = {
-                each: handler for each in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(each))
-            }
-            for each in before:
-                signal.signal(each, stop)
+            # An exception out of a signal handler could surface in the code of any request, and be taken for its fault.
+            before = {n: handler for n in _SIGNALS if (handler := signal.getsignal(n)) is not signal.SIG_IGN}
+            for number in before:
+                signal.signal(number, self.handle_exit)
             try:
                 yield
             finally:
-                for each, handler in before.items():
-                    signal.signal(each, handler)
-            for number, frame in received[:1]:
-                before[signal.Signals(number)](number, frame)
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+            if self.should_exit:
+                raise KeyboardInterrupt
 
     app = Guard(make_app(work, f"/{token}"), token, port)
     return Server(

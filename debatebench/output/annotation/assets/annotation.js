@@ -13,6 +13,7 @@
   const isReview = form.dataset.review === "yes";
   const pauseOfTyping = 400;
   const pauseOfRetry = 1000;
+  const longestKept = 15000;
 
   let revision = Number(form.dataset.revision);
   let isStopped = false;
@@ -70,12 +71,14 @@
   // Returns the answer; null where there is none, or where the page can go on only after it is loaded again.
   async function send(action, value) {
     let answer, data;
+    const body = JSON.stringify({ revision, form: value });
     try {
       answer = await fetch(`${form.dataset.api}/${action}`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ revision, form: value }),
-        keepalive: true,
+        body,
+        // The request goes on when the page is left; browsers refuse that for more than 64 KiB.
+        keepalive: body.length < longestKept,
       });
       data = await answer.json().catch(() => ({}));
     } catch {
