@@ -134,9 +134,11 @@ def run(
         raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --run-tag.")
     begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
     if begun is not None and begun.source is not None:
+        source = begun.source.run_tag
+        command = f"probe-judges --run-tag {source}" if begun.attacks else f"judge {source}"
         raise UsageError(
-            f"Run '{run_tag}' judges the stored debates of '{begun.source.run_tag}': go on with it by "
-            f"`debatebench judge {begun.source.run_tag} --as {run_tag}`."
+            f"Run '{run_tag}' judges the stored debates of '{source}': go on with it by "
+            f"`debatebench {command} --as {run_tag}`."
         )
     if begun is None and (resume or retry_failed or new_model or new_judge or replace_parameters):
         raise unknown_run(workspace, run_tag)

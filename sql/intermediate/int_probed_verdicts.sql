@@ -38,7 +38,7 @@ winners as (
 
     select
         *,
-        case when is_valid then coalesce(macros.winner_of_totals(pro_total, con_total), declared_winner) end as winner
+        case when is_valid then coalesce(macros.higher_side(pro_total, con_total), declared_winner) end as winner
 
     from totals
 

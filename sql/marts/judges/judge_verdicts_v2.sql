@@ -5,7 +5,7 @@ winners as (
 
     select
         run_tag, debate_id, judge_id, panel_position,
-        case when is_valid then macros.winner_of_totals(pro_total, con_total) end as winner,
+        case when is_valid then macros.higher_side(pro_total, con_total) end as winner,
         cast(pro_total as double) / count_dimensions as pro_mean_score,
         cast(con_total as double) / count_dimensions as con_mean_score
 
