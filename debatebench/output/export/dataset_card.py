@@ -190,8 +190,8 @@ def _sections(snapshot: Snapshot, license_id: str, rows: Mapping[DatasetTable, i
     )
     if simulated := [tag for (tag,) in _fetched(snapshot, _SIMULATED)]:
         yield (
-            f"> Of {markdown_text(', '.join(simulated))}, debaters or judges are simulated: rules wrote their texts and "
-            "scores, which show how the tools work and say nothing about language models."
+            f"> Of {markdown_text(', '.join(simulated))}, debaters or judges are simulated: rules wrote their texts "
+            "and scores, which show how the tools work and say nothing about language models."
         )
     yield f"## What it measures\n\n{_PREFERENCE}"
     yield _load_section(rows)
