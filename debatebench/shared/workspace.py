@@ -36,7 +36,7 @@ which can be deleted at any time.
 # The warehouse
 
 - `debatebench.duckdb`: what queries read. Disposable: `debatebench build --from-journals` creates it again.
-- `journal/`: one file per run, with every paid answer. Never delete these.
+- `journal/`: one file per run, with every paid answer, and a folder per run that people annotate. Never delete these.
 - `imports/`: what was imported, one folder per tag. Never delete these either.
 - `plans/`: what `debatebench run --dry-run` wrote. `progress/`: the progress of runs. Both are disposable.
 """,

@@ -199,7 +199,7 @@ def test_a_reload_shows_what_was_saved(browser: Browser, tmp_path: Path):
     with AnnotationServer(made_workspace(tmp_path / "w")) as server, opened(browser, at(server)) as page:
         choose(page, "is_coherent", "true")
         choose(page, "clash.pro", "2")
-        page.locator("#justification").fill("\nA blank line before,\nand an <b>end</b>.")
+        page.locator("#justification").fill("\nA blank line before,\nand\u200e a\u00adn </textarea> <b>end</b>.")
         wait_for_status(page, "Saving")
         wait_for_status(page, "Saved.")
         before = shown(page)

@@ -67,11 +67,16 @@ class Views:
 
     def debate(self, debate: ShownDebate) -> str:
         """The page of a debate: its speeches and its form."""
+        from markupsafe import escape
+
         session = self._session
         place = session.debates.index(debate)
+        state = session.state(debate)
         values = {
             "debate": debate,
-            "state": session.state(debate),
+            "state": state,
+            # What a person has typed goes back to the form as it is, hidden characters too, or a save would change it.
+            "reasons": escape(state.form.get("justification") or ""),
             "position": place + 1,
             "total": len(session.debates),
             "done": session.count_done(),

@@ -17,6 +17,7 @@
 
   let revision = Number(form.dataset.revision);
   let isStopped = false;
+  let isFinishing = false;
   let saving = null;
   let timer = 0;
   let saved = JSON.stringify(read());
@@ -134,8 +135,8 @@
   }
 
   async function finish() {
-    if (isStopped || handIn.disabled) return;
-    handIn.disabled = true;
+    if (isStopped || isFinishing) return;
+    isFinishing = true;
     try {
       await save();
       if (isStopped || isChanged()) return;
@@ -153,7 +154,7 @@
         location.assign(answer.next ? `${form.dataset.root}/debate/${answer.next}` : `${form.dataset.root}/`);
       }
     } finally {
-      handIn.disabled = isStopped;
+      isFinishing = false;
     }
   }
 
