@@ -704,6 +704,8 @@ def test_packaged_pages_describe_themselves() -> None:
         "comparison",
         "debate",
         "people",
+        "robustness",
+        "weaknesses",
     ]
     for page in pages:
         for section in page.sections:
