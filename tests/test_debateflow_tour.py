@@ -7,6 +7,7 @@ shows, and find flaws in the speeches as a simulated judge does that misses none
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -243,15 +244,16 @@ def detected(tour: Tour, people: People, _: Section) -> None:
     }
     careful = min(people.handed_in)
     assert {rates[careful, weakness] for weakness in WEAKNESSES} == {1.0}
+    known = known_rates(tour)
     judged = tour.rows(
         "select judge_id, weakness_type, detection_rate, detection_rate_ci_low, detection_rate_ci_high, count_debates "
         "from marts.weakness_detection where run_tag = 'flow-judged' and measure = 'dimension' and not is_baseline"
     )
-    assert {weakness for _, weakness, *_ in judged} >= set(WEAKNESSES)
-    assert len({judge for judge, *_ in judged}) >= 2, "two judges with different eyes are compared"
-    for _, weakness, rate, low, high, debates in judged:
+    assert {judge for judge, *_ in judged} == set(known) != set()
+    for judge, weakness, rate, low, high, debates in judged:
         assert 0 <= low <= rate <= high <= 1
         if weakness in WEAKNESSES:
+            assert low <= known[judge][weakness] <= high, (judge, weakness)
             ((injected,),) = tour.rows(
                 f"select count(*) from marts.weaknesses where run_tag = 'flow' and weakness_type = '{weakness}'"
             )
@@ -327,6 +329,20 @@ def published(tour: Tour, people: People, section: Section) -> None:
 CHECKS: dict[str, Callable[[Tour, People, Section], None]] = dict(
     zip(SECTIONS, (generated, checked, annotated, compared, detected, diagnosed, probed, published), strict=True)
 )
+
+
+def known_rates(tour: Tour) -> dict[str, dict[str, float]]:
+    """The rates at which the judges of the run `flow-judged` find each weakness, from their parameters."""
+    found = {}
+    for judge, parameters in tour.rows(
+        "select judge_id, parameters from staging.stg_judges where run_tag = 'flow-judged' and not is_baseline"
+    ):
+        detects = (json.loads(parameters) if isinstance(parameters, str) else parameters)["detects"]
+        found[judge] = {
+            weakness: float(detects.get(weakness, 0) if isinstance(detects, dict) else detects)
+            for weakness in WEAKNESSES
+        }
+    return found
 
 
 def texts(tour: Tour) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 Of its fenced blocks, `sh` are commands (a line that ends with a backslash goes on), `sql` are queries that have rows,
 and a block with a path, such as `yaml configs/my_judges.yaml`, is a file that the page asks the reader to write. Other
-blocks are only shown. `debatebench annotate` waits for people, so it runs beside a function that acts for them.
+blocks are only shown. A comment `<!-- exit: 6 -->` before commands says with which exit code they end, if not with 0.
+`debatebench annotate` waits for people, so it runs beside a function that acts for them.
 """
 
 from __future__ import annotations
@@ -108,8 +109,9 @@ class Tour:
             elif match["language"] == "sql":
                 assert self.rows(match["text"], match["note"] or ""), f"{where}: no rows from {match['text']}"
             elif match["language"] == "sh":
+                code = int(note.removeprefix("exit:")) if (note := match["note"] or "").startswith("exit:") else 0
                 for line in _lines(match["text"]):
-                    self._run(line, where)
+                    self._run(line, where, code)
             else:
                 assert match["language"] in _SHOWN_ONLY, f"{where}: a block of {match['language']}"
 
@@ -120,7 +122,7 @@ class Tour:
         assert not result.truncated
         return list(result.rows)
 
-    def _run(self, line: str, where: str) -> None:
+    def _run(self, line: str, where: str, code: int) -> None:
         self.ran.append(line)
         words = shlex.split(line)
         if words[:2] == ["debatebench", "annotate"]:
@@ -133,7 +135,7 @@ class Tour:
             text=True,
             env=_environ(),
         )
-        assert done.returncode == 0, f"{where}: {line}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == code, f"{where}: {line}\n{done.stdout}\n{done.stderr}"
         assert "Traceback" not in done.stderr
         assert "leaked" not in done.stderr, done.stderr
 
