@@ -165,7 +165,7 @@ def test_a_type_is_only_a_type(root: Path, outside: Path, data_type: str) -> Non
     assert done.code != 0
 
 
-@pytest.mark.parametrize("format_name", ["parquet", "duckdb", "dbt", "jsonl"])
+@pytest.mark.parametrize("format_name", ["parquet", "duckdb", "dbt", "jsonl", "huggingface"])
 def test_a_view_in_the_warehouse_brings_no_file_into_an_export(root: Path, outside: Path, format_name: str) -> None:
     shutil.copytree(root, outside / "copy")
     assert debatebench(outside / "copy", "build").code == 0
@@ -176,11 +176,11 @@ def test_a_view_in_the_warehouse_brings_no_file_into_an_export(root: Path, outsi
                 f"create view marts.{name} as select 'a' as run_tag, content as debate_id, content as winner "
                 f"from read_text('{outside}/secret.csv')"
             )
-    options = ["--select", "marts.runs"] if format_name == "parquet" else []
+    options = {"parquet": ["--select", "marts.runs"], "huggingface": ["--license", "mit"]}.get(format_name, [])
     done = debatebench(outside / "copy", "export", "--format", format_name, "--out", str(outside / "out"), *options)
     assert SECRET not in done.out + done.err
     assert "Traceback" not in done.err
     written = [path for path in (outside / "out").rglob("*") if path.is_file()]
     assert not [path for path in written if SECRET.encode() in path.read_bytes()]
     # A DuckDB file and a dbt project are built again from the SQL models.
-    assert done.code == (1 if format_name in ("parquet", "jsonl") else 0), done.err
+    assert done.code == (1 if format_name in ("parquet", "jsonl", "huggingface") else 0), done.err

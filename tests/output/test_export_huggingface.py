@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -21,6 +22,7 @@ import yaml
 from command_line import debatebench
 from exported import NOON, land_runs, make_workspace, played_records
 from judged_runs import judged_run
+from probed_runs import probed_run
 
 from debatebench.output.export import DatasetOptions, export
 from debatebench.output.export.pseudonyms import KEY_FILE, make_pseudonyms, name_remover, pseudonym_key
@@ -36,11 +38,16 @@ NAMES = ("Ada Byron", "Ada", "zp")
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Imports of every format, the run `noted` that three people annotated, and `judged`, which judges it again."""
+    """Imports of every format, the run `noted` that three people annotated, `judged`, which judges it, and `probed`."""
     workspace = make_workspace(tmp_path_factory.mktemp("workspace"))
+    source = [*played_records("noted")]
     land_runs(
         workspace,
-        {"noted": annotated_records(), "judged": judged_run("judged", [*played_records("noted")], trials=2)},
+        {
+            "noted": annotated_records(),
+            "judged": judged_run("judged", source, trials=2),
+            "probed": probed_run("probed", source, {"orders": "pro", "padding": "con"}),
+        },
     )
     return workspace
 
@@ -148,6 +155,26 @@ def test_the_run_that_holds_the_speeches_comes_along(workspace: Workspace, tmp_p
         assert con.execute(speeches).fetchall() == [(16,)]
 
 
+def test_attacked_copies_are_added_only_when_asked_for_and_in_tables_of_their_own(
+    workspace: Workspace, named: Path, tmp_path: Path
+):
+    left_out = json.loads((named / "manifest.json").read_text())["left_out"]
+    assert [(part["run_tag"], part["what"], part["count"]) for part in left_out] == [
+        ("probed", "attacked copies of debates", 8)
+    ]
+    options = DatasetOptions("mit", with_attacked=True)
+    folder = export(workspace, "huggingface", tmp_path / "out", run_tags=["probed"], dataset=options).folder
+    attacks = Counter(rows(folder, "attacked_debates", "attack, attack_side"))
+    assert attacks == {("orders", "pro"): 4, ("padding", "con"): 4}
+    copies = {debate for (debate,) in rows(folder, "attacked_debates", "debate_id")}
+    for table in ("attacked_turns", "attacked_verdicts", "attacked_notes"):
+        assert {debate for (debate,) in rows(folder, table, "distinct debate_id")} == copies
+    for table in ("debates", "turns", "verdicts", "judge_notes"):
+        assert {debate for (debate,) in rows(folder, table, "distinct debate_id")}.isdisjoint(copies)
+    listed = [config["config_name"] for config in front_matter(folder)["configs"]]
+    assert listed[-4:] == ["attacked_debates", "attacked_turns", "attacked_verdicts", "attacked_notes"]
+
+
 def test_runs_are_chosen_and_a_table_without_rows_is_left_out(workspace: Workspace, tmp_path: Path):
     folder = export(workspace, "huggingface", tmp_path / "out", run_tags=["bp"], dataset=MIT).folder
     assert sorted(path.name for path in (folder / "data").iterdir()) == [
@@ -212,6 +239,18 @@ def test_the_statistics_are_those_of_the_marts(workspace: Workspace, named: Path
         workspace, "select alpha from marts.people_agreement where run_tag = 'noted' and unit = 'winner'"
     )
     assert re.search(rf"^\| noted \| winner \| 1 \| 3 \|.*\| {alpha:.4f}", card, re.M)
+
+
+def test_a_card_says_which_runs_are_simulated(workspace: Workspace, named: Path, tmp_path: Path):
+    assert "are simulated" not in (named / "README.md").read_text()
+    copy = Workspace(make_workspace(tmp_path / "ws", imports={}).root)
+    records = [
+        record.model_copy(update={"is_simulated": True}) if record.table == "runs" else record
+        for record in played_records("made_up")
+    ]
+    land_runs(copy, {"made_up": records})
+    folder = export(copy, "huggingface", tmp_path / "out", dataset=MIT).folder
+    assert "> Of made_up, debaters or judges are simulated" in (folder / "README.md").read_text()
 
 
 def test_hostile_names_form_no_markdown_and_no_front_matter(workspace: Workspace, tmp_path: Path):
@@ -312,7 +351,7 @@ def test_no_name_of_a_person_is_in_an_anonymous_dataset(workspace: Workspace, an
     )
     assert [row for row in rows(anonymous, "annotations", "metadata") if row != (None,)] == []
     left_out = json.loads((anonymous / "manifest.json").read_text())["left_out"]
-    assert [(part["what"], part["count"] >= 3) for part in left_out] == [("annotations' metadata", True)]
+    assert next(part["what"] for part in left_out if part["count"] >= 3) == "annotations' metadata"
 
 
 def test_one_person_has_one_pseudonym_in_all_tables_and_exports(workspace: Workspace, anonymous: Path, tmp_path: Path):

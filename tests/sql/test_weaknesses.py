@@ -205,8 +205,8 @@ def test_people_as_judges_detect_what_they_do_by_hand(debateflow: duckdb.DuckDBP
 
 
 def test_baselines_detect_what_their_rule_says(debateflow: duckdb.DuckDBPyConnection, shared: Path) -> None:
-    """Eight of the seventeen weakened sides are pro, nine con: a judge that always names con lets eight of them lose, and as
-    many of any seventeen controls with the same sides.
+    """Eight of the seventeen weakened sides are pro, nine con: a judge that always names con lets eight of them
+    lose, and as many of any seventeen controls with the same sides.
     """
     always_con = detection(debateflow, "always_con", "winner")
     assert (always_con["count_debates"], always_con["count_controls"]) == (17, 3)

@@ -51,6 +51,9 @@ left join warehouse.meta.landings as landings using (run_tag)
 where list_contains($tags, runs.run_tag)
 order by run_tag
 """
+_SIMULATED = """
+select run_tag from staging.stg_runs where list_contains($tags, run_tag) and is_simulated order by run_tag
+"""
 _DEBATERS = """
 select run_tag as run, model_id as debater, provider, model_name as model, is_simulated as simulated, parameters
 from staging.stg_debaters
@@ -185,6 +188,11 @@ def _sections(snapshot: Snapshot, license_id: str, rows: Mapping[DatasetTable, i
         f"them said, and where all of it comes from. Published from {'the run' if len(tags) == 1 else 'the runs'} "
         f"{markdown_text(', '.join(tags))} by debatebench {markdown_text(__version__)}."
     )
+    if simulated := [tag for (tag,) in _fetched(snapshot, _SIMULATED)]:
+        yield (
+            f"> Of {markdown_text(', '.join(simulated))}, debaters or judges are simulated: rules wrote their texts "
+            "and scores, which show how the tools work and say nothing about language models."
+        )
     yield f"## What it measures\n\n{_PREFERENCE}"
     yield _load_section(rows)
     yield from _table_sections(snapshot, rows)

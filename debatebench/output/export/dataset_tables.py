@@ -216,7 +216,7 @@ TABLES: tuple[DatasetTable, ...] = (
 ATTACKED: tuple[DatasetTable, ...] = (
     DatasetTable(
         "attacked_debates",
-        "One row per copy of a stored debate that was altered to mislead its judges, and per clean copy beside it.",
+        "One row per copy of a stored debate that was altered to mislead its judges. Its clean copy is in `debates`.",
         "staging.stg_attacked_debates",
         (*_DEBATE, "topic_id", "source_debate_id", "trial", "attack", "attack_side", "status", "created_at"),
         ("debate_id",),
@@ -231,11 +231,18 @@ ATTACKED: tuple[DatasetTable, ...] = (
     ),
     DatasetTable(
         "attacked_verdicts",
-        "One row per judge and altered or clean copy.",
+        "One row per judge and altered copy.",
         "staging.stg_attacked_verdicts",
         _OF_A_VERDICT,
         ("debate_id", "panel_position", "judge_id"),
         (_JUDGE,),
+    ),
+    DatasetTable(
+        "attacked_notes",
+        "One row per statement of a judge on the way to a verdict on an altered copy.",
+        "staging.stg_attacked_notes",
+        (*_DEBATE, "judge_id", "note_index", "step", "dimension", "turn_index", "position", "text", "score"),
+        ("debate_id", "judge_id", "note_index"),
     ),
 )
 """The tables that `--with-attacked` adds. Their debates are in no other table."""

@@ -59,7 +59,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
         raise UsageError(f"{', '.join(snapshot.run_tags)} has no debates to publish.")
     (folder / CARD).write_text(dataset_card(snapshot, license_id, totals), encoding="utf-8")
     _write_checksums(folder)
-    return Contents(rows, tuple(left_out))
+    return Contents(rows, (*left_out, *_attacked_left_out(snapshot)))
 
 
 def _license(text: str | None) -> str:
@@ -77,9 +77,22 @@ def _license(text: str | None) -> str:
 
 
 def _tables(snapshot: Snapshot) -> tuple[DatasetTable, ...]:
-    if not snapshot.dataset.with_attacked:
-        return TABLES
-    return (*TABLES, *(table for table in ATTACKED if table.relations <= snapshot.project.models.keys()))
+    return (*TABLES, *ATTACKED) if snapshot.dataset.with_attacked else TABLES
+
+
+def _attacked_left_out(snapshot: Snapshot) -> list[LeftOut]:
+    """The altered copies of debates, where they are not asked for."""
+    if snapshot.dataset.with_attacked:
+        return []
+    found = snapshot.con.execute(
+        "select run_tag, count(*) from staging.stg_attacked_debates where list_contains($tags, run_tag) "
+        "group by run_tag order by run_tag",
+        {"tags": list(snapshot.run_tags)},
+    ).fetchall()
+    return [
+        LeftOut(what="attacked copies of debates", why="--with-attacked adds them", count=count, run_tag=run_tag)
+        for run_tag, count in found
+    ]
 
 
 def _path(table: DatasetTable, run_tag: str) -> str:
