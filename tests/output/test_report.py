@@ -718,8 +718,8 @@ def test_packaged_pages_describe_themselves() -> None:
         "comparison",
         "debate",
         "people",
-        "robustness",
         "weaknesses",
+        "robustness",
     ]
     for page in pages:
         for section in page.sections:
