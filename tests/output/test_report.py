@@ -89,6 +89,20 @@ def test_site_has_a_page_for_the_whole_for_each_run_and_for_each_debate(site: Pa
         assert len(list((folder / "debates").glob("*.html"))) == count
 
 
+def test_debates_that_may_not_be_fit_to_be_judged_are_listed_with_what_was_found(site: Path, database: Path) -> None:
+    rows = run_query(
+        database,
+        "select count(*), count(case when not is_coherent then 1 end) from marts.debate_coherence "
+        "where run_tag = 'tiny'",
+    ).rows
+    ((debates, marked),) = rows
+    assert 0 < marked <= debates
+    text = words(site / "runs" / "tiny" / "debates.html")
+    assert "Debates that may not be fit to be judged" in text
+    assert "very short speech" in text
+    assert f"{marked} of {debates} debates, of which at most 200 are listed" in text
+
+
 def test_leaderboard_shows_what_the_mart_says(site: Path, database: Path) -> None:
     rows = run_query(
         database,
@@ -704,8 +718,8 @@ def test_packaged_pages_describe_themselves() -> None:
         "comparison",
         "debate",
         "people",
-        "robustness",
         "weaknesses",
+        "robustness",
     ]
     for page in pages:
         for section in page.sections:
