@@ -58,6 +58,7 @@ def probe_judges(
     allow_judge_overlap: parameters.AllowJudgeOverlap = False,
     seed: parameters.Seed = 12345,
     config_path: parameters.ConfigPath = None,
+    rubric: parameters.Rubric = None,
     judges_path: parameters.JudgesPath = None,
     judge_prompt: parameters.JudgePrompt = None,
     judge_method: parameters.JudgeMethod = None,
@@ -100,6 +101,7 @@ def probe_judges(
         judge_method=judge_method,
         config_path=None if config_path is None else str(config_path),
         judges_path=None if judges_path is None else str(judges_path),
+        rubric=rubric,
         attacks_path=None if attacks is None else str(attacks),
     )
     plan, part, transcripts = planned_judging(

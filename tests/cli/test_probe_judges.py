@@ -184,6 +184,30 @@ def test_a_limit_on_cost_stops_a_probing_run_as_any_other(tmp_path: Path, monkey
     assert "`debatebench retry probed` goes on with it." in str(missing)
 
 
+@pytest.mark.parametrize("method", ["direct", "dimensional"])
+def test_debates_of_four_teams_are_probed_and_trials_are_paired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+):
+    monkeypatch.setenv("TINY_KEY", KEY)
+    with FakeProvider(method_answer) as server:
+        root = stored_workspace(tmp_path, server.url, two_sided=0, teams=2)
+        command = ("probe-judges", "--run-tag", "stored", "--as", "probed", "--repeat", "2", "--judge-method", method)
+        done = debatebench_here(root, *command)
+        assert done.code == 0, done.err
+    # Eleven packaged attacks, two debates, two trials.
+    pairs = "select count(*), count(distinct attack), count(distinct clean_debate_id) from marts.robustness_pairs"
+    assert stored_rows(root, pairs) == [(44, 11, 4)]
+    same = """
+        select count(*) from raw.schedule as copy inner join raw.schedule as clean
+            on copy.source_debate_id = clean.source_debate_id and copy.trial = clean.trial
+        where copy.attack is not null and clean.attack is null
+            and copy.panel = clean.panel and copy.debate_seed = clean.debate_seed
+    """
+    assert stored_rows(root, same) == [(44,)]
+    teams = "select count(distinct position) from staging.stg_attacked_turns where debate_id like '%~swapped_order'"
+    assert stored_rows(root, teams) == [(4,)]
+
+
 def test_runs_of_another_kind_say_how_to_go_on_with_them(stored: Any):
     root, _ = stored
     assert debatebench_here(root, "judge", "stored", "--as", "judged", "--baseline", "longest").code == 0

@@ -133,3 +133,20 @@ def test_verdicts_on_attacked_copies_count_in_what_the_run_and_its_judges_cost(
         "select count_verdicts, count_asks, cost_usd from marts.judge_costs where run_tag = 'probed' order by judge_id"
     )
     assert rows(attacked, asks) == [tuple(3 * v if v is not None else v for v in row) for row in rows(clean, asks)]
+
+
+def test_only_costs_texts_and_the_models_of_robustness_read_attacked_copies(project: Project):
+    attacked = {name for name in project.models if name.startswith("staging.stg_attacked_")}
+    readers = {
+        name for name, model in project.models.items() if attacked & set(model.dependencies) and name not in attacked
+    }
+    assert readers == {
+        "intermediate.int_expenses",
+        "intermediate.int_probed_verdicts",
+        "intermediate.int_titled_notes",
+        "marts.attacked_debates",
+        "marts.judge_costs",
+    }
+    probed = {"intermediate.int_probed_verdicts", "marts.attacked_debates", "marts.attacked_verdicts"}
+    beyond = {name for name, model in project.models.items() if probed & set(model.dependencies)}
+    assert beyond == {"marts.attacked_verdicts", "marts.robustness_pairs"}
