@@ -31,42 +31,6 @@ order by d.run_tag, d.debate_id
 """
 
 _TURNS = """
-select
-    turns.turn_index, turns.position, turns.side, coalesce(seats.model_id, 'the attacker') as model_id, turns.stage,
-    turns.content, null as prompt_tokens, null as completion_tokens, null as cost_usd, null as finish_reason,
-    clean.content is distinct from turns.content as is_attacked
-from staging.stg_attacked_turns as turns
-inner join marts.attacked_debates as d using (run_tag, debate_id)
-left join staging.stg_participants as seats
-    on seats.run_tag = d.source_run_tag and seats.debate_id = d.source_debate_id and seats.position = turns.position
-left join staging.stg_turns as clean
-    on clean.run_tag = d.source_run_tag and clean.debate_id = d.source_debate_id
-    and clean.turn_index = turns.turn_index
-where turns.run_tag = $run_tag and turns.debate_id = $debate_id
-order by turns.turn_index
-"""
-
-_ATTACKED_VERDICTS = """
-select
-    v.judge_id, m.method, m.is_baseline, v.is_valid, v.invalid_reason, v.declared_winner, j.winner, v.scores,
-    v.count_asks, v.replaces_judge_id, v.is_repaired, v.is_injection_suspected
-from staging.stg_attacked_verdicts as v
-inner join staging.stg_judges as m on m.run_tag = v.run_tag and m.judge_id = v.judge_id
-inner join marts.attacked_verdicts as j
-    on j.run_tag = v.run_tag and j.debate_id = v.debate_id and j.judge_id = v.judge_id
-where v.run_tag = $run_tag and v.debate_id = $debate_id
-order by v.panel_position, v.judge_id
-"""
-
-_ATTACKED_NOTES = """
-select n.judge_id, n.step, n.dimension, n.turn_index, n.position, n.score, n.step as title, n.text
-from staging.stg_attacked_notes as n
-inner join staging.stg_attacked_verdicts as v using (run_tag, debate_id, judge_id)
-where n.run_tag = $run_tag and n.debate_id = $debate_id
-order by v.panel_position, n.judge_id, n.note_index
-"""
-
-_TURNS = """
 select turn_index, position, side, model_id, stage, content, prompt_tokens, completion_tokens, cost_usd, finish_reason
 from staging.stg_turns
 inner join intermediate.int_debate_sources as s
