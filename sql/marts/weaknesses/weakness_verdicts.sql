@@ -13,8 +13,7 @@ said as (
         cast(predictions.con_score as double) as con_score
 
     from marts.judge_predictions as predictions
-    inner join intermediate.int_weakness_debates as debates using (run_tag, debate_id)
-    where predictions.is_valid
+    where predictions.is_valid and predictions.has_weakness
 
     union all
 
@@ -29,7 +28,6 @@ said as (
         cast(opinions.con_score as double) as con_score
 
     from intermediate.int_opinions as opinions
-    inner join intermediate.int_weakness_debates as debates using (run_tag, debate_id)
     where not opinions.is_adjudicated
 
 ),
