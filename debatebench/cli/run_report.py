@@ -88,7 +88,7 @@ def is_all_simulated(plan: Plan) -> bool:
     """Whether nobody is billed for a run, because all its members are simulated."""
     from debatebench.providers import is_simulated
 
-    return all(is_simulated(member.provider) for member in (*plan.debaters, *plan.judges))
+    return all(is_simulated(member.provider) for member in (*plan.debaters, *plan.asked_judges))
 
 
 def note_missing(progress: Progress, plan: Plan) -> None:

@@ -92,7 +92,9 @@ class Spending:
         return self.known + self.possible
 
     def add_unknown(self, bound: Decimal | None) -> None:
-        """Count an attempt of unknown cost."""
+        """Count an attempt of unknown cost, unless it cannot have cost anything."""
+        if bound == 0:
+            return
         self.unknown += 1
         if bound is None:
             self.unbounded += 1
