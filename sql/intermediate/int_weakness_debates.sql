@@ -40,14 +40,6 @@ held as (
 
 ),
 
--- Runs whose judges were asked whether debates can be judged at all, and not how good the sides are.
-coherence_checks as (
-
-    select distinct run_tag from staging.stg_dimensions
-    where dimension = 'fit_to_be_judged'
-
-),
-
 topic_counts as (
 
     select
@@ -74,8 +66,7 @@ final as (
         and sources.source_debate_id = held.debate_id
 
     inner join topic_counts on held.run_tag = topic_counts.run_tag
-    left join coherence_checks on sources.run_tag = coherence_checks.run_tag
-    where coherence_checks.run_tag is null
+    where sources.run_tag not in (select run_tag from intermediate.int_coherence_checks)
 
 )
 

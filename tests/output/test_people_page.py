@@ -17,6 +17,8 @@ from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, annotated, make_warehouse, tournament
 from site_pages import Parsed, browse, find_chromium, parse, report_files, words
+from weakened import annotations
+from weakened import source as annotated_source
 
 from debatebench.output.report.charts import chart
 from debatebench.output.report.name_places import _around, _boxes, _shared, places_of_names
@@ -24,7 +26,7 @@ from debatebench.output.report.page import Options, Section, load_pages
 from debatebench.output.report.site import build_site
 from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import ConfigError
-from debatebench.shared.records import Debate, Gold, Judge, Record, Score, Turn, Verdict, Winner
+from debatebench.shared.records import Adjudication, Debate, Gold, Judge, Record, Score, Turn, Verdict, Winner
 
 pytestmark = pytest.mark.slow
 
@@ -272,6 +274,19 @@ def test_people_stand_above_the_judges_and_baselines_below_in_the_shares_of_side
         "CO": [0, 0, 0],
         "No winner": [0, 0, 1],
     }
+
+
+def test_people_are_compared_with_each_other_and_where_they_part_is_listed(tmp_path: Path) -> None:
+    """Of four debates, two people differ on the first, and agree on con afterwards."""
+    records = list(annotated_source("flow", [(None, "pro")] * 4))
+    people = {"ann": lambda *_: (None, "pro"), "ben": lambda _, __, number: (None, "con" if number == 0 else "pro")}
+    adjudicated = Adjudication(run_tag="flow", debate_id="d000", adjudicator_id="ann", winner="con")
+    made = make_warehouse(tmp_path / "w.duckdb", ("flow", iter([*records, *annotations(records, people), adjudicated])))
+    page = build_site(made, report_files(), tmp_path / "site", now=NOW).parent / "people.html"
+    assert "winner 4 2 75.0% 0.00 " in text_of(section(page, "between-people"))
+    parted = text_of(section(page, "parted-people"))
+    assert "Cities should close their centres to cars. (0) 1 0 1 con flow" in parted
+    assert parted.count("Cities should close") == 1
 
 
 def test_debates_on_which_most_judges_are_wrong_come_first_and_lead_to_their_page(page: Path) -> None:
