@@ -193,6 +193,14 @@ def test_a_weakness_that_the_taxonomy_lacks_lands_without_a_dimension(tmp_path: 
     assert (weakness.weakness_type, weakness.dimension) == ("mumbling", None)
 
 
+def test_debates_alone_bring_the_rubric_so_that_they_can_be_annotated(tmp_path: Path):
+    workspace = Workspace(tmp_path)
+    add_import(workspace, "df", "debateflow", DEBATEFLOW / "debates")
+    with landed(workspace, "df") as con:
+        assert counts(con)["dimensions"] == len(DIMENSIONS)
+        assert "annotations" not in counts(con)
+
+
 def test_the_rubric_lands_with_what_its_dimensions_and_scores_mean(tmp_path: Path):
     workspace = Workspace(tmp_path)
     add_import(workspace, "df", "debateflow", DEBATEFLOW)

@@ -185,7 +185,7 @@ def _read_debate(value: dict[str, Any], where: str, run_tag: str) -> Imported:
         key=("debate", source.metadata.debate_id),
         where=where,
         source=value,
-        records=tuple(_debate_records(source, run_tag)),
+        records=(*_dimensions(run_tag), *_debate_records(source, run_tag)),
         run_facts=known(benchmark_name="DebateFlow", benchmark_version=source.metadata.generator_version) or {},
     )
 
@@ -263,7 +263,7 @@ def _read_annotation(value: dict[str, Any], where: str, run_tag: str) -> Importe
 
 @lru_cache(maxsize=16)
 def _dimensions(run_tag: str) -> tuple[Dimension, ...]:
-    """The rubric, the same for every annotation."""
+    """The rubric, the same for every debate and annotation."""
     return tuple(
         Dimension(
             run_tag=run_tag,
