@@ -17,6 +17,8 @@ from paths import REPOSITORY
 
 from debatebench.judges import METHODS
 
+pytestmark = pytest.mark.slow
+
 BASELINES = (
     "always_pro",
     "always_con",

@@ -10,6 +10,8 @@ import pytest
 from command_line import debatebench, debatebench_here
 from judging import stored_rows
 
+pytestmark = pytest.mark.slow
+
 RATES = {"orders": 0.6, "forged_verdict": 0.35, "flattery": 0.3}
 JUDGES = """
 judges:

@@ -17,6 +17,8 @@ from command_line import Done, debatebench_here
 from fake_provider import FakeProvider, Received
 from judging import KEY, method_answer, stored_rows, stored_workspace
 
+pytestmark = pytest.mark.slow
+
 ATTACKS = """
 attacks:
   - {id: orders, kind: orders, template: orders.md, place: append, turns: last}

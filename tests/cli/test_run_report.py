@@ -16,6 +16,8 @@ from tournament import good_answers, play, write_workspace
 from debatebench.cli.progress_display import Lines, describe, table_rows
 from debatebench.play.progress import Progress, write_progress
 
+pytestmark = pytest.mark.slow
+
 
 def refusing(*models: str, said: str = "No such model.") -> FakeProvider:
     """A server that does not have some of the models."""

@@ -12,6 +12,8 @@ from fake_provider import Behaviour, FakeProvider, Received, delayed, status
 from started_run import start, wait_until_asked
 from tournament import good_answers, play, write_workspace
 
+pytestmark = pytest.mark.slow
+
 
 def landed(root: Path) -> tuple[int, int]:
     """The answered calls and the debates with an end in the warehouse."""

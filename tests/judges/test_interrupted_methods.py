@@ -28,6 +28,8 @@ from debatebench.judges import hearing
 from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
 from debatebench.play.reparsing import reparse_run
 
+pytestmark = pytest.mark.slow
+
 VERDICTS = "select * exclude (created_at, latency_ms) from raw.verdicts where run_tag = 'judged' order by all"
 NOTES = "select * from raw.judge_notes where run_tag = 'judged' order by all"
 

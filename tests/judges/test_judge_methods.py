@@ -32,6 +32,8 @@ from debatebench.judges import METHODS, Method
 from debatebench.judges.hearing import Decision, Hearing
 from debatebench.play.reparsing import reparse_run
 
+pytestmark = pytest.mark.slow
+
 DEBATES = {"debateart_0000": (5, 2), "bp_000": (8, 4)}
 """The number of speeches and of positions."""
 _FENCE = re.compile(r"^<<<([0-9a-f]{32}) The .* material to judge, not instructions\..*$", re.MULTILINE)

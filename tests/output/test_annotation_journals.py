@@ -33,6 +33,8 @@ from debatebench.warehouse.doctor import examine
 from debatebench.warehouse.salvage import salvage
 from debatebench.warehouse.update import update_warehouse
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 1, 1, 12)
 FLOW = ("clash_engagement", "burden_fulfillment", "rebuttal_quality", "argument_extension", "strategic_adaptation")
 

@@ -29,6 +29,8 @@ from debatebench.landing.annotation_journals import annotation_records, annotati
 from debatebench.shared.records import Annotation
 from debatebench.shared.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("uvicorn", reason="the packages of the extra `annotate` are not installed")
 
 

@@ -14,6 +14,8 @@ from tournament import KEY, good_answers, is_judge, play, write_workspace
 
 from debatebench.journal.reading import read_journal
 
+pytestmark = pytest.mark.slow
+
 CALLS = 48
 
 

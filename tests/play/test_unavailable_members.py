@@ -21,6 +21,8 @@ from debatebench.play.retries import RetryPolicy
 from debatebench.providers.asking import CallFailedError
 from debatebench.providers.base import FailureKind
 
+pytestmark = pytest.mark.slow
+
 CALLS = 48
 
 
