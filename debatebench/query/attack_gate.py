@@ -125,7 +125,7 @@ def _check(row: Mapping[str, Any], limit: float, error: float) -> AttackCheck:
 
 
 def _detectable(pairs: int, error: float) -> float | None:
-    """The rate at which enough of the pairs succeed four times out of five: so many that all of them is no chance."""
+    """The rate at which enough of the pairs succeed four times out of five: so many that it is not chance."""
     from debatebench.stats.distributions import binomial_cdf
 
     needed = 1
