@@ -16,7 +16,7 @@ from built_warehouse import stored
 from imported import PANELBENCH, imported_run
 from judged_runs import judged_run
 from report_warehouse import HOSTILE, annotated, make_warehouse, tournament
-from site_pages import Parsed, browse, find_chromium, parse, report_files, words
+from site_pages import Parsed, browse, find_chromium, parse, report_files, section, text_of, words
 from weakened import annotations
 from weakened import source as annotated_source
 
@@ -127,19 +127,6 @@ def site(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(site: Path) -> Path:
     return site / "people.html"
-
-
-def section(page: Path, identifier: str) -> str:
-    """The HTML of a section."""
-    html = page.read_text(encoding="utf-8")
-    (found,) = re.findall(rf'<section id="{identifier}".*?</section>', html, re.S)
-    return str(found)
-
-
-def text_of(html: str) -> str:
-    parsed = Parsed()
-    parsed.feed(html)
-    return " ".join(" ".join(parsed.text).split())
 
 
 def charts(page: Path, identifier: str) -> dict[str, Any]:

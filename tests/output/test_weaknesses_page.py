@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from built_warehouse import stored
 from report_warehouse import HOSTILE, make_warehouse, tournament
-from site_pages import Parsed, browse, find_chromium, report_files, words
+from site_pages import Parsed, browse, find_chromium, report_files, section, text_of, words
 from weakened import DIMENSIONS, annotations, judged, source
 
 from debatebench.output.report.site import build_site
@@ -85,18 +85,6 @@ def page(database: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_site(database, report_files(), tmp_path_factory.mktemp("out") / "site", now=NOW).parent / (
         "weaknesses.html"
     )
-
-
-def section(page: Path, identifier: str) -> str:
-    """The HTML of a section."""
-    (found,) = re.findall(rf'<section id="{identifier}".*?</section>', page.read_text(encoding="utf-8"), re.S)
-    return str(found)
-
-
-def text_of(html: str) -> str:
-    parsed = Parsed()
-    parsed.feed(html)
-    return " ".join(" ".join(parsed.text).split())
 
 
 def test_a_perfect_judge_is_not_promised(page: Path) -> None:

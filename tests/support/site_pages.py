@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -49,6 +50,19 @@ def parse(path: Path) -> Parsed:
 def words(path: Path) -> str:
     """The text of a page, with one space between words."""
     return " ".join(" ".join(parse(path).text).split())
+
+
+def section(page: Path, identifier: str) -> str:
+    """The HTML of a page's section."""
+    (found,) = re.findall(rf'<section id="{identifier}".*?</section>', page.read_text(encoding="utf-8"), re.S)
+    return str(found)
+
+
+def text_of(html: str) -> str:
+    """The text of a part of a page, with one space between words."""
+    parsed = Parsed()
+    parsed.feed(html)
+    return " ".join(" ".join(parsed.text).split())
 
 
 def browse(chromium: str, page: Path, profile: Path) -> tuple[str, list[str]]:
