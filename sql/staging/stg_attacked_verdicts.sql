@@ -15,8 +15,7 @@ select
     prompt_tokens,
     completion_tokens,
     coalesce(total_tokens, prompt_tokens + completion_tokens) as total_tokens,
-    -- The dollar value of an amount in another currency is unknown.
-    case when coalesce(upper(currency), 'USD') = 'USD' then cost end as cost_usd,
+    macros.in_dollars(cost, currency) as cost_usd,
     cost_source,
     currency,
     asks as count_asks,
