@@ -129,7 +129,8 @@ class _Build:
         full_refresh: bool,
         now: datetime | None,
     ) -> None:
-        self.con, self.models, self.full_refresh, self.now = con, project.models, full_refresh, now
+        self.con, self.project, self.models = con, project, project.models
+        self.full_refresh, self.now = full_refresh, now
         self.rows = read_builds(con)
         self.present = relations(con)
         self.definitions = definitions(project.models, project.macros)
@@ -271,7 +272,7 @@ class _Build:
             if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
                 wrong = "; ".join(breaches)
                 raise SqlModelError(
-                    broken_reading(model, self.models, columns, wrong, "")
+                    broken_reading(model, self.project, columns, wrong, "")
                     or f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: {wrong}."
                 )
             self.rows[row.name] = row
@@ -286,7 +287,7 @@ class _Build:
         if line:
             with closing(self.con.cursor()) as cursor:
                 columns = columns_of_all(cursor)
-            reason = broken_reading(model, self.models, columns, text.split("\n")[0], line[1])
+            reason = broken_reading(model, self.project, columns, text.split("\n")[0], line[1])
             if reason:
                 return SqlModelError(reason)
         import duckdb

@@ -12,6 +12,8 @@ from debatebench.shared.files import shown_path
 from debatebench.transform.graph import did_you_mean
 
 if TYPE_CHECKING:
+    from debatebench.transform.lineage.column_lineage import Lineage
+    from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["broken_reading", "is_prerelease", "reading_warnings", "remarks", "versions_of"]
@@ -80,20 +82,23 @@ def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[st
 
 
 def broken_reading(
-    model: SqlModel, models: Mapping[str, SqlModel], columns: Mapping[str, Mapping[str, str]], wrong: str, line: str
+    model: SqlModel, project: Project, columns: Mapping[str, Mapping[str, str]], wrong: str, line: str
 ) -> str | None:
     """Why `model` cannot be built, if it reads a column that the latest version of a SQL model removed or changed.
 
     `columns` are the columns, with types, of everything that is built, by dotted name. `wrong` is the message of the
     build, and `line` the line of `model` in that message, or empty.
     """
+    from debatebench.transform.lineage.column_lineage import Lineage
+
+    models, lineage = project.models, Lineage(project)
     named = set(re.findall(r"\w+", wrong.lower()))
     for reference in model.query.references:
         if reference.name not in models or models[reference.name].alias_of is None:
             continue
         alias, versions = versions_of(models, reference.name)
         latest = models[str(alias.alias_of)]
-        for number, column, change in _changes(latest, versions, columns):
+        for number, column, change in _changes(latest, versions, columns, lineage):
             if column in named:
                 where = f"{shown_path(model.file)}:{line or reference.line}"
                 return (
@@ -104,15 +109,19 @@ def broken_reading(
 
 
 def _changes(
-    latest: SqlModel, versions: Mapping[int, SqlModel], columns: Mapping[str, Mapping[str, str]]
+    latest: SqlModel,
+    versions: Mapping[int, SqlModel],
+    columns: Mapping[str, Mapping[str, str]],
+    lineage: Lineage,
 ) -> Iterator[tuple[int, str, str]]:
     """(version, column, how the latest version changes it), from the version that is closest to the latest."""
     top, found = latest.version or 0, columns.get(latest.name, {})
     for number in sorted(versions.keys() - {top}, key=lambda n: (abs(n - top), n)):
-        # For a version that is not built yet, the described columns are used.
-        described = {column.name.lower(): None for column in versions[number].properties.columns}
+        name = versions[number].name
+        # Models are created in parallel, so a version may not be built yet; its SQL still shows its columns.
+        have = columns[name] if name in columns else dict.fromkeys(lineage.columns(name))
         since = f"since version {min(n for n in versions if n > number)}" if number < top else f"in version {top}"
-        for column, sql_type in columns.get(versions[number].name, described).items():
+        for column, sql_type in have.items():
             if column not in found:
                 yield number, column, f"lacks it {since} (version {number} has it)"
             elif sql_type and sql_type != found[column]:

@@ -16,6 +16,7 @@ from paths import SUPPORT
 from sql_project import STAGING, add_debates, raw_database, read_project, write_project
 
 from debatebench.shared.errors import SqlModelError, UsageError
+from debatebench.transform import workers
 from debatebench.transform.build import BuildResult, build
 from debatebench.transform.build_state import is_current, read_builds
 from debatebench.warehouse.publish import publishing
@@ -538,11 +539,18 @@ def test_a_column_that_vanished_from_the_latest_version_is_named_with_who_select
     )
 
 
+# One worker creates the longest chain first: ratings.elo fails before version 2 exists. With four, it may exist.
+@pytest.mark.parametrize("processors", [1, 4])
 def test_a_column_that_an_earlier_version_lacks_is_named_when_that_becomes_the_latest(
-    con: duckdb.DuckDBPyConnection, tmp_path: Path
+    con: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ) -> None:
+    monkeypatch.setattr(workers, "_processors", lambda: processors)
     own = {"marts/own.yml": "models: [{name: winners, latest_version: 1}]"}
-    message = refusal(con, tmp_path, FILES | own)
+    longer = {
+        "ratings/top.sql": "select max(rating) as rating from ratings.elo",
+        "ratings/top.yml": "models: [{name: top, description: The best., config: {materialized: table}}]",
+    }
+    message = refusal(con, tmp_path, FILES | own | longer)
     assert (
         "ratings/elo.sql:2) selects pro_model_id from marts.winners, which lacks it in version 1 (version 2" in message
     )
