@@ -51,8 +51,8 @@ rated_rows as (
         baseline_rating as baseline_value,
         candidate_rating as candidate_value,
         candidate_rating - baseline_rating as difference,
-        macros.difference_low(candidate_rating, candidate_low, baseline_rating, baseline_high) as ci_low,
-        macros.difference_high(candidate_rating, candidate_high, baseline_rating, baseline_low) as ci_high,
+        macros.difference_low(candidate_rating, candidate_low, baseline_rating, baseline_high, 0) as ci_low,
+        macros.difference_high(candidate_rating, candidate_high, baseline_rating, baseline_low, 0) as ci_high,
         baseline_games as count_baseline_debates,
         candidate_games as count_candidate_debates
 

@@ -7,20 +7,15 @@ rates as materialized (
 
 ),
 
-compared as (
+pairs as (
 
     select
         weakened.*,
         controls.count_debates as count_controls,
         controls.rate as control_rate,
         controls.tie_rate as control_tie_rate,
-        weakened.rate - controls.rate as difference,
-        macros.difference_low(
-            weakened.rate, weakened.clustered_ci_low, controls.rate, controls.clustered_ci_high
-        ) as difference_ci_low,
-        macros.difference_high(
-            weakened.rate, weakened.clustered_ci_high, controls.rate, controls.clustered_ci_low
-        ) as difference_ci_high
+        controls.clustered_ci_low as control_ci_low,
+        controls.clustered_ci_high as control_ci_high
 
     from rates as weakened
 
@@ -33,6 +28,60 @@ compared as (
         and controls.is_control
 
     where not weakened.is_control
+
+),
+
+-- Values and products are rounded before they are added, so that no sum depends on the order of rows.
+deviations as (
+
+    select
+        cases.run_tag, cases.judge_id, cases.is_person, cases.weakness_type, cases.measure,
+        sum(case when cases.is_control then 0 else cast(cases.lower_rate - pairs.rate as decimal(38, 18)) end)
+            as deviation,
+        sum(case when cases.is_control then cast(cases.lower_rate - pairs.control_rate as decimal(38, 18)) else 0 end)
+            as control_deviation
+
+    from marts.weakness_cases as cases
+    inner join pairs using (run_tag, judge_id, is_person, weakness_type, measure)
+    group by
+        cases.run_tag, cases.judge_id, cases.is_person, cases.weakness_type, cases.measure, cases.cluster_id
+
+),
+
+-- The debates of one topic are among the weakened ones and among the controls, so the two rates vary together.
+correlations as (
+
+    select
+        run_tag, judge_id, is_person, weakness_type, measure,
+        coalesce(
+            cast(sum(cast(cast(deviation as double) * control_deviation as decimal(38, 15))) as double)
+            / nullif(
+                sqrt(cast(sum(cast(pow(deviation, 2) as decimal(38, 15))) as double))
+                * sqrt(cast(sum(cast(pow(control_deviation, 2) as decimal(38, 15))) as double)),
+                0
+            ),
+            0
+        ) as correlation
+
+    from deviations
+    group by run_tag, judge_id, is_person, weakness_type, measure
+
+),
+
+compared as (
+
+    select
+        pairs.*,
+        pairs.rate - pairs.control_rate as difference,
+        macros.difference_low(
+            pairs.rate, pairs.clustered_ci_low, pairs.control_rate, pairs.control_ci_high, correlation
+        ) as difference_ci_low,
+        macros.difference_high(
+            pairs.rate, pairs.clustered_ci_high, pairs.control_rate, pairs.control_ci_low, correlation
+        ) as difference_ci_high
+
+    from pairs
+    inner join correlations using (run_tag, judge_id, is_person, weakness_type, measure)
 
 ),
 
