@@ -115,7 +115,7 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     """Run a command line (default: that of this process) and exit with its code.
 
     Our errors, and those of the disk and of DuckDB, become one line on stderr; any other error is a bug and has a
-    traceback. SIGINT and SIGTERM end any command with exit code 130; a second one does so at once.
+    traceback. SIGINT and SIGTERM end a command with exit code 130, but a server as usual; a second one does so at once.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     _mend_streams()

@@ -33,7 +33,7 @@ def check_extra() -> None:
 
 
 def serve(work: Session | Review, *, port: int, announce: Callable[[str], None], open_browser: bool) -> None:
-    """Serve until a signal interrupts the process, then raise `KeyboardInterrupt`.
+    """Serve until SIGINT or SIGTERM.
 
     `announce` gets the address once the server takes requests. Port 0 is any free one. Raises `BusyError` for a port
     that another program has.
@@ -74,7 +74,7 @@ def _server(work: Session | Review, token: str, port: int) -> Any:
     from debatebench.output.annotation.guard import Guard
 
     class Server(uvicorn.Server):
-        """A server that a signal ends after the answers under way; then the signal has its usual effect."""
+        """A server that a signal ends after the answers under way."""
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -87,8 +87,6 @@ def _server(work: Session | Review, token: str, port: int) -> Any:
             finally:
                 for number, handler in before.items():
                     signal.signal(number, handler)
-            if self.should_exit:
-                raise KeyboardInterrupt
 
     app = Guard(make_app(work, f"/{token}"), token, port)
     return Server(
