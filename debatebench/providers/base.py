@@ -117,6 +117,16 @@ class Completion(msgspec.Struct, frozen=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     total_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Tokens of the prompt that were in the cache of the provider. `prompt_tokens` includes them."""
+    cache_write_tokens: int | None = None
+    """Tokens of the prompt that were written to the cache. `prompt_tokens` includes them."""
+    reasoning_tokens: int | None = None
+    """Tokens of the completion that are thinking."""
+    audio_tokens: int | None = None
+    """Tokens of the prompt and the completion that are sound."""
+    service_tier: str | None = None
+    """As served, in the provider's word."""
     cost: Decimal | None = None
     currency: str | None = None
     cost_details: Mapping[str, Any] | None = None

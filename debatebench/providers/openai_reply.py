@@ -17,11 +17,13 @@ from debatebench.providers.meanings import CUT_OFF, Meaning, meaning_of_error, m
 from debatebench.providers.redaction import REDACTED, excerpt
 from debatebench.providers.reply_json import first_choice, load_reply
 from debatebench.providers.retry_after import retry_after_s
+from debatebench.providers.usage import read_usage
 from debatebench.shared.records import MOST_MONEY, clean_text
 
 __all__ = ["ReplySource", "read_reply"]
 
-_LARGEST_COUNT = 10**12
+# What a model can have written instead of text.
+_GENERATED = ("content", "refusal", "tool_calls", "function_call")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,19 +159,28 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
     choice = first_choice(data)
     message = mapping(choice.get("message"))
     content = message.get("content")
+    # The older completions format has no message.
+    text = _text(choice.get("text") if content is None else content, source)
+    reasoning = _reasoning(message, source)
     usage = mapping(data.get("usage"))
-    prompt, completion, total = _tokens(usage)
+    used = read_usage(data, is_generated=bool(text or reasoning or any(message.get(name) for name in _GENERATED)))
     cost = _cost(usage, source)
     if cost is None and source.cost_header:
         cost = _told_cost(reply.headers.get(source.cost_header, ""))
+    if cost == 0 and used.is_uncounted:
+        cost = None
     return Completion(
-        # The older completions format has no message.
-        text=_text(choice.get("text") if content is None else content, source),
-        reasoning=_reasoning(message, source),
+        text=text,
+        reasoning=reasoning,
         finish_reason=_word(choice.get("finish_reason"), source),
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        total_tokens=total,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        total_tokens=used.total_tokens,
+        cached_tokens=used.cached_tokens,
+        cache_write_tokens=used.cache_write_tokens,
+        reasoning_tokens=used.reasoning_tokens,
+        audio_tokens=used.audio_tokens,
+        service_tier=_word(data.get("service_tier") or usage.get("service_tier"), source),
         cost=cost,
         currency="USD" if cost is not None else None,
         cost_details=_plain(usage["cost_details"], source) if isinstance(usage.get("cost_details"), dict) else None,
@@ -177,19 +188,6 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
         serving_provider=_word(data.get("provider"), source),
         generation_id=_word(data.get("id"), source) or reply.headers.get("x-generation-id"),
     )
-
-
-def _tokens(usage: dict[str, Any]) -> tuple[int | None, int | None, int | None]:
-    """Tokens of the prompt, of the completion with thinking, and in total.
-
-    xAI and Gemini leave thinking out of `completion_tokens`, but not out of the total.
-    """
-    prompt, completion, total = (_count(usage.get(f"{name}_tokens")) for name in ("prompt", "completion", "total"))
-    if prompt is not None and total is not None and prompt + (completion or 0) < total:
-        completion = total - prompt
-    if total is None and prompt is not None and completion is not None:
-        total = prompt + completion
-    return prompt, completion, total
 
 
 def _reasoning(message: dict[str, Any], source: ReplySource) -> str | None:
@@ -216,15 +214,6 @@ def _text(content: Any, source: ReplySource) -> str:
         if isinstance(part, str):
             texts.append(part)
     return source.clean("".join(texts))
-
-
-def _count(value: Any) -> int | None:
-    """A number of tokens; 12.0 is valid, because JSON has no integers."""
-    if isinstance(value, Decimal) and value.is_finite() and abs(value) < _LARGEST_COUNT and value == int(value):
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if 0 <= value < _LARGEST_COUNT else None
 
 
 def _cost(usage: dict[str, Any], source: ReplySource) -> Decimal | None:

@@ -364,9 +364,9 @@ def test_a_limit_or_overload_is_asked_again_after_the_time_that_the_reply_tells(
             (10, 105, 115),
         ),
         ({"prompt_tokens": 10, "completion_tokens": 5}, (10, 5, 15)),
-        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 12}, (10, 5, 12)),
-        ({"prompt_tokens": 10, "completion_tokens": 0, "total_tokens": 10}, (10, 0, 10)),
-        ({"prompt_tokens": 10, "total_tokens": 10}, (10, None, 10)),
+        ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 12}, (None, None, None)),
+        ({"prompt_tokens": 10, "completion_tokens": 0, "total_tokens": 10}, (10, None, None)),
+        ({"prompt_tokens": 10, "total_tokens": 10}, (10, None, None)),
         ({"completion_tokens": 5, "total_tokens": 12}, (None, 5, 12)),
         ({"prompt_tokens": None, "completion_tokens": None, "total_tokens": None}, (None, None, None)),
         (None, (None, None, None)),
@@ -375,6 +375,21 @@ def test_a_limit_or_overload_is_asked_again_after_the_time_that_the_reply_tells(
 def test_tokens_of_thinking_count_as_completion(usage: Any, tokens: tuple[int | None, ...]) -> None:
     said = completion_of(chat(usage=usage))
     assert (said.prompt_tokens, said.completion_tokens, said.total_tokens) == tokens
+
+
+def test_the_tier_that_served_an_answer_is_told() -> None:
+    assert completion_of(chat() | {"service_tier": "flex"}).service_tier == "flex"
+    assert completion_of(chat(usage={"input_tokens": 9, "service_tier": "batch"})).service_tier == "batch"
+    assert completion_of(chat() | {"service_tier": None}).service_tier is None
+    assert completion_of(chat() | {"service_tier": 7}).service_tier is None
+
+
+def test_a_price_of_0_from_a_server_that_counts_nothing_is_unknown() -> None:
+    nothing = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "cost": 0}
+    assert completion_of(chat(usage=nothing), OPENROUTER).cost is None
+    assert completion_of(chat(usage={**nothing, "cost": 0.25}), OPENROUTER).cost == Decimal("0.25")
+    counted = {"prompt_tokens": 9, "completion_tokens": 2, "cost": 0}
+    assert completion_of(chat(usage=counted), OPENROUTER).cost == 0, "a model without charge"
 
 
 @pytest.mark.parametrize(
