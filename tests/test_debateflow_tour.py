@@ -262,7 +262,7 @@ def detected(tour: Tour, people: People, _: Section) -> None:
 def diagnosed(tour: Tour, _: People, __: Section) -> None:
     """The diagnoses of every judge add up, and the page shows them."""
     for _judge, sees, blames, misses, rewards, verdicts in tour.rows(
-        "select judge_id, count_sees, count_blames, count_misses, count_rewards, count_verdicts "
+        "select judge_id, count_sees, count_blames, count_misses, count_rewards, count_diagnoses "
         "from marts.judge_profile where run_tag = 'flow-judged'"
     ):
         assert sees + blames + misses + rewards == verdicts

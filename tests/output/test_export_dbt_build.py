@@ -133,7 +133,7 @@ def test_the_exported_tests_find_what_is_wrong(theirs: Path, tmp_path: Path):
         con.execute("insert into marts.panel_winners_v2 from marts.panel_winners_v2 limit 1")
         con.execute(
             "insert into marts.panel_winners_v2 (run_tag, debate_id, winner, count_pro, count_con, count_tie, "
-            "count_verdicts) values ('nobody', 'nothing', 'oak', 1, 1, 1, 9), (null, 'd', 'pro', 1, 0, 0, 1)"
+            "count_valid_verdicts) values ('nobody', 'nothing', 'oak', 1, 1, 1, 9), (null, 'd', 'pro', 1, 0, 0, 1)"
         )
         con.execute("update ratings.elo set games = -1, wins = -1 where rating = (select max(rating) from ratings.elo)")
     done = dbt(folder, "test", "--select", "panel_winners", "source:ratings.elo")

@@ -166,7 +166,7 @@ def test_figures_are_those_of_the_mart(page: Path, database: Path) -> None:
 def test_input_tokens_stand_beside_the_estimate(page: Path, database: Path) -> None:
     (row,) = run_query(
         database,
-        "select count_verdicts, mean_speeches, mean_speech_tokens, mean_analysis_tokens, count_dimensions, "
+        "select count_metered_verdicts, mean_speeches, mean_speech_tokens, mean_analysis_tokens, count_dimensions, "
         "estimated_ratio_to_direct from marts.panelbench_tokens where run_tag = 'teams' and format = 'two_sided'",
     ).rows
     verdicts, speeches, said, noted, dimensions, estimated = row

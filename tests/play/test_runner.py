@@ -276,7 +276,7 @@ def test_a_debater_that_refuses_loses_by_forfeit_where_the_configuration_says_so
     assert rows(
         root,
         "select distinct case refused_by when 'pro' then pro_model_id when 'con' then con_model_id end, "
-        "case winner when 'pro' then pro_model_id when 'con' then con_model_id end, count_verdicts "
+        "case winner when 'pro' then pro_model_id when 'con' then con_model_id end, count_valid_verdicts "
         "from marts.debates where status = 'forfeit' order by all",
     ) == [("debater-0", "debater-1", 0), ("debater-0", "debater-2", 0)]
     assert rows(root, "select count_complete, count_void, count_forfeits, count_decided from marts.runs") == [

@@ -243,7 +243,7 @@ def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(datab
         "winner",
         "count_con",
         "count_tie",
-        "count_verdicts",
+        "count_valid_verdicts",
         "winner_without_pro",
         "winner_without_con",
         "winner_without_tie",

@@ -163,7 +163,7 @@ def test_all_trials_of_a_stored_debate_are_left_out_together(con: duckdb.DuckDBP
 
 def test_baselines_have_no_vote_and_are_in_no_statistic_about_judges(con: duckdb.DuckDBPyConnection):
     for table in ("panel_winners_v1", "panel_winners_v2"):
-        votes = f"select distinct count_verdicts, count_tie from marts.{table} where run_tag = 'again'"
+        votes = f"select distinct count_valid_verdicts, count_tie from marts.{table} where run_tag = 'again'"
         assert rows(con, votes) == [(2, 0)]
     counted = "select count_judges, count_verdicts, count_invalid_verdicts from marts.runs where run_tag = 'again'"
     assert rows(con, counted) == [(2, 30, 0)]

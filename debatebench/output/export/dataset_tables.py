@@ -113,9 +113,9 @@ TABLES: tuple[DatasetTable, ...] = (
         "marts.debates",
         (
             *_DEBATE, "topic_id", "motion", "category", "format", "pro_model_id", "con_model_id", "repetition",
-            "status", "status_reason", "refused_by", "winner", "count_pro", "count_con", "count_tie", "count_verdicts",
-            "pro_mean_score", "con_mean_score", "count_turns", "total_tokens", "cost_usd", "recorded_winner",
-            "source_debate_id", "trial", "is_control", "created_at",
+            "status", "status_reason", "refused_by", "winner", "count_pro", "count_con", "count_tie",
+            "count_valid_verdicts", "count_invalid_verdicts", "pro_mean_score", "con_mean_score", "count_turns",
+            "total_tokens", "cost_usd", "recorded_winner", "source_debate_id", "trial", "is_control", "created_at",
         ),
         ("source_position", "debate_id"),
         (

@@ -7,7 +7,7 @@ means as (
         run_tag, debate_id, dimension,
         cast(sum(pro_score) as double) / count(*) as pro_mean_score,
         cast(sum(con_score) as double) / count(*) as con_mean_score,
-        count(*) as count_verdicts
+        count(*) as count_scored_verdicts
 
     from marts.verdict_scores
     group by run_tag, debate_id, dimension
@@ -22,7 +22,7 @@ final as (
         means.dimension,
         means.pro_mean_score,
         means.con_mean_score,
-        means.count_verdicts,
+        means.count_scored_verdicts,
         debates.pro_model_id,
         debates.con_model_id,
         debates.source_position,

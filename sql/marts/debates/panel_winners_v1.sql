@@ -8,7 +8,7 @@ votes as (
         count(case when winner = 'pro' then 1 end) as count_pro,
         count(case when winner = 'con' then 1 end) as count_con,
         count(case when winner = 'tie' then 1 end) as count_tie,
-        count(*) as count_verdicts
+        count(*) as count_valid_verdicts
 
     from marts.judge_verdicts_v1
     where is_valid
@@ -24,7 +24,7 @@ panels as (
         coalesce(votes.count_pro, 0) as count_pro,
         coalesce(votes.count_con, 0) as count_con,
         coalesce(votes.count_tie, 0) as count_tie,
-        coalesce(votes.count_verdicts, 0) as count_verdicts
+        coalesce(votes.count_valid_verdicts, 0) as count_valid_verdicts
 
     from staging.stg_debates as debates
     left join votes using (run_tag, debate_id)
@@ -57,7 +57,7 @@ final as (
         count_pro,
         count_con,
         count_tie,
-        count_verdicts,
+        count_valid_verdicts,
         case when count_pro > 0 then winners[2] end as winner_without_pro,
         case when count_con > 0 then winners[3] end as winner_without_con,
         case when count_tie > 0 then winners[4] end as winner_without_tie

@@ -19,7 +19,7 @@ winner_patterns as (
 
     from marts.panel_winners
     inner join marts.judging_clusters as clusters using (run_tag, debate_id)
-    where panel_winners.count_verdicts > 1
+    where panel_winners.count_valid_verdicts > 1
 
     group by
         panel_winners.run_tag,

@@ -88,7 +88,7 @@ sums as (
     select
         run_tag, judge_id, method, model_name, source_run_tag, format,
         max(count_dimensions) as count_dimensions,
-        count(*) as count_verdicts,
+        count(*) as count_metered_verdicts,
         cast(sum(count_speeches) as double) / count(*) as mean_speeches,
         cast(sum(characters) as double) / sum(count_speeches) / 4 as mean_speech_tokens,
         cast(sum(analysis_characters) as double) / nullif(sum(count_analyses), 0) / 4 as mean_analysis_tokens,

@@ -17,7 +17,7 @@ by_debate as (
     select
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness, source_debate_id,
         weak_dimension,
-        count(*) as count_verdicts,
+        count(*) as count_diagnoses,
         count(case when diagnosis = 'sees it' then 1 end) as count_sees,
         count(case when diagnosis = 'blames another dimension' then 1 end) as count_blames,
         count(case when diagnosis = 'misses it' then 1 end) as count_misses,
@@ -37,15 +37,15 @@ totals as (
         typed_weakness as weakness_type,
         case when min(weak_dimension) = max(weak_dimension) then min(weak_dimension) end as weak_dimension,
         count(*) as count_debates,
-        cast(sum(count_verdicts) as bigint) as count_verdicts,
+        cast(sum(count_diagnoses) as bigint) as count_diagnoses,
         cast(sum(count_sees) as bigint) as count_sees,
         cast(sum(count_blames) as bigint) as count_blames,
         cast(sum(count_misses) as bigint) as count_misses,
         cast(sum(count_rewards) as bigint) as count_rewards,
-        cast(sum(cast(cast(count_sees as double) / count_verdicts as decimal(38, 18))) as double) as sees,
-        cast(sum(cast(cast(count_blames as double) / count_verdicts as decimal(38, 18))) as double) as blames,
-        cast(sum(cast(cast(count_misses as double) / count_verdicts as decimal(38, 18))) as double) as misses,
-        cast(sum(cast(cast(count_rewards as double) / count_verdicts as decimal(38, 18))) as double) as rewards
+        cast(sum(cast(cast(count_sees as double) / count_diagnoses as decimal(38, 18))) as double) as sees,
+        cast(sum(cast(cast(count_blames as double) / count_diagnoses as decimal(38, 18))) as double) as blames,
+        cast(sum(cast(cast(count_misses as double) / count_diagnoses as decimal(38, 18))) as double) as misses,
+        cast(sum(cast(cast(count_rewards as double) / count_diagnoses as decimal(38, 18))) as double) as rewards
 
     from by_debate
     group by run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness
@@ -56,7 +56,7 @@ final as (
 
     select
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, weak_dimension,
-        count_debates, count_verdicts, count_sees, count_blames, count_misses, count_rewards,
+        count_debates, count_diagnoses, count_sees, count_blames, count_misses, count_rewards,
         sees / count_debates as sees_rate,
         macros.wilson_low(sees, count_debates) as sees_rate_ci_low,
         macros.wilson_high(sees, count_debates) as sees_rate_ci_high,

@@ -37,7 +37,7 @@ controls as (
     select
         outcomes.run_tag, outcomes.judge_id, outcomes.is_person, outcomes.method, outcomes.is_baseline,
         outcomes.source_run_tag, outcomes.source_debate_id, outcomes.cluster_id, mixes.measured_type, outcomes.measure,
-        max(outcomes.count_verdicts) as count_verdicts,
+        max(outcomes.count_preferences) as count_preferences,
         cast(
             sum(
                 cast(mixes.weight as decimal(9, 0))
@@ -66,7 +66,7 @@ final as (
         measured_type as weakness_type,
         measure,
         false as is_control,
-        weak_dimension, count_verdicts, lower_rate, tie_rate
+        weak_dimension, count_preferences, lower_rate, tie_rate
 
     from weakened
 
@@ -78,7 +78,7 @@ final as (
         measure,
         true as is_control,
         cast(null as varchar) as weak_dimension,
-        count_verdicts, lower_rate, tie_rate
+        count_preferences, lower_rate, tie_rate
 
     from controls
 

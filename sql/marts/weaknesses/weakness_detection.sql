@@ -104,7 +104,7 @@ final as (
     select
         powered.run_tag, powered.judge_id, powered.is_person, powered.method, powered.is_baseline,
         powered.source_run_tag, powered.weakness_type, powered.measure, powered.weak_dimension, powered.count_debates,
-        powered.count_verdicts,
+        powered.count_preferences,
         powered.rate as detection_rate,
         macros.wilson_low(powered.rate * powered.count_debates, powered.count_debates) as detection_rate_ci_low,
         macros.wilson_high(powered.rate * powered.count_debates, powered.count_debates) as detection_rate_ci_high,

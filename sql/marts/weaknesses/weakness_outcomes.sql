@@ -23,7 +23,7 @@ final as (
     select
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id, is_control,
         side, weakness_type, weak_dimension, measure, dimension,
-        count(*) as count_verdicts,
+        count(*) as count_preferences,
         cast(count(case when preferred = 'con' then 1 end) as double) / count(*) as pro_lower_rate,
         cast(count(case when preferred = 'pro' then 1 end) as double) / count(*) as con_lower_rate,
         cast(count(case when preferred = 'tie' then 1 end) as double) / count(*) as tie_rate

@@ -13,7 +13,7 @@ totals as (
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
         case when min(weak_dimension) = max(weak_dimension) then min(weak_dimension) end as weak_dimension,
         count(*) as n,
-        cast(sum(count_verdicts) as bigint) as count_verdicts,
+        cast(sum(count_preferences) as bigint) as count_preferences,
         cast(sum(cast(lower_rate as decimal(38, 18))) as double) / count(*) as rate,
         cast(sum(cast(tie_rate as decimal(38, 18))) as double) / count(*) as tie_rate
 
@@ -96,7 +96,7 @@ final as (
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
         weak_dimension,
         n as count_debates,
-        count_verdicts, count_clusters, rate, tie_rate,
+        count_preferences, count_clusters, rate, tie_rate,
         case
             when count_clusters < 2 then null
             when not is_control then macros.wilson_low(rate * effective_n, effective_n)
