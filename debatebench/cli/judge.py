@@ -63,7 +63,8 @@ BaselineOption = Annotated[
     typer.Option(
         "--baseline",
         help="Judge by this rule, which asks nobody: always_pro, always_con, always_tie, majority_class, longest, "
-        "longest_words, random, last_speaker, lexical_clash. Repeatable. Judges are asked beside baselines only if an "
+        "longest_words, random, last_speaker, lexical_clash; for four teams also always_og, always_oo, always_cg, "
+        "always_co. Repeatable. Judges are asked beside baselines only if an "
         "option chooses them: --judge, --judges-path, --judge-method, --judge-prompt or --panel-size.",
         rich_help_panel=_BY_WHOM,
     ),

@@ -145,7 +145,15 @@ def _plan_of_today(
         judges = as_asked(load_judges(config_path(workspace, options.judges_path, "judges.yaml")), options)
     source = begun.source if begun is not None else None
     if source is None:
-        source = source_of(run.run_tag, stored.debaters, stored.debates, stored.speakers, stored.turns, stored.truths)
+        source = source_of(
+            run.run_tag,
+            stored.debaters,
+            stored.debates,
+            stored.speakers,
+            stored.turns,
+            stored.truths,
+            stored.winning_teams,
+        )
 
     def make_base(_: Sequence[MemberConfig], judges: Sequence[MemberConfig]) -> Plan:
         prompts = load_prompts(workspace, config, judges, templates_of=templates_of)

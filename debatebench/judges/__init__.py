@@ -78,7 +78,10 @@ METHODS: dict[str, Method] = {
         "dimension by dimension, speech by speech with the analyses of the earlier speeches",
         ("debatrix/speech", *_ON_DIMENSIONS),
     ),
-    **{name: Method(baseline.judge, baseline.about, is_baseline=True) for name, baseline in BASELINES.items()},
+    **{
+        name: Method(baseline.judge, baseline.about, formats=baseline.formats, is_baseline=True)
+        for name, baseline in BASELINES.items()
+    },
 }
 
 

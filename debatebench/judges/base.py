@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from debatebench.config.transcript_layout import BP_POSITIONS, in_order
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.shared.records import JudgeNote, Side, Turn, Verdict, Winner
+    from debatebench.shared.records import JudgeNote, Side, Turn, Verdict
 
 __all__ = ["Judgment", "Seat", "Transcript"]
 
@@ -27,8 +27,9 @@ class Transcript:
     category: str | None
     info_slide: str | None
     turns: tuple[Turn, ...]
-    truths: Mapping[str, Winner] = field(default_factory=dict)
-    """Who won according to people, by dimension and `overall`, where that is known. It is never shown to a model."""
+    truths: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What is correct according to people, by dimension and `overall`, where that is known: a side, `tie`, or any of
+    the teams that won. It is never shown to a model."""
 
     def as_shown_to(self, seat: Seat) -> Transcript:
         """The same debate with the speeches in the order in which that seat sees them."""

@@ -11,21 +11,22 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.answer_form import TWO_SIDES
+from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.judges.hearing import OVERALL, Decision
 from debatebench.judges.parsing import side_of
 from debatebench.providers.requests import short_hash
 
 if TYPE_CHECKING:
     from debatebench.judges.hearing import Hearing
-    from debatebench.shared.records import Turn, Winner
+    from debatebench.shared.records import Turn
 
 __all__ = ["BASELINES", "Baseline", "Truths"]
 
-Truths = Sequence[Mapping[str, "Winner"]]
-"""For each debate, who won on which dimension (or `overall`) according to people."""
+Truths = Sequence[Mapping[str, Sequence[str]]]
+"""For each debate, what is correct on a dimension (or `overall`) according to people: a side, `tie`, or these teams."""
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_OUTCOMES: tuple[Winner, ...] = ("pro", "con", "tie")
+_OUTCOMES = ("pro", "con", "tie")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Baseline:
     about: str
     parameters: Callable[[Truths], Mapping[str, Any] | None] = lambda _: {}
     """What it must know, from people's verdicts on all debates; None if it cannot do without them."""
+    formats: tuple[str, ...] = ("two_sided", "british_parliamentary")
 
     async def judge(self, hearing: Hearing) -> Decision:
         """Judge by the rule."""
@@ -50,17 +52,24 @@ def _of_sides(*sides: str) -> Callable[[Hearing, str], Sequence[str]]:
     return lambda hearing, _: [position for position in hearing.positions if side_of(position) in sides]
 
 
+def _of_team(team: str) -> Callable[[Hearing, str], Sequence[str]]:
+    return lambda *_: [team]
+
+
 def _majority(hearing: Hearing, dimension: str) -> Sequence[str]:
     """The most frequent verdict of people on the other debates; of equally frequent ones pro, then con.
 
-    On a dimension of which people say nothing, that on the whole.
+    Of four teams, the one that won most often; of equally frequent ones, the one that speaks first. The side is named
+    only where people name no team. On a dimension of which people say nothing, their verdict on the whole counts.
     """
     known = hearing.seat.judge.parameters
     about = dimension if dimension in known else OVERALL
     counts = Counter(known.get(about, {}))
-    if (truth := hearing.transcript.truths.get(about)) is not None:
-        counts[truth] -= 1
-    winner = max(_OUTCOMES, key=lambda outcome: counts[outcome])
+    teams = [team for team in BP_POSITIONS if team in hearing.positions and team in counts]
+    counts.subtract(hearing.transcript.truths.get(about, ()))
+    winner = max(teams or _OUTCOMES, key=lambda outcome: counts[outcome])
+    if teams:
+        return [winner]
     return _of_sides(*(TWO_SIDES if winner == "tie" else (winner,)))(hearing, dimension)
 
 
@@ -115,11 +124,11 @@ def _best(values: Mapping[str, float]) -> list[str]:
 
 
 def _counts(truths: Truths) -> Mapping[str, Mapping[str, int]] | None:
-    """By dimension and for the whole, how often people said pro, con and tie."""
+    """By dimension and for the whole, how often people said pro, con and tie, and how often each team won."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for truth in truths:
-        for dimension, winner in truth.items():
-            counts[dimension][winner] += 1
+        for dimension, winners in truth.items():
+            counts[dimension].update(winners)
     if OVERALL not in counts:
         return None
     return {dimension: dict(sorted(each.items())) for dimension, each in sorted(counts.items())}
@@ -129,6 +138,12 @@ BASELINES: dict[str, Baseline] = {
     "always_pro": Baseline(_of_sides("pro"), "pro wins every debate"),
     "always_con": Baseline(_of_sides("con"), "con wins every debate"),
     "always_tie": Baseline(_of_sides("pro", "con"), "every debate is a tie"),
+    **{
+        f"always_{team.lower()}": Baseline(
+            _of_team(team), f"{team} wins every debate", formats=("british_parliamentary",)
+        )
+        for team in BP_POSITIONS
+    },
     "majority_class": Baseline(_majority, "what people said most often of the other debates", _counts),
     "longest": Baseline(_longest(len), "who said most wins, in characters"),
     "longest_words": Baseline(_longest(lambda text: len(text.split())), "who said most wins, in words"),

@@ -45,9 +45,10 @@ def make_judged_plan(
 ) -> Plan:
     """Plan the judging of every debate of `source`, `options.repeat` times, by judges and by baselines.
 
-    A panel has `options.panel_size` judges, all of them by default; every baseline judges every debate. With `attacks`,
-    each trial of a debate is followed by its attacked copies, made of its speeches in `transcripts`; the same panel
-    judges them with the same seed. Raises `UsageError` when the inputs do not fit together, before anything is sent.
+    A panel has `options.panel_size` judges, all of them by default; every baseline judges every debate. With
+    `options.swap_order`, a judge that sees a debate again sees it in the other order. With `attacks`, each trial of a
+    debate is followed by its attacked copies, made of its speeches in `transcripts`; the same panel judges them with
+    the same seed. Raises `UsageError` when the inputs do not fit together, before anything is sent.
     """
     chosen = selected(judges, options.selected_judges, "judge")
     pool = checked_pool(chosen, source.members, prompts, options)
@@ -123,7 +124,7 @@ def baseline_judges(names: Sequence[str], source: Source) -> tuple[MemberConfig,
     for name in dict.fromkeys(names):
         if name not in BASELINES:
             raise UsageError(f"No baseline '{name}'. Known: {', '.join(BASELINES)}.")
-        parameters = BASELINES[name].parameters([debate.truths for debate in source.debates])
+        parameters = BASELINES[name].parameters([debate.classes for debate in source.debates])
         if parameters is None:
             raise UsageError(
                 f"The baseline '{name}' needs verdicts of people on the debates of '{source.run_tag}', and the SQL "
@@ -179,7 +180,9 @@ def _debates(
                 repetition=None,
                 debate_seed=seed,
                 panel=(*panel, *fixed),
-                con_first=orders.choose(panel, generator(seed, "order")) if options.swap_order else (),
+                con_first=(
+                    orders.choose(panel, generator(seed, "order"), debate.debate_id) if options.swap_order else ()
+                ),
                 source_debate_id=debate.debate_id,
                 trial=trial,
             )

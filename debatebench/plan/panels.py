@@ -67,28 +67,37 @@ class PanelBalance:
 
 @dataclass
 class OrderBalance:
-    """Which judges are shown con first: each one in half of its debates, with counts never more than one apart.
+    """Which judges are shown con first: each one in half of its debates.
 
-    A judge's debates are taken in pairs: a draw decides which of the two has con first; the other has pro first.
+    A judge that is shown a stored debate again sees it in the other order. In every other debate, the side comes first
+    that was first less often so far; a draw decides between sides that were first equally often. So counts are never
+    more than one apart in a run that repeats no debate, and after every trial where all judges sit on each panel.
     """
 
-    owed: dict[str, bool] = field(default_factory=dict)
-    """Judge → whether con comes first in the second debate of a pair, for judges who have had only the first."""
+    lead: Counter[str] = field(default_factory=Counter)
+    """Judge → its debates with con first, minus those with pro first."""
+    unpaired: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """Judge and stored debate → whether con came first, where the judge has not seen the other order since."""
 
-    def seat(self, panel: Iterable[str], con_first: Collection[str]) -> None:
-        """Count a panel whose orders are given."""
+    def seat(self, panel: Iterable[str], con_first: Collection[str], stored: str | None = None) -> None:
+        """Count a panel whose orders are given. `stored` is the stored debate that the panel judges."""
         for judge in panel:
-            if judge in self.owed:
-                del self.owed[judge]
-            else:
-                self.owed[judge] = judge not in con_first
+            is_con = judge in con_first
+            self.lead[judge] += 1 if is_con else -1
+            if stored is not None and self.unpaired.pop((judge, stored), None) is None:
+                self.unpaired[judge, stored] = is_con
 
-    def choose(self, panel: Sequence[str], rng: random.Random) -> tuple[str, ...]:
+    def choose(self, panel: Sequence[str], rng: random.Random, stored: str | None = None) -> tuple[str, ...]:
         """The judges of the panel who are shown con first, already counted, in the order of their seats."""
         drawn = {judge: rng.random() < 0.5 for judge in panel}
-        con_first = tuple(judge for judge in panel if self.owed.get(judge, drawn[judge]))
-        self.seat(panel, con_first)
+        con_first = tuple(judge for judge in panel if self._is_con_first(judge, drawn[judge], stored))
+        self.seat(panel, con_first, stored)
         return con_first
+
+    def _is_con_first(self, judge: str, drawn: bool, stored: str | None) -> bool:
+        if stored is not None and (judge, stored) in self.unpaired:
+            return not self.unpaired[judge, stored]
+        return self.lead[judge] < 0 if self.lead[judge] else drawn
 
 
 def _grow_and_swap(

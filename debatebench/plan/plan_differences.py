@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from debatebench.plan.plan import Plan
     from debatebench.shared.config_sections import ConfigSections
+    from debatebench.shared.records import ScheduledDebate
 
 __all__ = ["plan_differences"]
 
@@ -40,9 +41,14 @@ def plan_differences(old: Plan, new: Plan) -> list[str]:
         *_changed_list("attacks", _by_id(old.attacks), _by_id(new.attacks)),
         *_changed_fields(old.options.to_compare(), new.options.to_compare()),
     ]
-    if not found and (old.debates != new.debates or old.copies != new.copies):
+    # A run keeps the orders that were drawn when it began.
+    if not found and (_without_orders(old) != _without_orders(new) or old.copies != new.copies):
         found.append("schedule (this version of debatebench plans the same inputs differently)")
     return found
+
+
+def _without_orders(plan: Plan) -> list[ScheduledDebate]:
+    return [debate.model_copy(update={"con_first": ()}) for debate in plan.debates]
 
 
 def _config_sections(plan: Plan) -> ConfigSections:

@@ -46,7 +46,14 @@ class SourceDebate(_Frozen):
     speeches: tuple[SourceSpeech, ...]
     sha256: str
     truths: dict[str, Winner] = {}
-    """Who won according to people, by dimension and `overall`; only the baseline `majority_class` uses it."""
+    """The side that won according to people, by dimension and `overall`; only `majority_class` uses it."""
+    winning_teams: dict[str, tuple[str, ...]] = {}
+    """The same of four teams: the team that won, or those that share the win."""
+
+    @property
+    def classes(self) -> dict[str, tuple[str, ...]]:
+        """By dimension and `overall`, what a correct verdict names: `pro`, `con` or `tie`, or any of these teams."""
+        return {**{name: (winner,) for name, winner in self.truths.items()}, **self.winning_teams}
 
     def model_of(self, side: Side) -> str | None:
         """The debater of a side; None where a side has two."""
@@ -86,8 +93,9 @@ def source_of(
     speakers: Mapping[str, Sequence[Participant]],
     turns: Mapping[str, Sequence[Turn]],
     truths: Mapping[str, Mapping[str, Winner]],
+    winning_teams: Mapping[str, Mapping[str, Sequence[str]]],
 ) -> Source:
-    """The stored debates as a plan freezes them. `speakers`, `turns` and `truths` are by the id of the debate."""
+    """The stored debates as a plan freezes them. All mappings are by the id of the debate."""
     return Source(
         run_tag=run_tag,
         debaters=tuple(
@@ -108,6 +116,7 @@ def source_of(
                 ),
                 sha256=hash_of_speeches(turns[debate.debate_id]),
                 truths=dict(truths.get(debate.debate_id, {})),
+                winning_teams={name: tuple(won) for name, won in winning_teams.get(debate.debate_id, {}).items()},
             )
             for debate in debates
         ),

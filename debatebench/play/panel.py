@@ -104,7 +104,7 @@ def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> T
         topic.category,
         topic.info_slide,
         tuple(turns),
-        {} if stored is None else stored.truths,
+        {} if stored is None else stored.classes,
     )
 
 

@@ -21,9 +21,9 @@ __all__ = ["StoredDebates", "read_source_tag", "read_stored_debates"]
 
 # The verdict that was published with a debate comes before that of annotators.
 _TRUTHS = """
-select debate_id, dimension, first(winner order by truth desc)
+select debate_id, dimension, first(winner order by truth desc), first(winning_positions order by truth desc)
 from marts.truths
-where run_tag = $run_tag and winner is not null
+where run_tag = $run_tag and (winner is not null or winning_positions is not null)
 group by debate_id, dimension
 order by debate_id, dimension
 """
@@ -41,7 +41,9 @@ class StoredDebates:
     speakers: dict[str, tuple[Participant, ...]]
     turns: dict[str, tuple[Turn, ...]]
     truths: dict[str, dict[str, Winner]]
-    """Who won according to people, by debate, then by dimension or `overall`."""
+    """The side that won according to people, by debate, then by dimension or `overall`."""
+    winning_teams: dict[str, dict[str, list[str]]]
+    """The same of four teams: the team that won, or those that share the win."""
     left_out: int
     """How many of the debates that were asked for lack speeches."""
 
@@ -94,7 +96,7 @@ def read_stored_debates(
             tuple(whole),
             {debate_id: each for debate_id, each in speakers.items() if debate_id in kept},
             {debate_id: each for debate_id, each in turns.items() if debate_id in kept},
-            _truths(con, run.run_tag),
+            *_truths(con, run.run_tag),
             len(wanted) - len(whole),
         )
 
@@ -160,11 +162,16 @@ def _by_debate(rows: Collection[Any]) -> dict[str, tuple[Any, ...]]:
     return {debate_id: tuple(each) for debate_id, each in found.items()}
 
 
-def _truths(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, dict[str, Winner]]:
-    """What people decided, where the marts are built and have it."""
-    if "marts.truths" not in read_relations(con):
-        return {}
-    found: defaultdict[str, dict[str, Winner]] = defaultdict(dict)
-    for debate_id, dimension, winner in con.execute(_TRUTHS, {"run_tag": run_tag}).fetchall():
-        found[debate_id][dimension] = winner
-    return found
+def _truths(
+    con: duckdb.DuckDBPyConnection, run_tag: str
+) -> tuple[dict[str, dict[str, Winner]], dict[str, dict[str, list[str]]]]:
+    """What people decided, where the marts are built and have it: the winning sides, and the winning teams."""
+    sides: defaultdict[str, dict[str, Winner]] = defaultdict(dict)
+    teams: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
+    rows = con.execute(_TRUTHS, {"run_tag": run_tag}).fetchall() if "marts.truths" in read_relations(con) else []
+    for debate_id, dimension, winner, positions in rows:
+        if winner is not None:
+            sides[debate_id][dimension] = winner
+        if positions is not None:
+            teams[debate_id][dimension] = positions
+    return sides, teams

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from imported import DEBATEFLOW
 from judging import KEY, LLM_METHODS, calls_of, method_answer, stored_workspace, write_debates
 from paths import REPOSITORY
 
+from debatebench.journal.reading import read_journal
+from debatebench.journal.writing import Journal
 from debatebench.judges import METHODS
 
 pytestmark = pytest.mark.slow
@@ -30,7 +33,14 @@ BASELINES = (
     "last_speaker",
     "lexical_clash",
 )
-ALL = [word for name in BASELINES for word in ("--baseline", name)]
+TEAM_BASELINES = ("always_og", "always_oo", "always_cg", "always_co")
+
+
+def of_baselines(names: Sequence[str]) -> list[str]:
+    return [word for name in names for word in ("--baseline", name)]
+
+
+ALL = of_baselines(BASELINES)
 
 
 def rows(root: Path, sql: str) -> list[tuple[Any, ...]]:
@@ -123,6 +133,48 @@ def test_a_swapped_order_shows_con_first_in_half_of_the_debates(stored: Any):
     assert judge(root, "judged", "--swap-order", "--no-build").code == 0
     first = "select judge_id, presented_first, count(*) from raw.verdicts group by all order by all"
     assert rows(root, first) == [(f"judge-{n}", side, 2) for n in range(2) for side in ("con", "pro")]
+
+
+@pytest.mark.parametrize("repeat", [2, 3])
+def test_repeated_debates_are_shown_in_both_orders_and_the_odd_trial_in_half_of_the_debates_each(
+    stored: Any, repeat: int
+):
+    root, _ = stored
+    assert judge(root, "judged", "--repeat", str(repeat), "--swap-order", "--no-build").code == 0
+    shown = rows(
+        root,
+        "select judge_id, source_debate_id, list(presented_first order by trial) "
+        "from raw.verdicts join raw.debates using (run_tag, debate_id) where run_tag = 'judged' group by all",
+    )
+    assert len(shown) == 2 * 4
+    assert all(sorted(orders[:2]) == ["con", "pro"] for _, _, orders in shown)
+    for name in ("judge-0", "judge-1"):
+        con_first = [orders.count("con") for who, _, orders in shown if who == name]
+        assert sum(con_first) == 4 * repeat / 2
+
+
+def test_a_run_that_has_begun_keeps_the_orders_that_it_began_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TINY_KEY", KEY)
+    with FakeProvider(method_answer) as server:
+        root = stored_workspace(tmp_path, server.url, judges=2, judge=", token_limit: 100", two_sided=0)
+        assert judge(root, "judged", "--repeat", "2", "--swap-order", "--max-cost", "0").code == 5
+        _show_con_first(root / "warehouse" / "journal" / "judged.jsonl")
+        (root / "warehouse" / "debatebench.duckdb").unlink()
+        assert debatebench_here(root, "build", "--from-journals").code == 0
+        done = judge(root, "judged", "--no-build")
+    assert done.code == 0, done.err
+    assert rows(root, "select distinct presented_first from raw.verdicts where run_tag = 'judged'") == [("con",)]
+
+
+def _show_con_first(path: Path) -> None:
+    """Rewrite the plan in a journal, as if it had been drawn by another version."""
+    events = [event.data for event in read_journal(path)]
+    for debate in events[0]["plan"]["debates"]:
+        debate["con_first"] = debate["panel"]
+    path.unlink()
+    with Journal.open(path) as journal:
+        for event in events:
+            journal.append(event)
 
 
 def test_panels_are_drawn_where_a_size_is_given(stored: Any):
@@ -374,5 +426,15 @@ def test_baselines_on_panelbench_have_the_published_figures(tmp_path: Path, shar
     assert majority[1] < majority[0] < majority[2]
     to_overall = "select distinct dimension, round(rmse_to_overall, 2) from marts.panelbench_dimensions order by all"
     assert rows(tmp_path, to_overall) == [("argument", 21.41), ("language", 41.33), ("source", 40.82)]
+    assert judge(tmp_path, "bp-teams", *of_baselines(TEAM_BASELINES), source="bp").code == 0
+    of_teams = dict(
+        rows(
+            tmp_path,
+            "select judge_id, round(100 * accuracy, 2) from marts.judge_quality where dimension = 'overall' "
+            "and run_tag in ('bp-baselines', 'bp-teams') and judge_id in ('majority_class', 'always_oo', 'always_og')",
+        )
+    )
+    # OO won 8 of the 11 debates, and 7 of the other 10 are still the most.
+    assert of_teams == {"majority_class": 72.73, "always_oo": 72.73, "always_og": 36.36}
     pairs = "select count(*) from marts.panelbench_significance where run_a = 'da-baselines' and measure = 'accuracy'"
     assert rows(tmp_path, pairs)[0][0] >= len(BASELINES) * (len(BASELINES) - 1) / 2
