@@ -24,7 +24,7 @@ runs as (
 held as (
 
     select
-        debates.run_tag, debates.debate_id, debates.topic_id,
+        debates.run_tag, debates.debate_id,
         injected.debate_id is null as is_control,
         injected.side, injected.weakness_type, injected.dimension
 
@@ -40,22 +40,11 @@ held as (
 
 ),
 
-topic_counts as (
-
-    select
-        run_tag,
-        count(distinct topic_id) as count_topics
-
-    from held
-    group by run_tag
-
-),
-
 final as (
 
     select
         sources.run_tag, sources.debate_id, sources.source_run_tag, sources.source_debate_id,
-        macros.cluster_of(held.topic_id, held.debate_id, topic_counts.count_topics) as cluster_id,
+        clusters.cluster_id,
         held.is_control, held.side, held.weakness_type,
         held.dimension as weak_dimension
 
@@ -65,7 +54,10 @@ final as (
         on sources.source_run_tag = held.run_tag
         and sources.source_debate_id = held.debate_id
 
-    inner join topic_counts on held.run_tag = topic_counts.run_tag
+    inner join intermediate.int_clusters as clusters
+        on sources.run_tag = clusters.run_tag
+        and sources.debate_id = clusters.debate_id
+
     where sources.run_tag not in (select run_tag from intermediate.int_coherence_checks)
 
 )

@@ -1,3 +1,2 @@
--- Two topics are not enough to estimate how topics differ.
-create macro cluster_of(topic_id, debate_id, count_topics) as
-    case when count_topics >= 3 then topic_id else debate_id end
+create macro cluster_of(topic_id, debate_id, cluster_unit) as
+    case cluster_unit when 'topic' then topic_id when 'debate' then debate_id end

@@ -307,7 +307,7 @@ def test_a_forfeit_lowers_the_rating_of_the_side_that_refused_and_raises_the_oth
 def test_statistics_about_judges_do_not_see_forfeits(forfeited: tuple[Path, Done]):
     root, _ = forfeited
     judged = "(select debate_id from raw.debates where status = 'complete')"
-    for table in ("counted_verdicts", "judging_clusters", "debate_dimension_means", "verdict_scores"):
+    for table in ("counted_verdicts", "debate_dimension_means", "verdict_scores"):
         assert rows(root, f"select count(*) from marts.{table} where debate_id not in {judged}") == [(0,)]
     assert rows(
         root,

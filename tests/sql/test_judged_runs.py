@@ -155,7 +155,7 @@ def test_a_judged_run_costs_what_its_judges_cost(con: duckdb.DuckDBPyConnection)
 def test_all_trials_of_a_stored_debate_are_left_out_together(con: duckdb.DuckDBPyConnection):
     clusters = """
         select count(*), count(distinct cluster_id), count(distinct cluster_id) = count(distinct source_debate_id)
-        from marts.judging_clusters join marts.debates using (run_tag, debate_id)
+        from intermediate.int_clusters
         where run_tag = 'again'
     """
     assert rows(con, clusters) == [(15, 5, True)]

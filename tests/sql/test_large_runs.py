@@ -232,9 +232,9 @@ def test_ten_million_verdicts_have_the_alpha_of_exact_fractions(project: Project
         f"""
         create table marts.panel_winners as
         select 'r' as run_tag, i as debate_id, i % 4 % 3 as count_pro, i % 5 % 2 as count_tie,
-            {size} - i % 4 % 3 - i % 5 % 2 as count_con, {size} as count_valid_verdicts
+            {size} - i % 4 % 3 - i % 5 % 2 as count_con, {size} as count_valid_verdicts, 'pro' as winner
         from range({period * periods}) as t(i);
-        create table marts.judging_clusters as
+        create table intermediate.int_clusters as
         select run_tag, debate_id, 't' || debate_id % 3 as cluster_id from marts.panel_winners;
         create table marts.verdict_scores as
         select 'r' as run_tag, i as debate_id, 'logic' as dimension,

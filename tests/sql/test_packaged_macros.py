@@ -11,10 +11,12 @@ from typing import Any
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from debatebench.shared.workspace import Workspace
 from debatebench.stats import jackknife, significance
-from debatebench.stats.distributions import normal_cdf, t_quantile
+from debatebench.stats.distributions import normal_cdf, t_quantile, t_two_sided_p
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.project import load_project
 from debatebench.transform.testing.unit_tests import run_unit_tests
@@ -139,3 +141,18 @@ def test_samples_have_about_the_size_that_is_wanted_and_larger_ones_hold_smaller
     ]
     assert [len(sample) for sample in samples] == pytest.approx([100, 2500, 9000, 10000], abs=5)
     assert samples[0] < samples[1] < samples[2] < samples[3]
+
+
+@pytest.mark.parametrize("df", [1, 2, 3, 5, 19, 20, 21, 64, 999, 1000])
+def test_tails_of_students_t(con: duckdb.DuckDBPyConnection, df: int):
+    for t in (1e-4, 0.3, 1.0, 1.7, 2.5, 4.47, 4.48, 9.0, 40.0):
+        found = value(con, "macros.student_t_p(?, ?)", -t, df)
+        assert found == pytest.approx(t_two_sided_p(t, df), rel=1e-7, abs=1e-300)
+    assert value(con, "macros.student_t_p(3.0, 5000)") == value(con, "macros.student_t_p(3.0, 1000)")
+
+
+@given(rates=st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=30))
+def test_debates_that_are_their_own_clusters_have_wilsons_interval(con: duckdb.DuckDBPyConnection, rates: list[float]):
+    n, rate = len(rates), fmean(rates)
+    error = math.sqrt(sum((x - rate) ** 2 for x in rates) / (n - 1) / n) if n > 1 else None
+    assert value(con, "macros.effective_count(?, ?, ?, ?, 2.0, 2.0)", rate, n, n, error) == n

@@ -431,7 +431,7 @@ def test_the_interval_of_the_difference_is_that_worked_by_its_formulas() -> None
     rate, n = 5 / 8, 8
     error = math.sqrt(4 / 3 * 2.75) / 8
     t = {df: t_quantile(0.95, df) for df in (3, 7)}
-    effective = min(n, rate * (1 - rate) / error**2) * (t[7] / t[3]) ** 2
+    effective = n * min(1, rate * (1 - rate) / ((n - 1) * error**2)) * (t[7] / t[3]) ** 2
     low, high = wilson_interval(rate * effective, effective, 0.95)
     # Controls count ½, ½, 0 and ½, because half of the weakened sides are pro.
     control = 3 / 8

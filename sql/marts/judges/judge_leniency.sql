@@ -10,7 +10,9 @@ scores as (
         verdict_scores.pro_score + verdict_scores.con_score as score
 
     from marts.verdict_scores
-    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
+    inner join marts.panel_winners using (run_tag, debate_id)
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    where panel_winners.winner <> 'no_decision'
 
 ),
 

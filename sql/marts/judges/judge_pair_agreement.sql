@@ -9,7 +9,7 @@ verdicts as (
         case counted_verdicts.winner when 'pro' then 0 when 'tie' then 1 else 2 end as place
 
     from marts.counted_verdicts
-    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
 
 ),
 

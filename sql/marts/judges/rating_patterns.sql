@@ -18,8 +18,8 @@ winner_patterns as (
         count(*) as count_rated
 
     from marts.panel_winners
-    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
-    where panel_winners.count_valid_verdicts > 1
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    where panel_winners.winner <> 'no_decision' and panel_winners.count_valid_verdicts > 1
 
     group by
         panel_winners.run_tag,
@@ -38,7 +38,9 @@ score_lists as (
         list_sort(list(verdict_scores.con_score)) as con_scores
 
     from marts.verdict_scores
-    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
+    inner join marts.panel_winners using (run_tag, debate_id)
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    where panel_winners.winner <> 'no_decision'
     group by verdict_scores.run_tag, verdict_scores.debate_id, verdict_scores.dimension, clusters.cluster_id
     having count(*) > 1
 

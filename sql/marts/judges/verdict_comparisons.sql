@@ -38,7 +38,7 @@ verdicts as (
     from marts.counted_verdicts
     inner join staging.stg_verdicts as judged using (run_tag, debate_id, judge_id)
     inner join staging.stg_debates as debates using (run_tag, debate_id)
-    inner join marts.judging_clusters as clusters using (run_tag, debate_id)
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id, judge_id)
     left join intermediate.int_debate_lengths as debate_lengths using (run_tag, debate_id)
 

@@ -80,7 +80,7 @@ counted as (
 
     select
         *,
-        macros.effective_count(rate, n, standard_error, t_debates, t_clusters) as effective_n,
+        macros.effective_count(rate, n, count_clusters, standard_error, t_debates, t_clusters) as effective_n,
         macros.t_half_width(standard_error, t_clusters) as half_width,
         (1 - tie_rate) * n as decided
 
