@@ -68,7 +68,7 @@ def remarks(model: SqlModel, today: date) -> list[str]:
 
 
 def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[str]:
-    """One warning for each SQL model that reads a prerelease, or a SQL model that is now deprecated."""
+    """One warning for each SQL model that reads a deprecated one, or a prerelease without being one itself."""
     for model in models.values():
         for dependency in model.dependencies:
             read = models.get(dependency)
@@ -77,7 +77,7 @@ def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[st
             deprecated = read.properties.deprecation_date
             if deprecated is not None and deprecated <= today:
                 yield f"{model.name} reads {dependency}, which has been deprecated since {deprecated}."
-            if is_prerelease(read):
+            if is_prerelease(read) and not is_prerelease(model):
                 yield f"{model.name} reads {dependency}, a prerelease whose meaning may still change."
 
 

@@ -163,8 +163,8 @@ class ModelProperties(_Frozen):
 
     def _check_versions(self) -> None:
         numbers = [version.v for version in self.versions]
-        if len(set(numbers)) != len(numbers):
-            raise ValueError("a version is listed twice")
+        if twice := [number for number in numbers if numbers.count(number) > 1]:
+            raise ValueError(f"version {twice[0]} is listed twice; the next free number is {max(numbers) + 1}")
         if self.latest_version is not None and self.latest_version not in numbers:
             raise ValueError(f"latest_version {self.latest_version} is not one of the versions {numbers}")
         for version in self.versions:

@@ -203,26 +203,26 @@ def test_the_published_file_is_only_read(database: Path, project: Project):
 
 
 @pytest.fixture
-def with_a_third(tmp_path: Path) -> Project:
+def with_another(tmp_path: Path) -> Project:
     """The packaged SQL models, and a prerelease in which any vote for pro wins."""
     folder = tmp_path / "ws" / "sql" / "marts"
     folder.mkdir(parents=True)
     own = packaged("sql") / "marts" / "debates"
     yaml = (own / "panel_winners.yml").read_text(encoding="utf-8")
     (folder / "panel_winners.yml").write_text(
-        yaml.replace("      - v: 2\n", "      - v: 3\n        description: Any vote for pro wins.\n      - v: 2\n"),
+        yaml.replace("      - v: 2\n", "      - v: 4\n        description: Any vote for pro wins.\n      - v: 2\n"),
         encoding="utf-8",
     )
     second = (own / "panel_winners_v2.sql").read_text(encoding="utf-8")
-    (folder / "panel_winners_v3.sql").write_text(
+    (folder / "panel_winners_v4.sql").write_text(
         second.replace("when panel.pro > panel.con then 'pro'", "when panel.pro > 0 then 'pro'"),
         encoding="utf-8",
     )
     return load_project(Workspace(tmp_path / "ws").files("sql", "**/*"))
 
 
-def test_a_prerelease_is_compared_before_it_was_ever_built(database: Path, with_a_third: Project):
-    diff = diff_model(database, with_a_third, "panel_winners", 2, 3)
+def test_a_prerelease_is_compared_before_it_was_ever_built(database: Path, with_another: Project):
+    diff = diff_model(database, with_another, "panel_winners", 2, 4)
     assert not diff.is_current
     assert [(row.key["run_tag"], row.key["debate_id"], row.after) for row in diff.rows] == [
         ("clear", "d2", {"winner": "pro", "winner_without_con": "pro"})
@@ -233,12 +233,12 @@ def test_a_prerelease_is_compared_before_it_was_ever_built(database: Path, with_
     assert changed["b"] > 0
 
 
-def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(database: Path, with_a_third: Project):
-    file = with_a_third.files["marts/panel_winners_v3.sql"]
+def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(database: Path, with_another: Project):
+    file = with_another.files["marts/panel_winners_v4.sql"]
     sql = file.read_text(encoding="utf-8")
     file.write_text(sql.replace("debates.debate_id,\n        case", "debates.debate_id, 1 as more,\n        case", 1))
     file.write_text(f"select run_tag, debate_id, count_pro from (\n{sql}\n)")
-    diff = diff_model(database, load_project(with_a_third.files), "panel_winners", 2, 3)
+    diff = diff_model(database, load_project(with_another.files), "panel_winners", 2, 4)
     assert diff.columns_only_before == (
         "winner",
         "count_con",
@@ -250,28 +250,34 @@ def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(datab
     )
     assert diff.leaderboard is None
     assert diff.remark is not None
-    assert diff.remark.startswith("marts.leaderboard cannot be computed with version 3: SQL model ")
+    assert diff.remark.startswith("marts.leaderboard cannot be computed with version 4: SQL model ")
 
 
-def test_a_version_above_the_latest_is_a_prerelease(with_a_third: Project):
-    alias, versions = versions_of(with_a_third.models, "panel_winners")
+def test_a_version_above_the_latest_is_a_prerelease(with_another: Project):
+    alias, versions = versions_of(with_another.models, "panel_winners")
     assert alias.alias_of == "marts.panel_winners_v2"
-    assert [(number, is_prerelease(model)) for number, model in versions.items()] == [(1, False), (2, False), (3, True)]
-    assert remarks(versions[3], date(2026, 1, 1)) == [
-        "marts.panel_winners_v3 is a prerelease: its meaning may still change."
+    assert [(number, is_prerelease(model)) for number, model in versions.items()] == [
+        (1, False),
+        (2, False),
+        (3, True),
+        (4, True),
+    ]
+    assert remarks(versions[4], date(2026, 1, 1)) == [
+        "marts.panel_winners_v4 is a prerelease: its meaning may still change."
     ]
 
 
 def test_who_reads_a_prerelease_or_something_deprecated_is_warned(tmp_path: Path):
     files = STAGING | {f"marts/winners_v{n}.sql": f"select * from {S}" for n in (1, 2, 3)}
     files |= {
+        "marts/winners_v4.sql": "select * from marts.winners_v3",
         "marts/other.sql": "select v1.* from marts.winners_v1 as v1 join marts.winners_v3 using (run_tag)",
         "marts/m.yml": """
             models:
               - name: winners
                 description: Who won.
                 latest_version: 2
-                versions: [{v: 1, deprecation_date: 2026-03-01}, {v: 2}, {v: 3, prerelease: true}]
+                versions: [{v: 1, deprecation_date: 2026-03-01}, {v: 2}, {v: 3, prerelease: true}, {v: 4}]
               - {name: other, description: Another.}
             """,
     }
@@ -376,7 +382,7 @@ def test_a_key_is_all_that_two_versions_may_share(tmp_path: Path):
             "Did you mean 'panel_winners'? With versions: marts.judge_verdicts, marts.panel_winners.",
         ),
         ("leaderboard", 1, 2, "marts.leaderboard has no versions."),
-        ("panel_winners", 1, 3, "marts.panel_winners has no version 3. Versions: 1, 2."),
+        ("panel_winners", 1, 4, "marts.panel_winners has no version 4. Versions: 1, 2, 3."),
         ("panel_winners", 2, 2, "Both versions of marts.panel_winners are 2"),
     ],
 )

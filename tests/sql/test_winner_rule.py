@@ -31,7 +31,7 @@ JUDGES = ("j1", "j2", "j3", "j4", "j5")
 DEBATERS = "abcd"
 INITIAL, K = 400.0, 32.0
 
-THIRD = "models: [{name: panel_winners, latest_version: 3, versions: [{v: 3, description: Two verdicts more win.}]}]\n"
+OWN = "models: [{name: panel_winners, latest_version: 4, versions: [{v: 4, description: Two verdicts more win.}]}]\n"
 FIRST = "models: [{name: panel_winners, latest_version: 1}, {name: judge_verdicts, latest_version: 1}]\n"
 
 Votes = Mapping[str, str]
@@ -107,7 +107,7 @@ def project_with(root: Path, yaml: str, sql: Mapping[str, str]) -> Project:
     return load_project(Workspace(root).files("sql", "**/*"))
 
 
-def third_rule() -> str:
+def own_rule() -> str:
     """The SQL of version 2, with its rule replaced."""
     second = (packaged("sql") / "marts" / "debates" / "panel_winners_v2.sql").read_text(encoding="utf-8")
     third = second.replace("panel.pro > panel.con", "panel.pro >= panel.con + 2")
@@ -308,7 +308,7 @@ def test_everything_follows_the_packaged_rule(second: duckdb.DuckDBPyConnection,
 def test_one_sql_file_and_one_line_of_yaml_change_the_rule_everywhere(
     tmp_path: Path, second: duckdb.DuckDBPyConnection, debates: list[Played]
 ) -> None:
-    project = project_with(tmp_path, THIRD, {"panel_winners_v3.sql": third_rule()})
+    project = project_with(tmp_path, OWN, {"panel_winners_v4.sql": own_rule()})
     expected = Expected(debates, two_more_than_the_other, lambda each: each.scored)
     with warehouse(project, debates) as con:
         check(con, expected)
@@ -339,7 +339,7 @@ def test_one_line_of_yaml_goes_back_to_declared_winners_and_strict_majorities(
 
 def test_a_warehouse_that_is_built_under_another_rule_changes_all_of_it(tmp_path: Path, debates: list[Played]) -> None:
     packaged_only = load_project(Workspace(tmp_path / "none").files("sql", "**/*"))
-    project = project_with(tmp_path, THIRD, {"panel_winners_v3.sql": third_rule()})
+    project = project_with(tmp_path, OWN, {"panel_winners_v4.sql": own_rule()})
     with warehouse(packaged_only, debates) as con:
         build(con, project)
         check(con, Expected(debates, two_more_than_the_other, lambda each: each.scored))
@@ -355,17 +355,17 @@ def test_winners_by_one_version_of_the_verdicts_beside_another_fail_a_data_test(
 
 
 def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: Path, debates: list[Played]) -> None:
-    sql = third_rule().replace(",\n        case when count_tie > 0 then winners[4] end as winner_without_tie", "")
-    project = project_with(tmp_path, THIRD, {"panel_winners_v3.sql": sql})
+    sql = own_rule().replace(",\n        case when count_tie > 0 then winners[4] end as winner_without_tie", "")
+    project = project_with(tmp_path, OWN, {"panel_winners_v4.sql": sql})
     with pytest.raises(SqlModelError) as caught:
         warehouse(project, debates[:3])
     message = str(caught.value)
     assert message.startswith("SQL model marts.counted_verdicts (")
     assert (
-        "counted_verdicts.sql:8) selects winner_without_tie from marts.panel_winners, which lacks it since version 3 "
-        "(version 2 has it). Fix "
+        "counted_verdicts.sql:8) selects winner_without_tie from marts.panel_winners, which lacks it since version 4 "
+        "(version 3 has it). Fix "
     ) in message
-    assert message.endswith("panel_winners_v3.sql, set `latest_version: 2`, or change marts.counted_verdicts.")
+    assert message.endswith("panel_winners_v4.sql, set `latest_version: 3`, or change marts.counted_verdicts.")
 
 
 # --- The rules themselves ---------------------------------------------------------------------------------------------

@@ -214,7 +214,10 @@ def test_another_file_may_go_back_to_an_earlier_version(tmp_path: Path) -> None:
             "{name: winners, latest_version: 3}",
             r"own\.yml:2: winners: latest_version 3 is not one of the versions \[1, 2\]",
         ),
-        ("{name: winners, versions: [{v: 2}]}", r"own\.yml:2: winners: a version is listed twice"),
+        (
+            "{name: winners, versions: [{v: 2}]}",
+            r"own\.yml:2: winners: version 2 is listed twice; the next free number is 3\.",
+        ),
         ("{name: winners, versions: [{v: 0}]}", r"own\.yml:2: models\[0\]\.versions\[0\]\.v: Input should be greater"),
         (
             "{name: winners, versions: [{v: 4}]}",

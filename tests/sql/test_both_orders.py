@@ -1,0 +1,158 @@
+"""Debates that are judged in both orders: which verdicts survive, and the version of the winner rule that asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.version_diff import diff_model
+from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Verdict
+from debatebench.shared.workspace import Workspace
+from debatebench.transform.build import build
+from debatebench.transform.project import Project, load_project
+from debatebench.transform.testing.data_tests import run_data_tests
+
+POINTS = {"p": (7, 5), "c": (5, 7), "t": (6, 6)}
+LATEST = "models: [{name: panel_winners, latest_version: 3}, {name: judge_verdicts, latest_version: 3}]\n"
+
+HEARD = {
+    # Judge → for each debate, the winner with pro first and with con first.
+    "steady": ("pp", "cc", "pp", "tt"),
+    "first": ("pc", "pc", "pc", "pc"),
+    "half": ("pp", "pc", "ct", "tt"),
+}
+DEBATES = ("d0", "d1", "d2", "d3")
+
+
+def records() -> Iterator[Record]:
+    yield Run(run_tag="s", source="import", format="panelbench")
+    yield Run(
+        run_tag="r", source="import", format="judging", source_run_tag="s", elo_initial_rating=400, elo_k_factor=32
+    )
+    for tag in ("s", "r"):
+        for n, debate in enumerate(DEBATES):
+            yield Topic(run_tag=tag, topic_id=f"t{n}", source_position=n, motion=f"Motion {n}.")
+            for trial in (1, 2) if tag == "r" else (1,):
+                yield Debate(
+                    run_tag=tag,
+                    debate_id=debate if trial == 1 else f"{debate}~2",
+                    source_position=n + 10 * trial,
+                    topic_id=f"t{n}",
+                    pro_model_id="a",
+                    con_model_id="b",
+                    source_debate_id=debate if tag == "r" else None,
+                    trial=trial,
+                )
+        for name in "ab":
+            yield Debater(run_tag=tag, model_id=name)
+    yield Dimension(run_tag="r", dimension="logic", source_position=0)
+    for seat, (judge, winners) in enumerate(HEARD.items()):
+        yield Judge(run_tag="r", judge_id=judge)
+        for n, (debate, both) in enumerate(zip(DEBATES, winners, strict=True)):
+            orders: tuple[Side, Side] = ("pro", "con") if n % 2 else ("con", "pro")
+            for trial, first in enumerate(orders, 1):
+                yield verdict(judge, seat, debate if trial == 1 else f"{debate}~2", first, both["pc".index(first[0])])
+
+
+def verdict(judge: str, seat: int, debate: str, first: Side, winner: str) -> Verdict:
+    pro, con = map(Decimal, POINTS[winner])
+    return Verdict(
+        run_tag="r",
+        debate_id=debate,
+        judge_id=judge,
+        panel_position=seat,
+        presented_first=first,
+        is_valid=True,
+        scores=(Score(dimension="logic", pro=pro, con=con),),
+    )
+
+
+def project_with(root: Path, yaml: str = "") -> Project:
+    if yaml:
+        (root / "sql" / "marts").mkdir(parents=True)
+        (root / "sql" / "marts" / "rules.yml").write_text(yaml, encoding="utf-8")
+    return load_project(Workspace(root).files("sql", "**/*"))
+
+
+def warehouse(project: Project, path: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect(path, config={"threads": 2})
+    create_raw_tables(con)
+    by_run: dict[str, list[Record]] = {}
+    for record in records():
+        by_run.setdefault(record.run_tag, []).append(record)
+    for tag, rows in by_run.items():
+        land_records(con, tag, rows)
+    build(con, project)
+    return con
+
+
+@pytest.fixture(scope="module")
+def packaged_rule(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    with warehouse(project_with(tmp_path_factory.mktemp("none"))) as con:
+        yield con
+
+
+def winners(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
+    return dict(con.execute(f"select debate_id, winner from {relation} where run_tag = 'r'").fetchall())
+
+
+def test_a_flip_is_a_tie_in_both_trials_under_version_3_and_a_vote_in_each_under_version_2(
+    packaged_rule: duckdb.DuckDBPyConnection,
+):
+    assert winners(packaged_rule, "marts.panel_winners_v2") == {
+        "d0": "pro",
+        "d0~2": "pro",
+        "d1": "pro",
+        "d1~2": "con",
+        "d2": "tie",
+        "d2~2": "pro",
+        "d3": "pro",
+        "d3~2": "con",
+    }
+    third = {"d0": "pro", "d1": "con", "d2": "pro", "d3": "tie"}
+    assert winners(packaged_rule, "marts.panel_winners_v3") == third | {f"{d}~2": w for d, w in third.items()}
+    assert winners(packaged_rule, "marts.panel_winners") == winners(packaged_rule, "marts.panel_winners_v2")
+
+
+@pytest.mark.slow
+def test_two_words_of_yaml_make_the_versions_that_count_flips_as_ties_the_rule(tmp_path: Path):
+    project = project_with(tmp_path, LATEST)
+    with warehouse(project) as con:
+        assert winners(con, "marts.panel_winners") == winners(con, "marts.panel_winners_v3")
+        rated = con.execute("select debate_id, winner from marts.games where run_tag = 'r' order by 1").fetchall()
+        assert rated == [("d0", "pro"), ("d1", "con"), ("d2", "pro"), ("d3", "tie")]
+        without = con.execute(
+            "select debate_id, judge_id, winner, winner_without from marts.counted_verdicts "
+            "where debate_id in ('d1', 'd2') order by all"
+        ).fetchall()
+        assert without == [
+            ("d1", "first", "tie", "con"),
+            ("d1", "half", "tie", "con"),
+            ("d1", "steady", "con", "tie"),
+            ("d2", "first", "tie", "pro"),
+            ("d2", "half", "tie", "pro"),
+            ("d2", "steady", "pro", "tie"),
+        ]
+        failed = [str(each) for each in run_data_tests(con, project) if each.status != "pass"]
+        assert failed == []
+
+
+@pytest.mark.slow
+def test_versions_2_and_3_can_be_compared(tmp_path: Path):
+    project = project_with(tmp_path / "workspace")
+    path = tmp_path / "w.duckdb"
+    warehouse(project, str(path)).close()
+    diff = diff_model(path, project, "panel_winners", 2, 3)
+    changed: dict[str, Any] = {row.key["debate_id"]: row.after.get("winner") for row in diff.rows}
+    assert {debate for debate, winner in changed.items() if winner} == {"d1", "d2", "d3", "d3~2"}
+    assert diff.leaderboard is not None
+    assert {each.model_id: each.difference > 0 for each in diff.leaderboard if each.difference} == {
+        "a": False,
+        "b": True,
+    }
