@@ -40,7 +40,7 @@ select
     cost_usd
 from marts.leaderboard
 where run_tag = $run_tag and is_displayed
-order by rank
+order by rank, model_id
 """
 
 _HIDDEN = """

@@ -42,7 +42,20 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["LEAST_SHARE", "LEAST_TOPICS", "MOST_DEBATERS", "Standings", "critical_value", "rank_ranges", "standings"]
+__all__ = [
+    "EQUAL",
+    "LEAST_SHARE",
+    "LEAST_TOPICS",
+    "MOST_DEBATERS",
+    "Standings",
+    "critical_value",
+    "rank_ranges",
+    "shared_ranks",
+    "standings",
+]
+
+EQUAL = 1.5e-9
+"""Ratings are rounded to a billionth of a point; ratings that differ by no more are equal (`macros.shared_rank`)."""
 
 LEAST_SHARE = 0.5
 """A standard error over topics or games is at least this share of the model's."""
@@ -58,7 +71,7 @@ MOST_DEBATERS = 100
 class Standings:
     """Ratings on the Elo scale with their intervals and ranks; arrays with one element per debater.
 
-    `rank` is the place by rating, equal ratings by code. `rank_low` and `rank_high` are the best and the worst place
+    `rank` is the place by rating, shared by equal ratings. `rank_low` and `rank_high` are the best and the worst place
     that the intervals leave open. `interval_method` is `bootstrap_topics`, `bootstrap_games`, `sandwich_topics` or
     `sandwich_games`.
     """
@@ -87,8 +100,8 @@ def standings(
 ) -> Standings:
     """Standings of all debaters; empty where there is none.
 
-    They depend on the games only: not on the order of rows, nor on which code a debater or topic has (but for the order
-    of equal ratings).
+    They depend on the games only: not on the order of rows, nor on which code a debater or topic has (but for what is
+    drawn for equal ratings).
     """
     import numpy as np
 
@@ -109,16 +122,13 @@ def standings(
     rating = np.round(mean + ELO_PER_LOG_STRENGTH * fitted.strengths, 9)
     margin = ELO_PER_LOG_STRENGTH * error * critical_value(count_topics if unit == "topics" else None, level)
     ci_low, ci_high = np.round(rating - margin, 9), np.round(rating + margin, 9)
-    order = np.lexsort((np.arange(len(rating)), -rating))
-    rank = np.empty(len(rating), dtype=np.int64)
-    rank[order] = np.arange(1, len(rating) + 1)
     rank_low, rank_high = rank_ranges(ci_low, ci_high)
     return Standings(
         rating=rating,
         standard_error=np.round(ELO_PER_LOG_STRENGTH * error, 9),
         ci_low=ci_low,
         ci_high=ci_high,
-        rank=rank,
+        rank=shared_ranks(rating),
         rank_low=rank_low,
         rank_high=rank_high,
         component=fitted.component,
@@ -137,6 +147,13 @@ def critical_value(count_topics: int | None, level: float = 0.95) -> float:
     if count_topics is None:
         return normal_quantile((1 + level) / 2)
     return t_quantile(level, count_topics - 1) * math.sqrt(count_topics / (count_topics - 1))
+
+
+def shared_ranks(ratings: Array) -> Array:
+    """1 plus the number of ratings that are higher by more than `EQUAL`, so that equal ratings share a rank."""
+    import numpy as np
+
+    return np.asarray(len(ratings) - np.searchsorted(np.sort(ratings), ratings + EQUAL, side="right") + 1)
 
 
 def rank_ranges(ci_low: Sequence[float] | Array, ci_high: Sequence[float] | Array) -> tuple[Array, Array]:

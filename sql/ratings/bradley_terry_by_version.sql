@@ -5,4 +5,4 @@ select
 
 from ratings.bradley_terry_pooled
 where pool_kind = 'version'
-order by benchmark_version, rank
+order by benchmark_version, rank, model_id

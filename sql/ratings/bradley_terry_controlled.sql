@@ -4,7 +4,7 @@ select
     value as rating,
     ci_low,
     ci_high,
-    row_number() over (partition by run_tag order by value desc, model_id) as rank,
+    macros.shared_rank(value, run_tag) as rank,
     games,
     interval_method,
     is_separated

@@ -77,7 +77,7 @@ ranked as (
 
     select
         *,
-        row_number() over (partition by run_tag, kind, left_out order by rating desc, model_id) as rank
+        macros.shared_rank(rating, (run_tag, kind, left_out)) as rank
 
     from rated
 

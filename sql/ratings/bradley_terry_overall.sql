@@ -5,4 +5,4 @@ select
 
 from ratings.bradley_terry_pooled
 where pool_kind = 'overall'
-order by rank
+order by rank, model_id

@@ -58,10 +58,7 @@ final as (
     select
         debaters.run_tag, debaters.model_id,
         fits.fit.rating[debaters.code] as rating,
-        row_number() over (
-            partition by debaters.run_tag
-            order by fits.fit.rating[debaters.code] desc, debaters.model_id
-        ) as rank,
+        macros.shared_rank(fits.fit.rating[debaters.code], debaters.run_tag) as rank,
         fits.fit.nu as nu,
         fits.fit.tie_rate as tie_rate,
         fits.fit.is_separated as is_separated

@@ -852,6 +852,12 @@ def test_values_are_written_as_their_names_suggest() -> None:
     assert shown("x", [1, Decimal("2.50")]) == ["[1, 2.50]"]
 
 
+def test_a_shared_rank_is_marked_and_sorts_as_a_number() -> None:
+    cells = format_values([1, 1, 3, None, None], "rank")
+    assert [cell.text for cell in cells] == ["1=", "1=", "3", "–", "–"]
+    assert [cell.sort for cell in cells] == [1, 1, 3, None, None]
+
+
 def test_headings_are_labels_or_what_the_name_says() -> None:
     assert heading("model_id") == "Debater"
     assert heading("win_rate") == "Win rate"

@@ -208,7 +208,7 @@ def test_differences_are_those_of_the_functions(con: duckdb.DuckDBPyConnection, 
         assert row["wins_p_value"] == pytest.approx(significance.sign_test(wins.count(1), wins.count(0)))
         if row["count_games_needed"] is not None:
             rate = wins.count(1) / (wins.count(1) + wins.count(0))
-            assert row["count_games_needed"] == power.games_needed(rate)
+            assert row["count_games_needed"] == power.games_needed(rate, alpha=0.05 / len(found))
             assert row["count_debates_needed"] == power.debates_needed(
                 row["count_games_needed"], wins.count(0.5) / len(wins)
             )
@@ -268,11 +268,12 @@ def test_power_of_a_run_is_that_of_the_functions(con: duckdb.DuckDBPyConnection)
     (run,) = rows(con, "from marts.run_power where run_tag = 'planted'")
     pairs = rows(con, "from marts.debater_differences where run_tag = 'planted'")
     spread = fmean(row["win_rate_gap_standard_error"] ** 2 * 12 for row in pairs) ** 0.5
-    effect = power.detectable_effect(12)
+    level = 0.05 / run["count_tested_pairs"]
+    effect = power.detectable_effect(12, alpha=level)
     assert effect is not None
     assert run["detectable_win_rate_gap"] == pytest.approx(effect * spread)
     decisive = int(sum(row["a_wins"] + row["b_wins"] for row in pairs) / 10)
-    assert run["detectable_direct_win_rate"] == pytest.approx(power.detectable_win_rate(decisive))
+    assert run["detectable_direct_win_rate"] == pytest.approx(power.detectable_win_rate(decisive, alpha=level))
     assert run["count_significant_pairs"] == sum(row["is_significant"] for row in pairs)
     assert run["is_leader_significant"] is True
     assert run["warning"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -296,6 +297,21 @@ def test_where_every_topic_has_the_same_results_no_rank_is_settled(alike: Wareho
     assert "may be chance" in warning
 
 
+def test_equal_ratings_share_their_rank_in_every_ranking(alike: Warehouse) -> None:
+    """With nothing but ties all are first, by every rule, with each judge or category left out, and by Elo."""
+    for relation, rank in {
+        "marts.leaderboard": "(rank, elo_rank)",
+        "ratings.bradley_terry_controlled": "(rank, rank)",
+        "ratings.bradley_terry_left_out": "(rank, rank)",
+        "ratings.davidson": "(rank, rank)",
+    }.items():
+        assert alike.rows(f"select distinct {rank} from {relation} where run_tag = 'tied'") == [((1, 1),)], relation
+    assert alike.rows("select count_neighbours, is_leader_significant from marts.run_power where run_tag = 'tied'") == [
+        (6, False)
+    ]
+    assert alike.rows("select distinct changes_leader from marts.judge_influence where run_tag = 'tied'") == [(False,)]
+
+
 def test_a_gate_on_runs_without_spread_passes_with_the_warning_that_they_are_too_small(alike: Warehouse) -> None:
     subjects = (find_subject(alike.con, name) for name in ("sided", "tied"))
     found = check_gate(compare(alike.con, *subjects), GateLimits(win_rate_drop=0.05))
@@ -328,6 +344,17 @@ def test_the_leaderboard_has_both_ratings_and_the_ranks_of_bradley_terry(rated: 
         "join ratings.elo as e using (run_tag, model_id)"
     )
     assert rows == [(True,) * 5] * 4
+
+
+def test_debaters_of_one_rating_are_shown_with_one_rank(shared: Path, tmp_path: Path) -> None:
+    """Three debaters whose debates were all tied: the order of their names is not a result."""
+    ties = shared / "cases" / "46-equal-ratings-equal-ranks" / "ties.jsonl"
+    debatebench(tmp_path, "init")
+    debatebench(tmp_path, "import", "debatebench", str(ties), "--run-tag", "t")
+    board = json.loads(debatebench(tmp_path, "show-leaderboard", "--run-tag", "t", "--format", "json").out)
+    assert [(row["model_id"], row["rank"], row["elo_rank"]) for row in board] == [(name, 1, 1) for name in "abc"]
+    debatebench(tmp_path, "report", "--run-tag", "t")
+    assert (tmp_path / "reports/site/index.html").read_text().count(">1=</td>") == 3
 
 
 def test_the_leaderboard_says_what_is_settled(played: Path) -> None:

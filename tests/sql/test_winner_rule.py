@@ -187,8 +187,7 @@ def elo(games: Sequence[tuple[str, str, str]]) -> dict[str, float]:
 
 
 def ranks(ratings: Mapping[str, float]) -> dict[str, int]:
-    order = sorted(ratings, key=lambda name: (-round(ratings[name], 6), name))
-    return {name: place for place, name in enumerate(order, 1)}
+    return {name: 1 + sum(other > rating + 1e-6 for other in ratings.values()) for name, rating in ratings.items()}
 
 
 class Expected:

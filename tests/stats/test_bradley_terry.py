@@ -29,7 +29,7 @@ from debatebench.stats.bradley_terry import (
 from debatebench.stats.bradley_terry_controls import controlled, davidson
 from debatebench.stats.counted_games import Games, counted_games, pair_counts
 from debatebench.stats.elo import elo_ratings
-from debatebench.stats.standings import LEAST_SHARE, rank_ranges, standings
+from debatebench.stats.standings import LEAST_SHARE, rank_ranges, shared_ranks, standings
 
 DEBATERS = 4
 TOPICS = 4
@@ -139,7 +139,13 @@ def test_intervals_contain_the_rating_and_rank_ranges_the_rank(played: list[Row]
     assert (found.rating <= found.ci_high).all()
     assert (found.rank_low <= found.rank).all()
     assert (found.rank <= found.rank_high).all()
-    assert sorted(found.rank) == list(range(1, len(found.rank) + 1))
+    better = (found.rating[None, :] > found.rating[:, None] + 1.5e-9).sum(axis=1)
+    assert found.rank.tolist() == (1 + better).tolist()
+
+
+def test_equal_ratings_share_their_rank_and_rounding_noise_is_equal() -> None:
+    assert shared_ranks(np.array([400.0, 400.000000001, 380.0, 400.0, 399.9])).tolist() == [1, 1, 5, 1, 4]
+    assert standings(games_of([(1, 1, 2, 0, 1, 0), (1, 2, 3, 0, 1, 0)])).rank.tolist() == [1, 1, 1]
 
 
 def test_one_more_win_raises_the_winner_and_lowers_the_loser() -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -97,9 +98,16 @@ def guess_format(name: str, values: Sequence[Any]) -> Format:
 
 
 def format_values(values: Sequence[Any], chosen: Format) -> list[Cell]:
-    """A column's values as cells, with the same number of decimals for all numbers."""
+    """A column's values as cells, with the same number of decimals for all numbers. A shared `rank` is marked: `1=`."""
     decimals = _decimals(values, chosen)
-    return [_cell(value, chosen, decimals) for value in values]
+    cells = [_cell(value, chosen, decimals) for value in values]
+    if chosen != "rank":
+        return cells
+    counts = Counter(values)
+    return [
+        replace(cell, text=f"{cell.text}=") if cell.is_number and counts[value] > 1 else cell
+        for value, cell in zip(values, cells, strict=True)
+    ]
 
 
 def _decimals(values: Sequence[Any], chosen: Format) -> int:

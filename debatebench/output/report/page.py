@@ -30,7 +30,19 @@ __all__ = [
 
 ForEach = Literal["site", "run", "debate"]
 Format = Literal[
-    "text", "count", "number", "whole", "percent", "usd", "milliseconds", "time", "flag", "winner", "run", "debate"
+    "text",
+    "count",
+    "rank",
+    "number",
+    "whole",
+    "percent",
+    "usd",
+    "milliseconds",
+    "time",
+    "flag",
+    "winner",
+    "run",
+    "debate",
 ]
 FORMATS: tuple[str, ...] = get_args(Format)
 Scale = Literal["sequential", "diverging"]

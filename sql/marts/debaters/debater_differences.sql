@@ -80,7 +80,6 @@ tested as materialized (
         coalesce(direct.b_wins, 0) as b_wins,
         coalesce(direct.ties, 0) as ties,
         sign_test(direct.a_wins, direct.b_wins) as wins_p_value,
-        games_needed(direct.a_wins / nullif(direct.a_wins + direct.b_wins, 0), 0.8, 0.05) as count_games_needed,
         coalesce(score_gaps.count_debates, 0) as count_scored_debates,
         coalesce(score_gaps.count_topics, 0) as count_scored_topics,
         score_gaps.mean_gap as score_gap,
@@ -103,6 +102,7 @@ steps as (
 
     select
         *,
+        count(wins_p_value) over (partition by run_tag) as count_direct_tests,
         macros.holm_step(wins_p_value, run_tag) as wins_step,
         macros.holm_step(score_gap_p_value, run_tag) as score_step,
         macros.holm_step(win_rate_gap_p_value, run_tag) as win_rate_step
@@ -115,6 +115,7 @@ adjusted as (
 
     select
         *,
+        games_needed(a_wins / nullif(a_wins + b_wins, 0), 0.8, 0.05 / nullif(count_direct_tests, 0)) as count_games_needed,
         macros.holm_p(wins_p_value, wins_step, run_tag) as wins_p_value_holm,
         macros.holm_p(score_gap_p_value, score_step, run_tag) as score_gap_p_value_holm,
         macros.holm_p(win_rate_gap_p_value, win_rate_step, run_tag) as win_rate_gap_p_value_holm

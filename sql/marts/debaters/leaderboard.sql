@@ -11,7 +11,7 @@ elo_ranks as (
 
     select
         run_tag, model_id,
-        row_number() over (partition by run_tag order by rating desc, model_id) as rank
+        macros.shared_rank(rating, run_tag) as rank
 
     from ratings.elo
 

@@ -29,7 +29,7 @@ moves as (
         without_judge.rating_change,
         without_judge.places_gained,
         without_judge.is_separated,
-        without_judge.rank = 1 and without_judge.places_gained <> 0 as is_new_leader,
+        (without_judge.rank = 1) <> (bradley_terry.rank = 1) as is_lead_changed,
         without_judge.rating < bradley_terry.ci_low or without_judge.rating > bradley_terry.ci_high as is_beyond,
         row_number() over (
             partition by without_judge.run_tag, without_judge.judge_id
@@ -54,7 +54,7 @@ influence as (
         max(abs(places_gained)) as most_places,
         max(abs(rating_change)) as largest_rating_change,
         count(case when is_beyond then 1 end) as count_beyond_interval,
-        count(case when is_new_leader then 1 end) > 0 as changes_leader,
+        count(case when is_lead_changed then 1 end) > 0 as changes_leader,
         -- The judge raises a debater whose rating falls without the judge.
         min(case when place_from_below = 1 then model_id end) as most_lifted,
         min(rating_change) as least_change,

@@ -1,11 +1,13 @@
 -- One row per run with a rated debate: which differences between debaters it can detect, and which it found.
 with
 
+-- Equal ratings are one level, so that no neighbour depends on the names of debaters.
 places as (
 
     select
         run_tag, model_id,
-        row_number() over (partition by run_tag order by rating desc, model_id) as place
+        dense_rank() over (partition by run_tag order by rank) as level,
+        count(*) over (partition by run_tag) as count_debaters
 
     from ratings.bradley_terry
 
@@ -15,15 +17,19 @@ neighbours as (
 
     select
         upper.run_tag,
+        any_value(upper.count_debaters) as count_debaters,
         count(*) as count_neighbours,
         count(case when differences.is_significant then 1 end) as count_significant_neighbours,
-        bool_or(case when upper.place = 1 then differences.is_significant end) as is_leader_significant
+        case
+            when bool_or(upper.level = 1 and not differences.is_significant) then false
+            when count(case when upper.level = 1 and differences.is_significant is null then 1 end) = 0 then true
+        end as is_leader_significant
 
     from places as upper
 
     inner join places as lower
         on upper.run_tag = lower.run_tag
-        and upper.place + 1 = lower.place
+        and (upper.level + 1 = lower.level or (upper.level = lower.level and upper.model_id < lower.model_id))
 
     inner join marts.debater_differences as differences
         on upper.run_tag = differences.run_tag
@@ -41,6 +47,7 @@ pairs as (
         count(*) as count_pairs,
         count(case when games > 0 then 1 end) as count_pairs_met,
         count(is_significant) as count_tested_pairs,
+        count(wins_p_value) as count_direct_tests,
         count(case when is_significant then 1 end) as count_significant_pairs,
         cast(sum(games) as double) / count(*) as mean_pair_games,
         cast(floor(sum(a_wins + b_wins) / count(*)) as bigint) as pair_decisive_games,
@@ -60,12 +67,13 @@ pairs as (
 
 ),
 
+-- The level of one pair is that of Holm's method where no other pair is significant.
 detectable as (
 
     select
         *,
-        detectable_win_rate(pair_decisive_games, 0.8, 0.05) as direct_win_rate,
-        detectable_effect(pair_topics, 0.8, 0.05) * topic_spread as gap
+        detectable_win_rate(pair_decisive_games, 0.8, 0.05 / nullif(count_direct_tests, 0)) as direct_win_rate,
+        detectable_effect(pair_topics, 0.8, 0.05 / nullif(count_tested_pairs, 0)) * topic_spread as gap
 
     from pairs
 
@@ -75,7 +83,7 @@ final as (
 
     select
         detectable.run_tag,
-        neighbours.count_neighbours + 1 as count_debaters,
+        neighbours.count_debaters,
         detectable.count_pairs,
         detectable.count_pairs_met,
         detectable.count_tested_pairs,
