@@ -1,13 +1,15 @@
-"""How close a judge comes to what people say, with intervals over debates.
+"""How close a judge comes to what people say, with intervals over clusters of debates.
 
 A judge may judge a debate more than once. The trials of a debate are averaged first, so that every debate counts once:
-a debate has shares of predictions (2/3 pro, 1/3 tie), mean squared errors and a mean score difference.
+a debate has shares of predictions (2/3 pro, 1/3 tie), mean squared errors and a mean score difference. Debates of one
+cluster (a topic, say) are left out together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -18,7 +20,7 @@ from debatebench.stats.votes import WINNERS
 __all__ = ["MOST_GROUPS", "PredictionQuality", "prediction_quality", "rmse_interval"]
 
 MOST_GROUPS = 200
-"""The most groups of debates that are left out in turn. With more debates than this, a group has several."""
+"""The most groups of clusters that are left out in turn. With more clusters than this, a group has several."""
 
 # What is left by rounding where two predictions by chance always agree.
 _ROUNDING = 1e-12
@@ -40,7 +42,7 @@ class PredictionQuality:
 
 
 def prediction_quality(
-    debates: Sequence[str],
+    clusters: Sequence[str],
     truths: Sequence[str | None],
     pro_shares: Sequence[float | None],
     tie_shares: Sequence[float | None],
@@ -60,50 +62,48 @@ def prediction_quality(
     are its sums over predictions and over truths (J. Cohen, Educational and Psychological Measurement 20, 1960; C. van
     Rijsbergen, Information Retrieval, 1979). `truths` holds classes. The errors are squared differences of labels (pro
     0, tie ½, con 1); the differences are scores of pro minus con. A measure leaves out debates that lack what it needs.
-    Each debate is left out in turn (`jackknife.jackknife`), or each of `MOST_GROUPS` groups of debates. Kappa is `None`
-    where chance alone gives perfect agreement. Raises `ValueError` for lists of different lengths.
+    `clusters` names the cluster of each debate. Each cluster is left out in turn (`jackknife.jackknife`), or each of
+    `MOST_GROUPS` groups of clusters. Kappa is `None` where chance alone gives perfect agreement. Raises `ValueError`
+    for lists of different lengths.
     """
     lists: tuple[Sequence[object], ...] = (truths, pro_shares, tie_shares, con_shares, score_comparison_errors)
     lists = (*lists, direct_prediction_errors, judge_differences, people_differences)
-    if any(len(each) != len(debates) for each in lists):
-        raise ValueError(f"there are {len(debates)} debates but lists of {sorted({len(each) for each in lists})}")
-    order = sorted(range(len(debates)), key=lambda i: debates[i])
-    cells = [_cells(truths[i], (pro_shares[i], tie_shares[i], con_shares[i])) for i in order]
-    scored = [(judge_differences[i], people_differences[i]) for i in order]
-    pairs = [(a, b) for a, b in scored if a is not None and b is not None]
+    if any(len(each) != len(clusters) for each in lists):
+        raise ValueError(f"there are {len(clusters)} debates but lists of {sorted({len(each) for each in lists})}")
+    cells = [_cells(truth, shares) for truth, *shares in zip(truths, pro_shares, tie_shares, con_shares, strict=True)]
+    pairs = [
+        None if judge is None or people is None else (judge, people)
+        for judge, people in zip(judge_differences, people_differences, strict=True)
+    ]
     return PredictionQuality(
-        rmse_score_comparison=_rmse([score_comparison_errors[i] for i in order]),
-        rmse_direct_prediction=_rmse([direct_prediction_errors[i] for i in order]),
-        kappa=_of_sums(cells, _kappa, low=-1.0, high=1.0),
-        weighted_f1=_of_sums(cells, _weighted_f1, low=0.0, high=1.0),
-        spearman=_of_pairs(pairs, spearman),
-        kendall_tau_b=_of_pairs(pairs, kendall_tau_b),
+        rmse_score_comparison=rmse_interval(clusters, score_comparison_errors),
+        rmse_direct_prediction=rmse_interval(clusters, direct_prediction_errors),
+        kappa=_of_sums(clusters, cells, _kappa, low=-1.0, high=1.0),
+        weighted_f1=_of_sums(clusters, cells, _weighted_f1, low=0.0, high=1.0),
+        spearman=_of_pairs(clusters, pairs, spearman),
+        kendall_tau_b=_of_pairs(clusters, pairs, kendall_tau_b),
     )
 
 
-def rmse_interval(debates: Sequence[str], squared_errors: Sequence[float | None]) -> JackknifeInterval | None:
-    """The root of the mean of squared errors from 0 to 1, with a 95 % interval over debates.
+def rmse_interval(clusters: Sequence[str], squared_errors: Sequence[float | None]) -> JackknifeInterval | None:
+    """The root of the mean of squared errors from 0 to 1, with a 95 % interval over clusters of debates.
 
-    Element i of both is debate i; an error that is `None` is left out. See `prediction_quality`. `None` without errors.
+    Element i of both is debate i, its cluster and its error; an error that is `None` is left out. See
+    `prediction_quality`. `None` without errors.
     """
-    if len(debates) != len(squared_errors):
-        raise ValueError(f"there are {len(debates)} debates but {len(squared_errors)} errors")
-    return _rmse([squared_errors[i] for i in sorted(range(len(debates)), key=lambda i: debates[i])])
+    if len(clusters) != len(squared_errors):
+        raise ValueError(f"there are {len(clusters)} debates but {len(squared_errors)} errors")
+    rows = [None if error is None else (1.0, error) for error in squared_errors]
+    return _of_sums(clusters, rows, lambda sums: math.sqrt(max(sums[1], 0.0) / sums[0]), low=0.0, high=1.0)
 
 
-def _cells(truth: str | None, shares: tuple[float | None, ...]) -> _Row | None:
+def _cells(truth: str | None, shares: Sequence[float | None]) -> _Row | None:
     """What a debate adds to the nine cells n(truth, prediction), row by row."""
     if truth is None or None in shares:
         return None
     if truth not in WINNERS:
         raise ValueError(f"a truth is pro, tie or con, not '{truth}'")
     return tuple((share or 0.0) if winner == truth else 0.0 for winner in WINNERS for share in shares)
-
-
-def _rmse(errors: Sequence[float | None]) -> JackknifeInterval | None:
-    """The root of the mean of squared errors."""
-    rows = [None if error is None else (1.0, error) for error in errors]
-    return _of_sums(rows, lambda sums: math.sqrt(max(sums[1], 0.0) / sums[0]), low=0.0, high=1.0)
 
 
 def _kappa(sums: _Row) -> float | None:
@@ -126,12 +126,17 @@ def _margins(sums: _Row) -> tuple[float, list[float], list[float]]:
 
 
 def _of_sums(
-    rows: Sequence[_Row | None], statistic: Callable[[_Row], float | None], *, low: float, high: float
+    clusters: Sequence[str],
+    rows: Sequence[_Row | None],
+    statistic: Callable[[_Row], float | None],
+    *,
+    low: float,
+    high: float,
 ) -> JackknifeInterval | None:
     """The interval of a statistic of the rows' sums; a row is a debate, `None` one that does not count."""
-    groups = _groups([row for row in rows if row is not None])
-    parts = [tuple(math.fsum(column) for column in zip(*group, strict=True)) for group in groups]
-    total = tuple(math.fsum(column) for column in zip(*parts, strict=True))
+    groups = _groups(clusters, rows)
+    parts = [tuple(map(math.fsum, zip(*group, strict=True))) for group in groups]
+    total = tuple(map(math.fsum, zip(*(row for group in groups for row in group), strict=True)))
     value = statistic(total) if total else None
     if value is None:
         return None
@@ -141,22 +146,30 @@ def _of_sums(
 
 
 def _of_pairs(
-    pairs: Sequence[tuple[float, float]], statistic: Callable[[Sequence[float], Sequence[float]], float | None]
+    clusters: Sequence[str],
+    pairs: Sequence[tuple[float, float] | None],
+    statistic: Callable[[Sequence[float], Sequence[float]], float | None],
 ) -> JackknifeInterval | None:
-    """The interval of a correlation."""
+    """The interval of a correlation; a pair is a debate, `None` one that does not count."""
 
-    def of(some: Sequence[tuple[float, float]]) -> float | None:
+    def of(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
+        some = [pair for group in groups for pair in group]
         return statistic([a for a, _ in some], [b for _, b in some])
 
-    value = of(pairs)
+    groups = _groups(clusters, pairs)
+    value = of(groups)
     if value is None:
         return None
-    groups = _groups(pairs)
-    left_out = [of([pair for other in groups if other is not group for pair in other]) for group in groups]
+    left_out = [of(other for other in groups if other is not group) for group in groups]
     return jackknife(value, left_out, low=-1.0, high=1.0)
 
 
-def _groups(rows: Sequence[_T]) -> list[Sequence[_T]]:
-    """The rows one by one, or in `MOST_GROUPS` groups of nearly one size."""
-    count = min(len(rows), MOST_GROUPS)
-    return [rows[first::count] for first in range(count)]
+def _groups(clusters: Sequence[str], rows: Sequence[_T | None]) -> list[list[_T]]:
+    """The rows cluster by cluster, or in `MOST_GROUPS` groups with nearly the same number of clusters."""
+    found: defaultdict[str, list[_T]] = defaultdict(list)
+    for cluster, row in zip(clusters, rows, strict=True):
+        if row is not None:
+            found[cluster].append(row)
+    ordered = [found[cluster] for cluster in sorted(found)]
+    count = min(len(ordered), MOST_GROUPS)
+    return [[row for group in ordered[first::count] for row in group] for first in range(count)]

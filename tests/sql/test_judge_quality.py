@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -31,7 +32,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import packaged
 from debatebench.stats.quality import prediction_quality, rmse_interval
-from debatebench.stats.significance import mcnemar, paired_t
+from debatebench.stats.significance import cluster_mean, mcnemar, paired_t, wilson_interval
 from debatebench.transform.build import build
 from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import run_data_tests
@@ -83,20 +84,36 @@ def hundredths(value: float) -> Any:
 # Runs
 
 
-def source(debates: Iterable[str], positions: Sequence[str] = ("pro", "con"), tag: str = SOURCE) -> list[Record]:
-    """An import with debates that nobody judged."""
+def source(
+    debates: Iterable[str],
+    positions: Sequence[str] = ("pro", "con"),
+    tag: str = SOURCE,
+    topics: Mapping[str, str] = {},
+) -> list[Record]:
+    """An import with debates that have no verdicts. `topics`: debate → its topic."""
     records: list[Record] = [
         Run(run_tag=tag, source="import", format="panelbench"),
-        Topic(run_tag=tag, topic_id="topic", source_position=0, motion="Motion."),
+        *_topics(tag, topics),
         *(Debater(run_tag=tag, model_id=position) for position in positions),
     ]
     for place, debate in enumerate(debates):
-        records += debate_records(tag, debate, place, positions)
+        records += debate_records(tag, debate, place, positions, topic=topics.get(debate, "topic"))
     return records
 
 
+def _topics(tag: str, topics: Mapping[str, str]) -> list[Record]:
+    names = sorted({"topic", *topics.values()})
+    return [Topic(run_tag=tag, topic_id=n, source_position=place, motion="Motion.") for place, n in enumerate(names)]
+
+
 def debate_records(
-    tag: str, debate_id: str, place: int, positions: Sequence[str], judged: str | None = None, trial: int = 1
+    tag: str,
+    debate_id: str,
+    place: int,
+    positions: Sequence[str],
+    judged: str | None = None,
+    trial: int = 1,
+    topic: str = "topic",
 ) -> list[Record]:
     is_two_sided = "pro" in positions
     return [
@@ -104,7 +121,7 @@ def debate_records(
             run_tag=tag,
             debate_id=debate_id,
             source_position=place,
-            topic_id="topic",
+            topic_id=topic,
             format="two_sided" if is_two_sided else "british_parliamentary",
             pro_model_id="pro" if is_two_sided else None,
             con_model_id="con" if is_two_sided else None,
@@ -121,13 +138,20 @@ def debate_records(
 
 
 class JudgedRun:
-    """A run that judges the debates of an import: verdicts are added one at a time."""
+    """A run that judges the debates of an import: verdicts are added one at a time. `topics`: debate → its topic."""
 
-    def __init__(self, tag: str, dimensions: Mapping[str, tuple[str, str]] = {}, source: str = SOURCE) -> None:
+    def __init__(
+        self,
+        tag: str,
+        dimensions: Mapping[str, tuple[str, str]] = {},
+        source: str = SOURCE,
+        topics: Mapping[str, str] = {},
+    ) -> None:
         self.tag = tag
+        self.topics = topics
         self.records: list[Record] = [
             Run(run_tag=tag, source="run", format="judging", source_run_tag=source),
-            Topic(run_tag=tag, topic_id="topic", source_position=0, motion="Motion."),
+            *_topics(tag, topics),
         ]
         self.records += [
             Dimension(
@@ -165,7 +189,8 @@ class JudgedRun:
     ) -> None:
         """`scores`: dimension → pro, con; `scored`: (dimension, position) → score; `won`: dimension → positions."""
         debate_id = f"{judged}-{trial}"
-        self.records += debate_records(self.tag, debate_id, len(self.records), positions, judged, trial)
+        topic = self.topics.get(judged, "topic")
+        self.records += debate_records(self.tag, debate_id, len(self.records), positions, judged, trial, topic)
         self.records.append(
             Verdict(
                 run_tag=self.tag,
@@ -459,6 +484,142 @@ def test_gold_that_lands_later_is_compared_with_earlier_verdicts() -> None:
     con.close()
 
 
+# Topics, trials, and judges that never vary
+
+
+def right_on(topics: Mapping[str, str], wrong: Sequence[str]) -> dict[str, Winner]:
+    """Debate → winner of a judge that is wrong about all debates of these topics; people always name pro."""
+    return {debate: "con" if topic in wrong else "pro" for debate, topic in topics.items()}
+
+
+def beside_people(
+    topics: Mapping[str, str], judges: Mapping[str, Mapping[str, Winner]], trials: int = 1
+) -> duckdb.DuckDBPyConnection:
+    """A warehouse in which judges without noise judge every debate several times. `topics`: debate → its topic."""
+    run = JudgedRun("run", {"argument": ("1", "0")}, topics=topics)
+    for judge, said in judges.items():
+        run.judge(judge)
+        for debate, winner in said.items():
+            for trial in range(1, trials + 1):
+                score = {"pro": ("6", "5"), "con": ("5", "6"), "tie": ("5", "5")}[winner]
+                run.verdict(judge, debate, winner, trial=trial, scores={"argument": score})
+    golds = [gold(debate, "pro", unit) for debate in topics for unit in ("winner", "argument")]
+    return built([*source(topics, topics=topics), *golds], run.records)
+
+
+def topics_of(count_topics: int, each: int) -> dict[str, str]:
+    return {f"d{topic}{n}": f"t{topic}" for topic in range(count_topics) for n in range(each)}
+
+
+TESTED = ("judge_quality", "panelbench_positions", "panelbench_sizes", "panelbench_significance")
+
+
+def test_a_judge_without_noise_that_judges_again_changes_no_figure_beside_people() -> None:
+    topics = topics_of(4, 3)
+    judges = {"a": right_on(topics, ["t0"]), "b": right_on(topics, ["t1", "t2"]), "c": right_on(topics, [])}
+    found = []
+    for trials in (1, 5):
+        con = beside_people(topics, judges, trials)
+        found.append([rows(con, f"select * from marts.{name} order by all") for name in TESTED])
+        con.close()
+    once, often = found
+    assert [row.pop("count_verdicts") for row in once[0]] == [12] * 6
+    assert [row.pop("count_verdicts") for row in often[0]] == [60] * 6
+    assert once == often
+
+
+def test_debates_of_one_topic_count_together_from_three_topics_on() -> None:
+    """The judge is wrong about every debate of one topic: with three topics that is one observation of three."""
+    for count, unit, clusters in ((2, "debate", 20), (4, "topic", 4)):
+        topics = topics_of(count, 40 // count // 2)
+        con = beside_people(topics, {"a": right_on(topics, ["t0"])})
+        found = one(con, "from marts.judge_quality where dimension = 'overall'")
+        con.close()
+        assert (found["cluster_unit"], found["count_clusters"], found["count_debates"]) == (unit, clusters, 20)
+        low, high = wilson_interval(20 * found["accuracy"], 20)
+        is_wider = found["accuracy_ci_high"] - found["accuracy_ci_low"] > 2 * (high - low)
+        assert is_wider == (unit == "topic")
+        assert found["accuracy_reason"] == found["rmse_direct_prediction_reason"]
+        assert found["accuracy_reason"] == (None if unit == "topic" else "few_topics")
+
+
+def test_debates_that_are_topics_of_their_own_have_the_intervals_of_independent_debates() -> None:
+    topics = topics_of(8, 1)
+    con = beside_people(topics, {"a": right_on(topics, ["t0", "t3"])})
+    found = one(con, "from marts.judge_quality where dimension = 'overall'")
+    con.close()
+    errors = [float(topic in ("t0", "t3")) for topic in topics.values()]
+    expected = rmse_interval(list(topics), errors)
+    assert expected is not None
+    assert (found["accuracy_ci_low"], found["accuracy_ci_high"]) == tuple(map(near, wilson_interval(6, 8)))
+    assert found["rmse_direct_prediction_ci_low"] == near(100 * (expected.ci_low or 0))
+
+
+def test_a_judge_that_is_always_right_beats_one_that_never_is_by_the_exact_sign_test() -> None:
+    """33 : 0 on 33 topics. The differences do not vary, so there is no interval; [1, 1] would be one of no debate."""
+    topics = topics_of(33, 1)
+    judges = {"a": right_on(topics, []), "b": right_on(topics, list(topics.values())), "c": right_on(topics, [])}
+    con = beside_people(topics, judges)
+    found = {
+        (row["judge_a"], row["judge_b"]): row
+        for row in rows(con, "from marts.panelbench_significance where measure = 'accuracy'")
+    }
+    con.close()
+    beaten, same = found["a", "b"], found["a", "c"]
+    assert (beaten["mean_difference"], beaten["ci_low"], beaten["ci_high"]) == (1, None, None)
+    assert beaten["reason"] == same["reason"] == "no_variation"
+    assert (beaten["p_value"], beaten["mcnemar_p_value"]) == (near(2 * 0.5**33), near(2 * 0.5**33))
+    assert (same["p_value"], same["mcnemar_p_value"]) == (1, 1)
+    # Three pairs are one family of three, whatever varies.
+    assert beaten["p_value_holm"] == pytest.approx(3 * 2 * 0.5**33, rel=1e-9)
+
+
+def test_a_difference_on_three_topics_is_not_proved_by_many_debates_of_them() -> None:
+    topics = topics_of(4, 10)
+    con = beside_people(topics, {"a": right_on(topics, []), "b": right_on(topics, ["t0", "t1", "t2"])})
+    found = one(con, "from marts.panelbench_significance where measure = 'accuracy'")
+    con.close()
+    test = cluster_mean([1.0] * 30 + [0.0] * 10, [debate[:2] for debate in topics])
+    assert test is not None
+    assert (found["count_debates"], found["count_clusters"], found["count_only_a"]) == (40, 4, 30)
+    assert (found["p_value"], found["ci_low"]) == (near(test.p), near(test.ci_low))
+    assert found["mcnemar_p_value"] == near(test.p)
+    assert found["p_value"] > 0.05
+
+
+def test_one_topic_of_a_run_with_more_says_nothing_about_others() -> None:
+    """People have verdicts on one topic only."""
+    topics = topics_of(4, 5)
+    run = JudgedRun("run", topics=topics)
+    run.judge("a")
+    for place, debate in enumerate(topics):
+        run.verdict("a", debate, "con" if place % 2 else "pro")
+    con = built([*source(topics, topics=topics), *(gold(debate, "pro") for debate in list(topics)[:5])], run.records)
+    found = one(con, "from marts.judge_quality")
+    con.close()
+    assert (found["accuracy"], found["accuracy_ci_low"], found["accuracy_reason"]) == (0.6, None, "one_cluster")
+    assert (found["rmse_direct_prediction_ci_low"], found["kappa_reason"]) == (None, "one_cluster")
+    assert found["spearman_reason"] == "no_cases"
+
+
+def test_two_teams_of_one_side_are_not_the_same_winner() -> None:
+    """CO won and OO was named: the same side, and another team."""
+    teams = ("OG", "OO", "CG", "CO")
+    run = JudgedRun("run")
+    run.judge("a")
+    run.verdict("a", "b1", positions=teams, won={None: ["OO"]})
+    truth = Gold(run_tag=SOURCE, debate_id="b1", unit="winner", winning_positions=("CO",))
+    con = built([*source(["b1"], teams), truth], run.records)
+    found, dimension = one(con, "from marts.judge_quality"), one(con, "from marts.gold_dimensions")
+    con.close()
+    assert (found["accuracy"], found["hit_rate"], found["completion_rate"]) == (0, 0, 1)
+    assert {found[name] for name in ("rmse_direct_prediction", "rmse_score_comparison", "kappa", "weighted_f1")} == {
+        None
+    }
+    assert found["kappa_reason"] == "no_cases"
+    assert (dimension["count_debates"], dimension["count_con"], dimension["rmse_to_overall"]) == (1, None, None)
+
+
 # The real debates of PanelBench
 
 
@@ -471,7 +632,8 @@ def baselines(shared: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         if isinstance(turn, Turn):
             lengths = characters.setdefault(turn.debate_id, {"pro": 0, "con": 0})
             lengths[turn.side] += len(turn.content)
-    run = JudgedRun("baselines")
+    topics = {debate.debate_id: debate.topic_id for debate in found if isinstance(debate, Debate)}
+    run = JudgedRun("baselines", topics=topics)
     for method in ("always_con", "always_tie", "longest", "always_oo"):
         run.judge(method, method, is_baseline=True)
     for debate in found:
@@ -531,6 +693,33 @@ def test_every_real_debate_has_one_size_of_each_measure(baselines: duckdb.DuckDB
 
 
 # The pure functions
+
+
+def test_intervals_leave_out_one_cluster_at_a_time() -> None:
+    """Two debates of the first cluster: without it, one squared error is left."""
+    found = rmse_interval(["a", "b", "a"], [0.0, 0.25, 1.0])
+    assert found is not None
+    whole = (1.25 / 3) ** 0.5
+    left_out = [0.25**0.5, 0.5**0.5]
+    assert found.value == near(whole)
+    assert found.clusters == 2
+    assert found.standard_error == near((1 / 2 * sum((each - whole) ** 2 for each in left_out)) ** 0.5)
+
+
+def test_a_value_is_the_same_for_all_clusters_and_its_interval_is_not() -> None:
+    debates = [f"d{n}" for n in range(12)]
+    truths = ["pro", "con", "tie"] * 4
+    pro = [n % 4 / 4 for n in range(12)]
+    con = [1 - each for each in pro]
+    errors = [n % 5 / 5 for n in range(12)]
+    scores = [float(n * 7 % 5) for n in range(12)]
+    lists: list[Any] = [truths, pro, [0.0] * 12, con, errors, errors, scores, list(range(12))]
+    one_by_one, by_topic = (prediction_quality(clusters, *lists) for clusters in (debates, ["x", "y", "z"] * 4))
+    for field in dataclasses.fields(one_by_one):
+        one, other = getattr(one_by_one, field.name), getattr(by_topic, field.name)
+        assert one.value == other.value
+        assert (one.clusters, other.clusters) == (12, 3)
+        assert one.ci_low != other.ci_low
 
 
 def test_intervals_leave_out_one_debate_at_a_time() -> None:

@@ -1,12 +1,26 @@
 -- One row per judge, judged debate of the source, truth and dimension: the mean over the trials of the debate.
 with
 
+-- Winners and labels are of two sides. Four teams are compared by position.
+truths as (
+
+    select
+        run_tag, debate_id, truth, dimension, winning_positions, score_difference,
+        case format when 'two_sided' then winner end as winner,
+        case format when 'two_sided' then label end as label
+
+    from marts.truths
+
+),
+
 verdicts as (
 
     select
         predictions.run_tag, predictions.judge_id, predictions.method, predictions.is_baseline, predictions.format,
-        predictions.source_run_tag, predictions.source_debate_id, truths.truth, predictions.dimension,
+        predictions.source_run_tag, predictions.source_debate_id, clusters.cluster_id, clusters.cluster_unit,
+        truths.truth, predictions.dimension,
         truths.winner, truths.label, truths.score_difference, predictions.prediction,
+        case predictions.format when 'two_sided' then predictions.prediction end as side,
         case
             when truths.winning_positions is not null then
                 cast(len(list_intersect(predictions.predicted_positions, truths.winning_positions)) as double)
@@ -20,10 +34,14 @@ verdicts as (
 
     from marts.judge_predictions as predictions
 
-    inner join marts.truths
+    inner join truths
         on predictions.source_run_tag = truths.run_tag
         and predictions.source_debate_id = truths.debate_id
         and predictions.dimension = truths.dimension
+
+    inner join intermediate.int_clusters as clusters
+        on predictions.run_tag = clusters.run_tag
+        and predictions.debate_id = clusters.debate_id
 
     where predictions.has_truth
 
@@ -43,15 +61,16 @@ hits as (
 final as (
 
     select
-        run_tag, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, truth, dimension,
+        run_tag, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, cluster_id, cluster_unit,
+        truth, dimension,
         winner as true_winner,
         label as true_label,
         score_difference as people_difference,
         count(*) as count_verdicts,
         count(prediction) as count_predictions,
-        cast(count(case when prediction = 'pro' then 1 end) as double) / nullif(count(prediction), 0) as pro_rate,
-        cast(count(case when prediction = 'tie' then 1 end) as double) / nullif(count(prediction), 0) as tie_rate,
-        cast(count(case when prediction = 'con' then 1 end) as double) / nullif(count(prediction), 0) as con_rate,
+        cast(count(case when side = 'pro' then 1 end) as double) / nullif(count(side), 0) as pro_rate,
+        cast(count(case when side = 'tie' then 1 end) as double) / nullif(count(side), 0) as tie_rate,
+        cast(count(case when side = 'con' then 1 end) as double) / nullif(count(side), 0) as con_rate,
         cast(sum(cast(hit as decimal(38, 18))) as double) / nullif(count(hit), 0) as accuracy,
         cast(sum(cast(judged_hit as decimal(38, 18))) as double) / nullif(count(judged_hit), 0) as hit_rate,
         cast(sum(cast(score_comparison_error as decimal(38, 18))) as double)
@@ -63,8 +82,8 @@ final as (
 
     from hits
     group by
-        run_tag, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, truth, dimension, winner,
-        label, score_difference
+        run_tag, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, cluster_id, cluster_unit,
+        truth, dimension, winner, label, score_difference
 
 )
 

@@ -4,16 +4,16 @@ with
 measured as (
 
     select
-        run_tag, judge_id, method, is_baseline, format, source_run_tag, truth, dimension,
+        run_tag, judge_id, method, is_baseline, format, source_run_tag, truth, dimension, cluster_unit,
         count(*) as count_debates,
         cast(sum(count_verdicts) as bigint) as count_verdicts,
-        cast(sum(cast(cast(count_predictions as double) / count_verdicts as decimal(38, 18))) as double) as completed,
-        cast(sum(cast(accuracy as decimal(38, 18))) as double) as accurate,
-        count(accuracy) as count_predicted,
-        cast(sum(cast(hit_rate as decimal(38, 18))) as double) as hits,
-        count(hit_rate) as count_judged,
+        count(distinct cluster_id) as count_clusters,
+        count(score_comparison_error) as count_compared,
+        count(direct_prediction_error) as count_named,
+        count(case when true_winner is not null then pro_rate end) as count_sides,
+        count(case when people_difference is not null then judge_difference end) as count_differences,
         prediction_quality(
-            list(source_debate_id),
+            list(cluster_id),
             list(true_winner),
             list(pro_rate),
             list(tie_rate),
@@ -25,7 +25,7 @@ measured as (
         ) as quality
 
     from marts.judge_errors
-    group by run_tag, judge_id, method, is_baseline, format, source_run_tag, truth, dimension
+    group by run_tag, judge_id, method, is_baseline, format, source_run_tag, truth, dimension, cluster_unit
     having dimension = 'overall' or sum(count_predictions) > 0
 
 ),
@@ -43,41 +43,77 @@ spent as (
 
 ),
 
+rates as (
+
+    select
+        run_tag, judge_id, format, truth, dimension,
+        map(list(rate), list({'value': value, 'ci_low': ci_low, 'ci_high': ci_high, 'reason': reason})) as rates
+
+    from marts.judge_quality_rates
+    group by run_tag, judge_id, format, truth, dimension
+
+),
+
+measures as (
+
+    select
+        * exclude (quality),
+        quality.rmse_score_comparison as scores,
+        quality.rmse_direct_prediction as words,
+        quality.kappa as kappa,
+        quality.weighted_f1 as f1,
+        quality.spearman as rho,
+        quality.kendall_tau_b as tau
+
+    from measured
+
+),
+
 final as (
 
     select
-        run_tag, judge_id, method, is_baseline, format, source_run_tag, truth, dimension, count_debates,
-        count_verdicts,
-        completed / count_debates as completion_rate,
-        macros.wilson_low(completed, count_debates) as completion_rate_ci_low,
-        macros.wilson_high(completed, count_debates) as completion_rate_ci_high,
-        accurate / nullif(count_predicted, 0) as accuracy,
-        macros.wilson_low(accurate, count_predicted) as accuracy_ci_low,
-        macros.wilson_high(accurate, count_predicted) as accuracy_ci_high,
-        hits / nullif(count_judged, 0) as hit_rate,
-        macros.wilson_low(hits, count_judged) as hit_rate_ci_low,
-        macros.wilson_high(hits, count_judged) as hit_rate_ci_high,
-        100 * quality.rmse_score_comparison.value as rmse_score_comparison,
-        100 * quality.rmse_score_comparison.ci_low as rmse_score_comparison_ci_low,
-        100 * quality.rmse_score_comparison.ci_high as rmse_score_comparison_ci_high,
-        100 * quality.rmse_direct_prediction.value as rmse_direct_prediction,
-        100 * quality.rmse_direct_prediction.ci_low as rmse_direct_prediction_ci_low,
-        100 * quality.rmse_direct_prediction.ci_high as rmse_direct_prediction_ci_high,
-        quality.kappa.value as kappa,
-        quality.kappa.ci_low as kappa_ci_low,
-        quality.kappa.ci_high as kappa_ci_high,
-        quality.weighted_f1.value as weighted_f1,
-        quality.weighted_f1.ci_low as weighted_f1_ci_low,
-        quality.weighted_f1.ci_high as weighted_f1_ci_high,
-        quality.spearman.value as spearman,
-        quality.spearman.ci_low as spearman_ci_low,
-        quality.spearman.ci_high as spearman_ci_high,
-        quality.kendall_tau_b.value as kendall_tau_b,
-        quality.kendall_tau_b.ci_low as kendall_tau_b_ci_low,
-        quality.kendall_tau_b.ci_high as kendall_tau_b_ci_high,
+        run_tag, judge_id, measures.method, measures.is_baseline, format, measures.source_run_tag, truth, dimension,
+        measures.count_debates, measures.count_verdicts, measures.count_clusters, measures.cluster_unit,
+        rates['completion'].value as completion_rate,
+        rates['completion'].ci_low as completion_rate_ci_low,
+        rates['completion'].ci_high as completion_rate_ci_high,
+        rates['completion'].reason as completion_rate_reason,
+        rates['accuracy'].value as accuracy,
+        rates['accuracy'].ci_low as accuracy_ci_low,
+        rates['accuracy'].ci_high as accuracy_ci_high,
+        rates['accuracy'].reason as accuracy_reason,
+        rates['hit'].value as hit_rate,
+        rates['hit'].ci_low as hit_rate_ci_low,
+        rates['hit'].ci_high as hit_rate_ci_high,
+        rates['hit'].reason as hit_rate_reason,
+        100 * scores.value as rmse_score_comparison,
+        100 * scores.ci_low as rmse_score_comparison_ci_low,
+        100 * scores.ci_high as rmse_score_comparison_ci_high,
+        macros.reason_of(scores.ci_low is null, count_compared, scores.value, scores.clusters, cluster_unit) as rmse_score_comparison_reason,
+        100 * words.value as rmse_direct_prediction,
+        100 * words.ci_low as rmse_direct_prediction_ci_low,
+        100 * words.ci_high as rmse_direct_prediction_ci_high,
+        macros.reason_of(words.ci_low is null, count_named, words.value, words.clusters, cluster_unit) as rmse_direct_prediction_reason,
+        kappa.value as kappa,
+        kappa.ci_low as kappa_ci_low,
+        kappa.ci_high as kappa_ci_high,
+        macros.reason_of(kappa.ci_low is null, count_sides, kappa.value, kappa.clusters, cluster_unit) as kappa_reason,
+        f1.value as weighted_f1,
+        f1.ci_low as weighted_f1_ci_low,
+        f1.ci_high as weighted_f1_ci_high,
+        macros.reason_of(f1.ci_low is null, count_sides, f1.value, f1.clusters, cluster_unit) as weighted_f1_reason,
+        rho.value as spearman,
+        rho.ci_low as spearman_ci_low,
+        rho.ci_high as spearman_ci_high,
+        macros.reason_of(rho.ci_low is null, count_differences, rho.value, rho.clusters, cluster_unit) as spearman_reason,
+        tau.value as kendall_tau_b,
+        tau.ci_low as kendall_tau_b_ci_low,
+        tau.ci_high as kendall_tau_b_ci_high,
+        macros.reason_of(tau.ci_low is null, count_differences, tau.value, tau.clusters, cluster_unit) as kendall_tau_b_reason,
         spent.tokens_per_judgment, spent.cost_per_judgment_usd
 
-    from measured
+    from measures
+    left join rates using (run_tag, judge_id, format, truth, dimension)
     left join spent using (run_tag, judge_id, format)
 
 )

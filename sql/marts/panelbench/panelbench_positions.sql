@@ -6,6 +6,7 @@ choices as (
     select
         predictions.run_tag, predictions.judge_id, predictions.method, predictions.is_baseline,
         predictions.source_run_tag, predictions.source_debate_id, predictions.format,
+        clusters.cluster_id, clusters.cluster_unit,
         case
             when predictions.format = 'two_sided' then [coalesce(predictions.prediction, 'none')]
             else coalesce(predictions.predicted_positions, ['none'])
@@ -18,6 +19,10 @@ choices as (
         on predictions.source_run_tag = truths.run_tag
         and predictions.source_debate_id = truths.debate_id
         and predictions.dimension = truths.dimension
+
+    inner join intermediate.int_clusters as clusters
+        on predictions.run_tag = clusters.run_tag
+        and predictions.debate_id = clusters.debate_id
 
     where predictions.has_truth and predictions.dimension = 'overall' and truths.truth = 'gold'
 
@@ -42,7 +47,7 @@ debates as (
 
     select
         choices.run_tag, choices.judge_id, choices.method, choices.is_baseline, choices.source_run_tag,
-        choices.format, choices.source_debate_id, positions.position,
+        choices.format, choices.source_debate_id, choices.cluster_id, choices.cluster_unit, positions.position,
         avg(
             case when list_contains(choices.chosen, positions.position) then cast(1 as double) / len(chosen) else 0 end
         ) as chosen_share,
@@ -56,29 +61,76 @@ debates as (
 
 ),
 
-sums as (
+clusters as (
 
     select
-        run_tag, judge_id, method, is_baseline, source_run_tag, format, position,
-        count(*) as count_debates,
-        cast(sum(cast(chosen_share as decimal(38, 18))) as double) as chosen,
-        cast(sum(cast(gold_share as decimal(38, 18))) as double) as won
+        run_tag, judge_id, format, position, cluster_id,
+        count(*) as n,
+        sum(cast(chosen_share as decimal(38, 18))) as chosen
 
     from debates
-    group by run_tag, judge_id, method, is_baseline, source_run_tag, format, position
+    group by run_tag, judge_id, format, position, cluster_id
+
+),
+
+rates as (
+
+    select
+        run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit,
+        count(*) as n,
+        cast(sum(cast(chosen_share as decimal(38, 18))) as double) / count(*) as chosen_rate,
+        cast(sum(cast(gold_share as decimal(38, 18))) as double) / count(*) as gold_rate
+
+    from debates
+    group by run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit
+
+),
+
+errors as (
+
+    select
+        run_tag, judge_id, format, position,
+        count(*) as count_clusters,
+        macros.cluster_error(
+            macros.sum_of_squares(list(cast(clusters.chosen as double) - clusters.n * rates.chosen_rate)),
+            count(*),
+            rates.n
+        ) as standard_error
+
+    from rates
+    inner join clusters using (run_tag, judge_id, format, position)
+    group by run_tag, judge_id, format, position, rates.n
+
+),
+
+counted as (
+
+    select
+        rates.*,
+        errors.count_clusters,
+        macros.effective_count(
+            rates.chosen_rate, rates.n, errors.count_clusters, errors.standard_error, of_debates.t_95, of_clusters.t_95
+        ) as effective_n
+
+    from rates
+    inner join errors using (run_tag, judge_id, format, position)
+    left join intermediate.int_t_quantiles as of_debates on rates.n - 1 = of_debates.df
+    left join intermediate.int_t_quantiles as of_clusters on errors.count_clusters - 1 = of_clusters.df
 
 ),
 
 final as (
 
     select
-        run_tag, judge_id, method, is_baseline, source_run_tag, format, position, count_debates,
-        chosen / count_debates as chosen_rate,
-        macros.wilson_low(chosen, count_debates) as chosen_rate_ci_low,
-        macros.wilson_high(chosen, count_debates) as chosen_rate_ci_high,
-        won / count_debates as gold_rate
+        run_tag, judge_id, method, is_baseline, source_run_tag, format, position,
+        n as count_debates,
+        chosen_rate,
+        macros.wilson_low(chosen_rate * effective_n, effective_n) as chosen_rate_ci_low,
+        macros.wilson_high(chosen_rate * effective_n, effective_n) as chosen_rate_ci_high,
+        macros.reason_of(effective_n is null, n, chosen_rate, count_clusters, cluster_unit) as chosen_rate_reason,
+        gold_rate
 
-    from sums
+    from counted
 
 )
 

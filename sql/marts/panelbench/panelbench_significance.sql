@@ -1,82 +1,101 @@
 -- One row per pair of judges, format and measure, over the debates of one source that both judged.
 with
 
-errors as (
+-- A judge is right in a debate if more than half of what it predicted in its trials won.
+measured as (
 
-    select * from marts.judge_errors
+    select
+        run_tag, judge_id, source_run_tag, format, source_debate_id, cluster_id, cluster_unit,
+        unnest(
+            [
+                {'measure': 'score_comparison', 'value': score_comparison_error},
+                {'measure': 'direct_prediction', 'value': direct_prediction_error},
+                {'measure': 'accuracy', 'value': accuracy},
+                {'measure': 'right', 'value': case when accuracy > 0.5 then 1 when accuracy <= 0.5 then 0 end}
+            ]
+        ) as each
+
+    from marts.judge_errors
     where truth = 'gold' and dimension = 'overall'
 
 ),
 
-measured as (
+clusters as (
 
     select
-        run_tag, judge_id, source_run_tag, format, source_debate_id,
-        'score_comparison' as measure,
-        score_comparison_error as value
-
-    from errors
-
-    union all
-
-    select
-        run_tag, judge_id, source_run_tag, format, source_debate_id,
-        'direct_prediction' as measure,
-        direct_prediction_error as value
-
-    from errors
-
-    union all
-
-    select
-        run_tag, judge_id, source_run_tag, format, source_debate_id,
-        'accuracy' as measure,
-        accuracy as value
-
-    from errors
-
-),
-
-tested as (
-
-    select
-        one.source_run_tag, one.format, one.measure,
-        one.run_tag as run_a,
-        one.judge_id as judge_a,
-        two.run_tag as run_b,
-        two.judge_id as judge_b,
-        paired_t(list(one.value), list(two.value), 0.95) as test,
-        count(case when one.value > 0.5 and two.value <= 0.5 then 1 end) as count_only_a,
-        count(case when one.value <= 0.5 and two.value > 0.5 then 1 end) as count_only_b
+        one.source_run_tag, one.format,
+        one.each.measure as measure,
+        {'run_a': one.run_tag, 'judge_a': one.judge_id, 'run_b': two.run_tag, 'judge_b': two.judge_id} as pair,
+        one.cluster_id, one.cluster_unit,
+        count(*) as n,
+        sum(cast(one.each.value as decimal(38, 18)) - cast(two.each.value as decimal(38, 18))) as difference,
+        count(case when one.each.value > two.each.value then 1 end) as count_a,
+        count(case when one.each.value < two.each.value then 1 end) as count_b
 
     from measured as one
 
     inner join measured as two
         on one.source_run_tag = two.source_run_tag
         and one.format = two.format
-        and one.measure = two.measure
+        and one.each.measure = two.each.measure
         and one.source_debate_id = two.source_debate_id
         and (one.run_tag < two.run_tag or (one.run_tag = two.run_tag and one.judge_id < two.judge_id))
 
-    where one.value is not null and two.value is not null
-    group by
-        one.source_run_tag, one.format, one.measure, one.run_tag, one.judge_id, two.run_tag, two.judge_id
+    where one.each.value is not null and two.each.value is not null
+    group by one.source_run_tag, one.format, one.each.measure, pair, one.cluster_id, one.cluster_unit
 
 ),
 
--- How many debates both judge alike does not change McNemar's test.
-compared as (
+totals as (
+
+    select
+        source_run_tag, format, measure, pair, cluster_unit,
+        cast(sum(n) as bigint) as n,
+        max(n) = 1 as are_independent,
+        list({'n': n, 'difference': cast(difference as double)}) as parts,
+        count(*) as count_clusters,
+        cast(sum(difference) as double) / sum(n) as mean_difference,
+        count(case when difference > 0 then 1 end) as count_above,
+        count(case when difference < 0 then 1 end) as count_below,
+        cast(sum(count_a) as bigint) as count_a,
+        cast(sum(count_b) as bigint) as count_b
+
+    from clusters
+    group by source_run_tag, format, measure, pair, cluster_unit
+
+),
+
+errors as (
 
     select
         *,
-        test.p as p_value,
-        case
-            when measure = 'accuracy'
-                then mcnemar(test.count_pairs - count_only_a - count_only_b, count_only_a, count_only_b, 0).exact_p
-        end as mcnemar_p_value,
-        (source_run_tag, format, measure) as family
+        macros.cluster_error(
+            macros.sum_of_squares(list_transform(parts, lambda part: part.difference - part.n * mean_difference)),
+            count_clusters, n
+        ) as standard_error
 
-    from tested
+    from totals
+
+),
+
+-- McNemar's test is the exact sign test of the debates that only one of them has right, where these are independent.
+tested as (
+
+    select
+        errors.*,
+        (source_run_tag, format, measure) as family,
+        macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as half_width,
+        case
+            when measure = 'right' and are_independent and count_a + count_b = 0 then 1
+            else
+                macros.difference_p(
+                    mean_difference, standard_error, count_clusters, count_above, count_below,
+                    measure = 'right' and are_independent
+                )
+        end as p_value
+
+    from errors
+    left join intermediate.int_t_quantiles as t_quantiles on errors.count_clusters - 1 = t_quantiles.df
 
 ),
 
@@ -84,29 +103,45 @@ steps as (
 
     select
         *,
-        macros.holm_step(p_value, family) as step,
-        macros.holm_step(mcnemar_p_value, family) as mcnemar_step
+        macros.holm_step(p_value, family) as step
 
-    from compared
+    from tested
+
+),
+
+rights as (
+
+    select * exclude (measure), 'accuracy' as measure from steps
+    where measure = 'right'
 
 ),
 
 final as (
 
     select
-        source_run_tag, format, measure, run_a, judge_a, run_b, judge_b,
-        test.count_pairs as count_debates,
-        test.mean_diff as mean_difference,
-        test.ci_low as ci_low,
-        test.ci_high as ci_high,
-        p_value,
-        macros.holm_p(p_value, step, family) as p_value_holm,
-        case when measure = 'accuracy' then count_only_a end as count_only_a,
-        case when measure = 'accuracy' then count_only_b end as count_only_b,
-        mcnemar_p_value,
-        macros.holm_p(mcnemar_p_value, mcnemar_step, family) as mcnemar_p_value_holm
+        source_run_tag, format, measure,
+        pair.run_a, pair.judge_a, pair.run_b, pair.judge_b,
+        tests.n as count_debates,
+        tests.count_clusters, tests.mean_difference,
+        tests.mean_difference - tests.half_width as ci_low,
+        tests.mean_difference + tests.half_width as ci_high,
+        tests.p_value,
+        macros.holm_p(tests.p_value, tests.step, tests.family) as p_value_holm,
+        macros.reason_of(
+            tests.half_width is null, tests.n, tests.mean_difference, tests.count_clusters, tests.cluster_unit
+        ) as reason,
+        rights.count_a as count_only_a,
+        rights.count_b as count_only_b,
+        rights.p_value as mcnemar_p_value,
+        macros.holm_p(rights.p_value, rights.step, tests.family) as mcnemar_p_value_holm,
+        macros.reason_of(
+            rights.p_value is null, rights.n, rights.mean_difference, rights.count_clusters, rights.cluster_unit
+        ) as mcnemar_reason
 
-    from steps
+    from steps as tests
+
+    left join rights using (source_run_tag, format, pair, measure)
+    where tests.measure <> 'right'
 
 )
 

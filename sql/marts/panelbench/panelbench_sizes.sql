@@ -45,23 +45,81 @@ sized as (
 
 ),
 
-measured as (
+debates as (
 
     select
         errors.run_tag, errors.judge_id, errors.method, errors.is_baseline, errors.source_run_tag, errors.format,
-        sized.measure, sized.size, sized.size_order,
-        count(*) as count_debates,
-        rmse_interval(list(errors.source_debate_id), list(errors.score_comparison_error)) as score_comparison,
-        rmse_interval(list(errors.source_debate_id), list(errors.direct_prediction_error)) as direct_prediction,
-        count(errors.accuracy) as count_predicted,
-        cast(sum(cast(errors.accuracy as decimal(38, 18))) as double) as accurate
+        sized.measure, sized.size, sized.size_order, errors.cluster_id, errors.cluster_unit, errors.accuracy,
+        errors.score_comparison_error, errors.direct_prediction_error
 
     from marts.judge_errors as errors
     inner join sized on errors.source_run_tag = sized.run_tag and errors.source_debate_id = sized.debate_id
     where errors.truth = 'gold' and errors.dimension = 'overall'
+
+),
+
+clusters as (
+
+    select
+        run_tag, judge_id, format, measure, size, cluster_id,
+        count(*) as n,
+        sum(cast(accuracy as decimal(38, 18))) as total
+
+    from debates
+    where accuracy is not null
+    group by run_tag, judge_id, format, measure, size, cluster_id
+
+),
+
+measured as (
+
+    select
+        run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, cluster_unit,
+        count(*) as count_debates,
+        count(score_comparison_error) as count_compared,
+        rmse_interval(list(cluster_id), list(score_comparison_error)) as scores,
+        count(direct_prediction_error) as count_named,
+        rmse_interval(list(cluster_id), list(direct_prediction_error)) as words,
+        count(accuracy) as n,
+        cast(sum(cast(accuracy as decimal(38, 18))) as double) / nullif(count(accuracy), 0) as accuracy
+
+    from debates
     group by
-        errors.run_tag, errors.judge_id, errors.method, errors.is_baseline, errors.source_run_tag, errors.format,
-        sized.measure, sized.size, sized.size_order
+        run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, cluster_unit
+
+),
+
+errors as (
+
+    select
+        run_tag, judge_id, format, measure, size,
+        count(*) as count_clusters,
+        macros.cluster_error(
+            macros.sum_of_squares(list(cast(clusters.total as double) - clusters.n * measured.accuracy)),
+            count(*),
+            measured.n
+        ) as standard_error
+
+    from measured
+    inner join clusters using (run_tag, judge_id, format, measure, size)
+    group by run_tag, judge_id, format, measure, size, measured.n
+
+),
+
+counted as (
+
+    select
+        measured.*,
+        errors.count_clusters,
+        macros.effective_count(
+            measured.accuracy, measured.n, errors.count_clusters, errors.standard_error, of_debates.t_95,
+            of_clusters.t_95
+        ) as effective_n
+
+    from measured
+    left join errors using (run_tag, judge_id, format, measure, size)
+    left join intermediate.int_t_quantiles as of_debates on measured.n - 1 = of_debates.df
+    left join intermediate.int_t_quantiles as of_clusters on errors.count_clusters - 1 = of_clusters.df
 
 ),
 
@@ -69,17 +127,22 @@ final as (
 
     select
         run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, count_debates,
-        100 * score_comparison.value as rmse_score_comparison,
-        100 * score_comparison.ci_low as rmse_score_comparison_ci_low,
-        100 * score_comparison.ci_high as rmse_score_comparison_ci_high,
-        100 * direct_prediction.value as rmse_direct_prediction,
-        100 * direct_prediction.ci_low as rmse_direct_prediction_ci_low,
-        100 * direct_prediction.ci_high as rmse_direct_prediction_ci_high,
-        accurate / nullif(count_predicted, 0) as accuracy,
-        macros.wilson_low(accurate, count_predicted) as accuracy_ci_low,
-        macros.wilson_high(accurate, count_predicted) as accuracy_ci_high
+        100 * scores.value as rmse_score_comparison,
+        100 * scores.ci_low as rmse_score_comparison_ci_low,
+        100 * scores.ci_high as rmse_score_comparison_ci_high,
+        macros.reason_of(scores.ci_low is null, count_compared, scores.value, scores.clusters, cluster_unit)
+            as rmse_score_comparison_reason,
+        100 * words.value as rmse_direct_prediction,
+        100 * words.ci_low as rmse_direct_prediction_ci_low,
+        100 * words.ci_high as rmse_direct_prediction_ci_high,
+        macros.reason_of(words.ci_low is null, count_named, words.value, words.clusters, cluster_unit)
+            as rmse_direct_prediction_reason,
+        accuracy,
+        macros.wilson_low(accuracy * effective_n, effective_n) as accuracy_ci_low,
+        macros.wilson_high(accuracy * effective_n, effective_n) as accuracy_ci_high,
+        macros.reason_of(effective_n is null, n, accuracy, count_clusters, cluster_unit) as accuracy_reason
 
-    from measured
+    from counted
 
 )
 

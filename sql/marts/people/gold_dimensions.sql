@@ -1,36 +1,55 @@
 -- One row per run, format and dimension with gold verdicts, or `overall` for the whole debate.
 with
 
+-- Winners and labels are of two sides: four teams have none.
+gold as (
+
+    select
+        run_tag, debate_id, format, dimension,
+        case format when 'two_sided' then winner end as winner,
+        case format when 'two_sided' then label end as label,
+        clusters.cluster_id, clusters.cluster_unit
+
+    from marts.truths
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    where truth = 'gold'
+
+),
+
 measured as (
 
     select
-        gold.run_tag, gold.format, gold.dimension,
+        gold.run_tag, gold.format, gold.dimension, gold.cluster_unit,
         count(*) as count_debates,
         count(case when gold.winner = 'pro' then 1 end) as count_pro,
         count(case when gold.winner = 'tie' then 1 end) as count_tie,
         count(case when gold.winner = 'con' then 1 end) as count_con,
-        rmse_interval(list(gold.debate_id), list(pow(gold.label - wholes.label, 2))) as rmse
+        count(gold.label - wholes.label) as count_compared,
+        rmse_interval(list(gold.cluster_id), list(pow(gold.label - wholes.label, 2))) as rmse
 
-    from marts.truths as gold
+    from gold
 
-    left join marts.truths as wholes
+    left join gold as wholes
         on gold.run_tag = wholes.run_tag
         and gold.debate_id = wholes.debate_id
-        and wholes.truth = 'gold'
         and wholes.dimension = 'overall'
 
-    where gold.truth = 'gold'
-    group by gold.run_tag, gold.format, gold.dimension
+    group by gold.run_tag, gold.format, gold.dimension, gold.cluster_unit
 
 ),
 
 final as (
 
     select
-        run_tag, format, dimension, count_debates, count_pro, count_tie, count_con,
+        run_tag, format, dimension, count_debates,
+        case format when 'two_sided' then count_pro end as count_pro,
+        case format when 'two_sided' then count_tie end as count_tie,
+        case format when 'two_sided' then count_con end as count_con,
         100 * rmse.value as rmse_to_overall,
         100 * rmse.ci_low as rmse_to_overall_ci_low,
-        100 * rmse.ci_high as rmse_to_overall_ci_high
+        100 * rmse.ci_high as rmse_to_overall_ci_high,
+        macros.reason_of(rmse.ci_low is null, count_compared, rmse.value, rmse.clusters, cluster_unit)
+            as rmse_to_overall_reason
 
     from measured
 
