@@ -4,6 +4,7 @@ agreement.py               agreement of judges beyond chance: kappas, alpha, AC1
 bias.py                    a judge's preference for a side or for the longer speech
 bradley_terry.py           Bradley-Terry ratings and their covariance
 bradley_terry_controls.py  the same with side, speech length and ties in the model
+cluster_rates.py           rates of debates that come in clusters: intervals and p values
 correlation.py             Pearson, Spearman, Kendall
 counted_games.py           games counted by topic and by pair of debaters
 distributions.py           normal, t, binomial and chi-squared distributions in plain Python

@@ -1,7 +1,7 @@
-create macro agreement_from_sums(statistic, n, within_panels, among_all, categories) as
+create macro agreement_from_sums(statistic, n, within_panels, among_all, categories, trials) as
     case statistic
         when 'krippendorff_alpha' then
-            1 - (n - 1) * cast(within_panels as double) / nullif(cast(among_all as double), 0)
+            1 - (n - trials) * cast(within_panels as double) / nullif(cast(among_all as double), 0)
         when 'fleiss_kappa' then
             1 - n * cast(within_panels as double) / nullif(cast(among_all as double), 0)
         when 'agreement' then

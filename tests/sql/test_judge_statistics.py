@@ -20,9 +20,10 @@ from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record
 from debatebench.shared.workspace import packaged
 from debatebench.stats.agreement import agreement, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha_interval
 from debatebench.stats.bias import mirrored_pairs, verbosity
+from debatebench.stats.cluster_rates import difference_p, effective_count
 from debatebench.stats.distributions import t_quantile
 from debatebench.stats.jackknife import jackknife
-from debatebench.stats.significance import sign_test, wilson_interval
+from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
 from debatebench.transform.project import load_project
 
@@ -286,7 +287,7 @@ def test_planted_sizes_are_recovered(biases: Biases) -> None:
 
 def test_a_judge_without_a_debater_of_its_family_prefers_none(biases: Biases) -> None:
     row = biases["fair", "own_family_margin"]
-    assert (row["value"], row["ci_low"], row["count_observations"]) == (None, None, 0)
+    assert (row["value"], row["ci_low"], row["count_debates"]) == (None, None, 0)
 
 
 # The same numbers as from the pure functions
@@ -302,7 +303,7 @@ def test_means_are_those_of_plain_python(biases: Biases, verdicts: Verdicts) -> 
             row = biases[judge, bias]
             assert row["value"] == near(expected.value)
             assert (row["ci_low"], row["ci_high"]) == (near(expected.ci_low), near(expected.ci_high))
-            assert (row["count_observations"], row["count_clusters"]) == (len(heard), 6)
+            assert (row["count_debates"], row["count_clusters"]) == (len(heard), 6)
 
 
 def test_verbosity_is_that_of_plain_python(biases: Biases, verdicts: Verdicts) -> None:
@@ -328,25 +329,32 @@ def test_verbosity_is_that_of_plain_python(biases: Biases, verdicts: Verdicts) -
             assert row["ci_low"] == near(expected.ci_low)
 
 
-def test_rates_have_wilsons_interval_and_the_exact_test(biases: Biases, mirrored: Mirrored, verdicts: Verdicts) -> None:
+def test_rates_and_their_p_values_are_those_over_topics(biases: Biases, verdicts: Verdicts) -> None:
     for judge in JUDGES:
-        heard = verdicts.heard_by(judge)
-        winners = [verdicts.winner(debate, judge) for debate in heard]
-        longer = [
-            (verdicts.winner(debate, judge) == "pro") == (verdicts.longer(debate) > 0)
-            for debate in heard
-            if verdicts.winner(debate, judge) != "tie" and verdicts.longer(debate) != 0
-        ]
-        pro_both, con_both = mirrored[judge]["count_pro_both"], mirrored[judge]["count_con_both"]
-        for bias, wins, trials in (
-            ("side_preference", winners.count("pro"), len(winners) - winners.count("tie")),
-            ("longer_wins", sum(longer), len(longer)),
-            ("mirrored_side_preference", pro_both, pro_both + con_both),
+        winners = {debate: verdicts.winner(debate, judge) for debate in verdicts.heard_by(judge)}
+        decisive = {debate: winner for debate, winner in winners.items() if winner != "tie"}
+        longer = {
+            debate: float((winner == "pro") == (verdicts.longer(debate) > 0))
+            for debate, winner in decisive.items()
+            if verdicts.longer(debate) != 0
+        }
+        for bias, outcomes in (
+            ("side_preference", {debate: float(winner == "pro") for debate, winner in decisive.items()}),
+            ("longer_wins", longer),
         ):
+            grouped = verdicts.by_topic(outcomes)
+            rate, n = fmean(outcomes.values()), len(outcomes)
+            error = jackknife(rate, left_out(grouped, fmean)).standard_error
+            effective = effective_count(rate, n, len(grouped), error)
+            above = sum(fmean(values) > 0.5 for values in grouped.values())
+            below = sum(fmean(values) < 0.5 for values in grouped.values())
+            assert effective is not None
             row = biases[judge, bias]
-            assert (row["value"], row["count_observations"]) == (near(wins / trials), trials)
-            assert (row["ci_low"], row["ci_high"]) == tuple(near(end) for end in wilson_interval(wins, trials))
-            assert row["p_value"] == near(sign_test(wins, trials - wins))
+            assert (row["value"], row["count_debates"]) == (near(rate), n)
+            assert (row["ci_low"], row["ci_high"]) == tuple(
+                near(end) for end in wilson_interval(rate * effective, effective)
+            )
+            assert row["p_value"] == near(difference_p(rate - 0.5, error, len(grouped), above, below, False))
 
 
 def test_mirrored_pairs_are_those_of_plain_python(mirrored: Mirrored, verdicts: Verdicts) -> None:
@@ -462,7 +470,7 @@ def test_leniency_per_dimension_adds_up_to_leniency(con: duckdb.DuckDBPyConnecti
         overall = biases[judge, "leniency"]
         assert fmean(row["leniency"] for row in found) == near(overall["value"])
         assert all(row["ci_low"] < row["leniency"] < row["ci_high"] for row in found)
-        assert {row["count_debates"] for row in found} == {overall["count_observations"]}
+        assert {row["count_debates"] for row in found} == {overall["count_debates"]}
 
 
 def test_t_quantiles_are_those_of_the_distribution(con: duckdb.DuckDBPyConnection) -> None:

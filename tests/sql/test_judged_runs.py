@@ -109,7 +109,7 @@ def test_a_judged_debate_has_the_turns_and_lengths_of_its_source(con: duckdb.Duc
         """,
     )
     assert found == [(15, 15)]
-    bias = "select bias, count_observations from marts.judge_bias where run_tag = 'again' and judge_id = 'judge-a'"
+    bias = "select bias, count_trials from marts.judge_bias where run_tag = 'again' and judge_id = 'judge-a'"
     assert dict(rows(con, bias))["verbosity"] == 15
     length = "select length_sd from ratings.bradley_terry_terms where run_tag = '{}' and term = 'length'"
     assert rows(con, length.format("again")) == rows(con, length.format("held"))

@@ -53,7 +53,10 @@ def views_over(project: Project, tables: str, *models: str) -> duckdb.DuckDBPyCo
 
 @pytest.fixture(scope="module")
 def patterns_con(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
-    columns = "run_tag varchar, unit varchar, cluster_id varchar, ratings decimal(18, 6)[], count_rated bigint"
+    columns = (
+        "run_tag varchar, unit varchar, cluster_unit varchar, cluster_id varchar, ratings decimal(18, 6)[], "
+        "count_rated bigint, count_first bigint, count_first_of_size bigint"
+    )
     con = views_over(project, f"create table marts.rating_patterns ({columns})", *RELIABILITY)
     yield con
     con.close()
@@ -103,7 +106,10 @@ def exact(patterns: Patterns, level: Level) -> tuple[float | None, float | None]
 
 def assert_exact(con: duckdb.DuckDBPyConnection, unit: str, patterns: Patterns) -> None:
     con.execute("delete from marts.rating_patterns")
-    con.executemany("insert into marts.rating_patterns values ('r', ?, ?, ?, ?)", [(unit, *p) for p in patterns])
+    con.executemany(
+        "insert into marts.rating_patterns values ('r', ?, 'topic', ?, ?, ?, ?, ?)",
+        [(unit, *p, p[2], p[2]) for p in patterns],
+    )
     found = con.execute(
         "select level, value, value - ci_low from marts.reliability where statistic = 'krippendorff_alpha'"
     ).fetchall()
@@ -235,7 +241,9 @@ def test_ten_million_verdicts_have_the_alpha_of_exact_fractions(project: Project
             {size} - i % 4 % 3 - i % 5 % 2 as count_con, {size} as count_valid_verdicts, 'pro' as winner
         from range({period * periods}) as t(i);
         create table intermediate.int_clusters as
-        select run_tag, debate_id, 't' || debate_id % 3 as cluster_id from marts.panel_winners;
+        select run_tag, debate_id, debate_id as source_debate_id,
+            'topic' as cluster_unit, 't' || debate_id % 3 as cluster_id
+        from marts.panel_winners;
         create table marts.verdict_scores as
         select 'r' as run_tag, i as debate_id, 'logic' as dimension,
             cast(1 + i % 10 * j as decimal(18, 6)) as pro_score, cast(9 - i % 5 + j as decimal(18, 6)) as con_score

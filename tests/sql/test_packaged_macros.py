@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from debatebench.shared.workspace import Workspace
 from debatebench.stats import jackknife, significance
+from debatebench.stats.cluster_rates import cluster_rate
 from debatebench.stats.distributions import normal_cdf, t_quantile, t_two_sided_p
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.project import load_project
@@ -156,3 +158,34 @@ def test_debates_that_are_their_own_clusters_have_wilsons_interval(con: duckdb.D
     n, rate = len(rates), fmean(rates)
     error = math.sqrt(sum((x - rate) ** 2 for x in rates) / (n - 1) / n) if n > 1 else None
     assert value(con, "macros.effective_count(?, ?, ?, ?, 2.0, 2.0)", rate, n, n, error) == n
+
+
+@given(
+    rates=st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 4)), min_size=1, max_size=20),
+    neutral=st.sampled_from([0.5, 0.25]),
+)
+def test_rates_over_clusters(con: duckdb.DuckDBPyConnection, rates: list[tuple[float, int]], neutral: float):
+    found = cluster_rate([rate for rate, _ in rates], [cluster for _, cluster in rates], neutral)
+    assert found is not None
+    sums = Counter({cluster: 0.0 for _, cluster in rates})
+    for rate, cluster in rates:
+        sums[cluster] += rate
+    sizes = Counter(cluster for _, cluster in rates)
+    clusters = [{"n": sizes[cluster], "y": total} for cluster, total in sums.items()]
+    n, g = len(rates), len(clusters)
+    error = value(con, "macros.mean_error(?::struct(n bigint, y double)[], ?)", clusters, found.rate)
+    quantiles = [t_quantile(0.95, df) if df else None for df in (n - 1, g - 1)]
+    effective = value(con, "macros.effective_count(?, ?, ?, ?, ?, ?)", found.rate, n, g, error, *quantiles)
+    assert effective == near(found.effective_count)
+    sides = [
+        value(con, f"macros.clusters_{side}(?::struct(n bigint, y double)[], ?)", clusters, neutral)
+        for side in ("above", "below")
+    ]
+    is_exact = g == n and all(rate in (0, neutral, 1) for rate, _ in rates)
+    p_value = value(
+        con, "macros.difference_p(?::double, ?, ?, ?, ?, ?)", found.rate - neutral, error, g, *sides, is_exact
+    )
+    assert p_value == (found.p_value if found.p_value is None else pytest.approx(found.p_value, rel=1e-6))
+    if found.ci_low is not None:
+        assert found.ci_high is not None
+        assert found.ci_low < found.ci_high

@@ -6,7 +6,7 @@ scores as (
 
     select
         verdict_scores.run_tag, verdict_scores.debate_id, verdict_scores.judge_id, verdict_scores.dimension,
-        clusters.cluster_id,
+        clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
         verdict_scores.pro_score + verdict_scores.con_score as score
 
     from marts.verdict_scores
@@ -32,7 +32,8 @@ panels as (
 cluster_sums as materialized (
 
     select
-        scores.run_tag, scores.judge_id, scores.dimension, scores.cluster_id,
+        scores.run_tag, scores.judge_id, scores.dimension, scores.cluster_unit, scores.cluster_id,
+        count(distinct scores.source_debate_id) as count_debates,
         count(*) as n,
         sum(
             cast(
@@ -44,20 +45,21 @@ cluster_sums as materialized (
     from scores
     inner join panels using (run_tag, debate_id, dimension)
     where panels.count_scores > 1
-    group by scores.run_tag, scores.judge_id, scores.dimension, scores.cluster_id
+    group by scores.run_tag, scores.judge_id, scores.dimension, scores.cluster_unit, scores.cluster_id
 
 ),
 
 totals as materialized (
 
     select
-        run_tag, judge_id, dimension,
+        run_tag, judge_id, dimension, cluster_unit,
+        cast(sum(count_debates) as bigint) as count_debates,
         cast(sum(n) as bigint) as n,
         sum(y) as y,
         cast(sum(y) as double) / sum(n) as leniency
 
     from cluster_sums
-    group by run_tag, judge_id, dimension
+    group by run_tag, judge_id, dimension, cluster_unit
 
 ),
 
@@ -94,7 +96,9 @@ final as (
         run_tag, judge_id, dimension, leniency,
         leniency - half_width as ci_low,
         leniency + half_width as ci_high,
-        n as count_debates,
+        macros.reason_of(half_width is null, n, leniency, count_clusters, cluster_unit) as reason,
+        count_debates,
+        n as count_trials,
         count_clusters
 
     from totals

@@ -1,60 +1,30 @@
 -- One row per unordered pair of judges that sat together.
 with
 
--- Winners as positions on the scale pro, tie, con.
-verdicts as (
+cluster_sums as materialized (
 
-    select
-        counted_verdicts.run_tag, counted_verdicts.debate_id, clusters.cluster_id, counted_verdicts.judge_id,
-        case counted_verdicts.winner when 'pro' then 0 when 'tie' then 1 else 2 end as place
-
-    from marts.counted_verdicts
-    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-
-),
-
-cluster_counts as materialized (
-
-    select
-        verdicts.run_tag,
-        verdicts.judge_id as judge_a,
-        others.judge_id as judge_b,
-        verdicts.cluster_id,
-        count(*) as n,
-        count(case when verdicts.place = others.place then 1 end) as agree,
-        count(case when verdicts.place <> 1 and others.place <> 1 then 1 end) as decisive,
-        count(case when abs(verdicts.place - others.place) = 2 then 1 end) as opposed,
-        count(case when verdicts.place = 0 then 1 end) as pro_a,
-        count(case when verdicts.place = 2 then 1 end) as con_a,
-        count(case when others.place = 0 then 1 end) as pro_b,
-        count(case when others.place = 2 then 1 end) as con_b
-
-    from verdicts
-
-    inner join verdicts as others
-        on verdicts.run_tag = others.run_tag
-        and verdicts.debate_id = others.debate_id
-        and verdicts.judge_id < others.judge_id
-
-    group by verdicts.run_tag, verdicts.judge_id, others.judge_id, verdicts.cluster_id
+    select * from marts.judge_pair_sums
 
 ),
 
 totals as (
 
     select
-        run_tag, judge_a, judge_b,
+        run_tag, judge_a, judge_b, cluster_unit,
         cast(sum(n) as bigint) as n,
-        cast(sum(agree) as bigint) as agree,
-        cast(sum(decisive) as bigint) as decisive,
-        cast(sum(opposed) as bigint) as opposed,
-        cast(sum(pro_a) as bigint) as pro_a,
-        cast(sum(con_a) as bigint) as con_a,
-        cast(sum(pro_b) as bigint) as pro_b,
-        cast(sum(con_b) as bigint) as con_b
+        cast(sum(count_trials) as bigint) as count_trials,
+        cast(sum(count_decisive) as bigint) as count_decisive,
+        cast(sum(agree) as double) as agree,
+        cast(sum(decisive) as double) as decisive,
+        cast(sum(opposed) as double) as opposed,
+        cast(sum(pro_a) as double) as pro_a,
+        cast(sum(con_a) as double) as con_a,
+        cast(sum(pro_b) as double) as pro_b,
+        cast(sum(con_b) as double) as con_b,
+        list({'n': n, 'y': cast(agree as double)}) as clusters
 
-    from cluster_counts
-    group by run_tag, judge_a, judge_b
+    from cluster_sums
+    group by run_tag, judge_a, judge_b, cluster_unit
 
 ),
 
@@ -62,6 +32,9 @@ wholes as materialized (
 
     select
         *,
+        len(clusters) as count_clusters,
+        agree / n as agreement_rate,
+        macros.mean_error(clusters, agree / n) as agreement_error,
         macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 0) as kappa
 
     from totals
@@ -73,35 +46,44 @@ errors as (
 
     select
         wholes.run_tag, wholes.judge_a, wholes.judge_b,
-        count(*) as count_clusters,
         macros.jackknife_error(
             macros.kappa_from_counts(
-                wholes.n - cluster_counts.n,
-                wholes.agree - cluster_counts.agree,
-                wholes.opposed - cluster_counts.opposed,
-                wholes.pro_a - cluster_counts.pro_a,
-                wholes.con_a - cluster_counts.con_a,
-                wholes.pro_b - cluster_counts.pro_b,
-                wholes.con_b - cluster_counts.con_b,
+                wholes.n - cluster_sums.n,
+                wholes.agree - cast(cluster_sums.agree as double),
+                wholes.opposed - cast(cluster_sums.opposed as double),
+                wholes.pro_a - cast(cluster_sums.pro_a as double),
+                wholes.con_a - cast(cluster_sums.con_a as double),
+                wholes.pro_b - cast(cluster_sums.pro_b as double),
+                wholes.con_b - cast(cluster_sums.con_b as double),
                 0
             ),
             wholes.kappa
-        ) as standard_error
+        ) as kappa_error
 
     from wholes
-    inner join cluster_counts using (run_tag, judge_a, judge_b)
+    inner join cluster_sums using (run_tag, judge_a, judge_b)
     group by wholes.run_tag, wholes.judge_a, wholes.judge_b
 
 ),
 
-half_widths as (
+intervals as (
 
     select
-        errors.run_tag, errors.judge_a, errors.judge_b, errors.count_clusters,
-        macros.t_half_width(errors.standard_error, t_quantiles.t_95) as half_width
+        wholes.*,
+        macros.effective_count(
+            wholes.agreement_rate,
+            wholes.n,
+            wholes.count_clusters,
+            wholes.agreement_error,
+            of_debates.t_95,
+            of_clusters.t_95
+        ) as effective_n,
+        macros.t_half_width(errors.kappa_error, of_clusters.t_95) as half_width
 
-    from errors
-    left join intermediate.int_t_quantiles as t_quantiles on errors.count_clusters - 1 = t_quantiles.df
+    from wholes
+    inner join errors using (run_tag, judge_a, judge_b)
+    left join intermediate.int_t_quantiles as of_debates on wholes.n - 1 = of_debates.df
+    left join intermediate.int_t_quantiles as of_clusters on wholes.count_clusters - 1 = of_clusters.df
 
 ),
 
@@ -110,20 +92,22 @@ final as (
     select
         run_tag, judge_a, judge_b,
         n as count_debates,
-        cast(agree as double) / n as agreement_rate,
-        macros.wilson_low(agree, n) as agreement_rate_ci_low,
-        macros.wilson_high(agree, n) as agreement_rate_ci_high,
-        decisive as count_decisive,
-        cast(decisive - opposed as double) / nullif(decisive, 0) as decisive_agreement_rate,
+        count_trials, agreement_rate,
+        macros.wilson_low(agreement_rate * effective_n, effective_n) as agreement_rate_ci_low,
+        macros.wilson_high(agreement_rate * effective_n, effective_n) as agreement_rate_ci_high,
+        macros.reason_of(effective_n is null, n, agreement_rate, count_clusters, cluster_unit)
+            as agreement_rate_reason,
+        count_decisive,
+        (decisive - opposed) / nullif(decisive, 0) as decisive_agreement_rate,
         kappa,
         macros.at_least(kappa - half_width, -1) as kappa_ci_low,
         macros.at_most(kappa + half_width, 1) as kappa_ci_high,
+        macros.reason_of(half_width is null, n, kappa, count_clusters, cluster_unit) as kappa_reason,
         macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 1) as kappa_linear,
         macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 3) as kappa_quadratic,
         count_clusters
 
-    from wholes
-    inner join half_widths using (run_tag, judge_a, judge_b)
+    from intervals
 
 )
 

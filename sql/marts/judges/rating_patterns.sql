@@ -1,47 +1,63 @@
 -- One row per run, unit, cluster and list of ratings that a panel of two or more gave.
 with
 
--- On the scale pro, tie, con.
-winner_patterns as (
+-- The first trial of each debate, and the first with a panel of its size, stand for the debate where debates are counted.
+panels as (
 
     select
-        panel_winners.run_tag,
-        'winner' as unit,
-        clusters.cluster_id,
-        list_concat(
-            list_transform(range(0, panel_winners.count_pro), lambda i: cast(1 as decimal(18, 6))),
-            list_concat(
-                list_transform(range(0, panel_winners.count_tie), lambda i: cast(2 as decimal(18, 6))),
-                list_transform(range(0, panel_winners.count_con), lambda i: cast(3 as decimal(18, 6)))
-            )
-        ) as ratings,
-        count(*) as count_rated
+        panel_winners.run_tag, panel_winners.debate_id, clusters.cluster_unit, clusters.cluster_id,
+        panel_winners.count_pro, panel_winners.count_tie, panel_winners.count_con,
+        row_number() over (
+            partition by panel_winners.run_tag, clusters.source_debate_id
+            order by panel_winners.debate_id
+        ) = 1 as is_first,
+        row_number() over (
+            partition by panel_winners.run_tag, clusters.source_debate_id, panel_winners.count_valid_verdicts
+            order by panel_winners.debate_id
+        ) = 1 as is_first_of_size
 
     from marts.panel_winners
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     where panel_winners.winner <> 'no_decision' and panel_winners.count_valid_verdicts > 1
 
-    group by
-        panel_winners.run_tag,
-        clusters.cluster_id,
-        panel_winners.count_pro,
-        panel_winners.count_tie,
-        panel_winners.count_con
+),
+
+-- On the scale pro, tie, con.
+winner_patterns as (
+
+    select
+        run_tag,
+        'winner' as unit,
+        cluster_unit, cluster_id,
+        list_concat(
+            list_transform(range(0, count_pro), lambda i: cast(1 as decimal(18, 6))),
+            list_concat(
+                list_transform(range(0, count_tie), lambda i: cast(2 as decimal(18, 6))),
+                list_transform(range(0, count_con), lambda i: cast(3 as decimal(18, 6)))
+            )
+        ) as ratings,
+        count(*) as count_rated,
+        count(case when is_first then 1 end) as count_first,
+        count(case when is_first_of_size then 1 end) as count_first_of_size
+
+    from panels
+    group by run_tag, cluster_unit, cluster_id, count_pro, count_tie, count_con
 
 ),
 
 score_lists as (
 
     select
-        verdict_scores.run_tag, verdict_scores.dimension, clusters.cluster_id,
+        verdict_scores.run_tag, verdict_scores.dimension, panels.cluster_unit, panels.cluster_id,
+        panels.is_first, panels.is_first_of_size,
         list_sort(list(verdict_scores.pro_score)) as pro_scores,
         list_sort(list(verdict_scores.con_score)) as con_scores
 
     from marts.verdict_scores
-    inner join marts.panel_winners using (run_tag, debate_id)
-    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    where panel_winners.winner <> 'no_decision'
-    group by verdict_scores.run_tag, verdict_scores.debate_id, verdict_scores.dimension, clusters.cluster_id
+    inner join panels using (run_tag, debate_id)
+    group by
+        verdict_scores.run_tag, verdict_scores.debate_id, verdict_scores.dimension, panels.cluster_unit,
+        panels.cluster_id, panels.is_first, panels.is_first_of_size
     having count(*) > 1
 
 ),
@@ -50,7 +66,7 @@ score_lists as (
 side_lists as (
 
     select
-        run_tag, dimension, cluster_id,
+        run_tag, dimension, cluster_unit, cluster_id, is_first, is_first_of_size,
         pro_scores as ratings
 
     from score_lists
@@ -58,7 +74,7 @@ side_lists as (
     union all
 
     select
-        run_tag, dimension, cluster_id,
+        run_tag, dimension, cluster_unit, cluster_id, is_first, is_first_of_size,
         con_scores as ratings
 
     from score_lists
@@ -70,12 +86,13 @@ score_patterns as (
     select
         run_tag,
         dimension as unit,
-        cluster_id,
-        ratings,
-        count(*) as count_rated
+        cluster_unit, cluster_id, ratings,
+        count(*) as count_rated,
+        count(case when is_first then 1 end) as count_first,
+        count(case when is_first_of_size then 1 end) as count_first_of_size
 
     from side_lists
-    group by run_tag, dimension, cluster_id, ratings
+    group by run_tag, dimension, cluster_unit, cluster_id, ratings
 
 ),
 

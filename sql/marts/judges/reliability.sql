@@ -10,16 +10,17 @@ cluster_sums as materialized (
 totals as (
 
     select
-        run_tag, unit, panels, level,
+        run_tag, unit, panels, level, cluster_unit,
         max(count_coordinates) as count_coordinates,
         cast(sum(count_rated) as bigint) as count_rated,
+        cast(sum(count_first) as bigint) as count_first,
         cast(sum(count_ratings) as bigint) as n,
         sum(within_panels) as within_panels,
         sum(xx) as xx,
         sum(squares) as squares
 
     from cluster_sums
-    group by run_tag, unit, panels, level
+    group by run_tag, unit, panels, level, cluster_unit
 
 ),
 
@@ -45,7 +46,8 @@ wholes as materialized (
             totals.n,
             totals.within_panels,
             totals.n * totals.xx - totals.squares,
-            totals.count_coordinates
+            totals.count_coordinates,
+            cast(totals.count_rated as double) / nullif(totals.count_first, 0)
         ) as value
 
     from totals
@@ -67,7 +69,9 @@ errors as (
                 wholes.within_panels - cluster_sums.within_panels,
                 (wholes.n - cluster_sums.count_ratings) * (wholes.xx - cluster_sums.xx)
                 - (wholes.squares - cluster_sums.lost_squares),
-                wholes.count_coordinates
+                wholes.count_coordinates,
+                cast(wholes.count_rated - cluster_sums.count_rated as double)
+                / nullif(wholes.count_first - cluster_sums.count_first, 0)
             ),
             wholes.value
         ) as standard_error
@@ -95,7 +99,9 @@ final as (
         run_tag, unit, statistic, level, value,
         value - half_width as ci_low,
         macros.at_most(value + half_width, 1) as ci_high,
-        case when unit = 'winner' then count_rated else count_rated // 2 end as count_debates,
+        macros.reason_of(half_width is null, n, value, count_clusters, cluster_unit) as reason,
+        case when unit = 'winner' then count_first else count_first // 2 end as count_debates,
+        case when unit = 'winner' then count_rated else count_rated // 2 end as count_trials,
         n as count_ratings,
         count_clusters
 

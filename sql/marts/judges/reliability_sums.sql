@@ -38,12 +38,13 @@ patterns as materialized (
 sizes as (
 
     select
-        run_tag, unit, panels, cluster_id,
+        run_tag, unit, panels, cluster_unit, cluster_id,
         cast(sum(count_rated) as bigint) as count_rated,
+        cast(sum(case panels when 'usual' then count_first_of_size else count_first end) as bigint) as count_first,
         cast(sum(count_rated * panel_size) as bigint) as count_ratings
 
     from patterns
-    group by run_tag, unit, panels, cluster_id
+    group by run_tag, unit, panels, cluster_unit, cluster_id
 
 ),
 
@@ -134,7 +135,8 @@ totals as (
 final as (
 
     select
-        run_tag, unit, panels, level, cluster_id, sizes.count_rated, sizes.count_ratings, totals.count_coordinates,
+        run_tag, unit, panels, level, sizes.cluster_unit, cluster_id, sizes.count_rated, sizes.count_first,
+        sizes.count_ratings, totals.count_coordinates,
         sum(coordinates.within_panels) as within_panels,
         sum(coordinates.xx) as xx,
         sum(totals.x * coordinates.x) as squares,
@@ -143,7 +145,9 @@ final as (
     from coordinates
     inner join totals using (run_tag, unit, panels, level, coordinate)
     inner join sizes using (run_tag, unit, panels, cluster_id)
-    group by run_tag, unit, panels, level, cluster_id, sizes.count_rated, sizes.count_ratings, totals.count_coordinates
+    group by
+        run_tag, unit, panels, level, sizes.cluster_unit, cluster_id, sizes.count_rated, sizes.count_first,
+        sizes.count_ratings, totals.count_coordinates
 
 )
 

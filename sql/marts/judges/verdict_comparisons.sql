@@ -13,6 +13,8 @@ verdicts as (
     select
         counted_verdicts.run_tag,
         counted_verdicts.debate_id,
+        clusters.source_debate_id,
+        clusters.cluster_unit,
         clusters.cluster_id,
         counted_verdicts.judge_id,
         counted_verdicts.winner,
@@ -79,6 +81,8 @@ final as (
     select
         verdicts.run_tag,
         verdicts.debate_id,
+        verdicts.source_debate_id,
+        verdicts.cluster_unit,
         verdicts.cluster_id,
         verdicts.judge_id,
         verdicts.winner,
