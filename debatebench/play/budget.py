@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
-"""Statuses of attempts that may have been billed; where the provider declined or never saw it, nothing was billed."""
+"""Statuses of attempts that may have been billed: nothing proves that nothing was generated (`meanings.py`)."""
 
 _FINEST = Decimal("1e-10")
 
@@ -109,7 +109,7 @@ class Spending:
             self.simulated += cost
         elif cost is not None:
             self.estimated += cost
-        elif status in MAY_HAVE_BEEN_BILLED:
+        elif status in MAY_HAVE_BEEN_BILLED or bound is not None:
             self.add_unknown(bound)
 
     def summary(self, *, is_simulated: bool = False) -> str:

@@ -220,7 +220,7 @@ class DurableCalls:
         try:
             answer = self._read(call, reply, sent_at)
         except ProviderFailure as failure:
-            if failure.kind is FailureKind.RETRY and failure.http_status in TOO_BUSY:
+            if failure.kind in (FailureKind.RETRY, FailureKind.AMBIGUOUS) and failure.http_status in TOO_BUSY:
                 admission.declined(failure.retry_after_s)
             if failure.kind is not FailureKind.FAILED and not isinstance(failure, RefusedFieldError):
                 admission.tried()
@@ -289,7 +289,7 @@ class DurableCalls:
         status = status_of(failure)
         cost, cost_source = cost_of(counted, call.member)
         cost = None if cost is None else to_money(cost)
-        # An answer that broke off with an error was partly written, and may have been partly billed.
+        # An error that ends the run may come after a part of the answer.
         may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(counted.text)
         could_cost = call.possible_cost if cost is None and may_be_billed else None
         row = {

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from debatebench.judges import hear
 from debatebench.judges.base import Seat, Transcript
-from debatebench.play.attempts import call_id_of
+from debatebench.play.attempts import call_id_of, status_of
+from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
 from debatebench.providers import is_simulated, make_provider, provider_key
 from debatebench.providers.asking import Answer, CallFailedError, Step, cost_of
 from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError
@@ -237,8 +238,10 @@ class _Line:
                 except RefusedFieldError as refusal:
                     adjusted.add(refusal.field)
         except ProviderFailure as failure:
-            if failure.completion is not None or failure.kind is FailureKind.AMBIGUOUS:
-                spent.add(failure.completion, member)
+            partial = failure.completion
+            is_priced = partial is not None and cost_of(partial, member)[0] is not None
+            if is_priced or status_of(failure) in MAY_HAVE_BEEN_BILLED:
+                spent.add(partial, member)
             raise CallFailedError(failure.kind, str(failure), call_id) from None
         spent.add(completion, member)
         return Answer(call_id, completion, reply.received_at, reply.duration_ms)

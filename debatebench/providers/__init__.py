@@ -10,6 +10,7 @@ http_connection.py    one HTTP/1.1 connection
 meanings.py           what codes, words, statuses and finish reasons mean: tables
 openai_compatible.py  any provider with OpenAI's chat completions
 openai_reply.py       a reply → a completion, or the reason why there is none
+page_words.py         what a page says that came in place of an answer
 profiles.py           what is known of each provider: address, key, names of fields
 proxied_transport.py  httpx's own transports, for proxies
 redaction.py          remove keys from everything that is stored or shown

@@ -136,12 +136,15 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 class FailureKind(StrEnum):
-    """The consequence of a failed attempt for the cost and for the call.
+    """The consequence of a failed attempt for the call, and whether it may have been billed.
 
-    `unsent`: the request was never sent and nothing was billed; try again. `retry`: the provider declined for now (429,
-    5xx); try again later. `ambiguous`: it may have been billed; try again and count the possible double. `empty`: an
-    answer without text; try again twice, then final. `failed` (400, 404, …), `refused` (moderation) and `oversize` are
-    final and never retried. `stop` (401, 402, 403): the whole run stops at once.
+    Nothing was generated, so nothing was billed: `unsent` (the request was never sent; try again), `retry` (the
+    provider declined for now, as with 429; try again later), `failed` (the request is wrong, as with 400 and 404;
+    final), `stop` (401, 402, 403; the whole run stops at once).
+
+    It may have been billed, and where no usage came, the cost is unknown: `ambiguous` (nothing proves that nothing was
+    generated; try again and count the possible double), `empty` (an answer without text; try again twice, then final),
+    `refused` (moderation; final), `oversize` (final).
     """
 
     UNSENT = "unsent"

@@ -32,6 +32,8 @@ class ErrorBody:
     """All messages, of the error and of the one that it quotes, with `: ` between."""
     codes: tuple[str, ...] = ()
     """Every code, status name, type and reason in lower case; the error's own come first."""
+    is_own: bool = False
+    """It has a form of provider's errors. A gateway sends a page, a lone `message`, or problem details (RFC 9457)."""
     is_moderation: bool = False
     """It lists reasons of moderation or quotes the flagged input."""
     retry_delay: str | None = None
@@ -46,6 +48,7 @@ class ErrorBody:
             data = data[0]
         if not isinstance(data, dict):
             return cls()
+        is_own = _is_own(data)
         error = data.get("error")
         if not isinstance(error, dict):
             error = {**data, "message": _told(error) or _told(data.get("message")) or _told(data.get("detail"))}
@@ -56,6 +59,7 @@ class ErrorBody:
         return cls(
             message=": ".join(words for words in (_told(error.get("message")), quoted) if words),
             codes=(*_codes(error, details), *nested.codes),
+            is_own=is_own,
             is_moderation=bool(metadata.get("reasons") or metadata.get("flagged_input")) or nested.is_moderation,
             retry_delay=next((d["retryDelay"] for d in details if isinstance(d.get("retryDelay"), str)), None)
             or nested.retry_delay,
@@ -71,6 +75,14 @@ def mapping(value: Any) -> dict[str, Any]:
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects in a list; none if the value is not a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _is_own(data: dict[str, Any]) -> bool:
+    if "title" in data and "status" in data:
+        return False
+    return bool(data.get("error") or data.get("detail")) or (
+        bool(data.get("message")) and any(data.get(name) is not None for name in ("object", "code", "type"))
+    )
 
 
 def _codes(error: dict[str, Any], details: list[dict[str, Any]]) -> Iterator[str]:

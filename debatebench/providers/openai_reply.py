@@ -13,7 +13,15 @@ from typing import Any
 
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
 from debatebench.providers.error_body import ErrorBody, mapping, objects
-from debatebench.providers.meanings import CUT_OFF, Meaning, meaning_of_error, meaning_of_finish, status_inside
+from debatebench.providers.meanings import (
+    CUT_OFF,
+    Meaning,
+    meaning_of_error,
+    meaning_of_finish,
+    meaning_within_answer,
+    status_inside,
+)
+from debatebench.providers.page_words import words_of_page
 from debatebench.providers.redaction import REDACTED, excerpt
 from debatebench.providers.reply_json import first_choice, load_reply
 from debatebench.providers.retry_after import retry_after_s
@@ -61,7 +69,8 @@ def read_reply(reply: Reply, source: ReplySource) -> Completion:
         raise ProviderFailure(
             FailureKind.AMBIGUOUS,
             f"{source.name} answered {reply.status} with {len(reply.body)} bytes that are no JSON object "
-            f"(content type: {excerpt(reply.headers.get('content-type', 'none'), source.keys)}).",
+            f"(content type: {excerpt(reply.headers.get('content-type', 'none'), source.keys)})"
+            f"{_said(ErrorBody(), source, reply)}.",
             http_status=reply.status,
             partial_body=reply.body,
             generation_id=reply.headers.get("x-generation-id"),
@@ -105,15 +114,14 @@ def _objection(completion: Completion, choice: dict[str, Any], source: ReplySour
 
 def _broken_off(reply: Reply, source: ReplySource, error: ErrorBody, completion: Completion) -> ProviderFailure:
     """The failure for an answer that ended with an error: it is asked again unless that could not help."""
-    meaning = meaning_of_error(error, status_inside(error))
-    kind = meaning.kind if meaning.kind in (FailureKind.REFUSED, FailureKind.STOP) else FailureKind.RETRY
-    way_out = _way_out(meaning, source) if kind is meaning.kind else ""
+    status = status_inside(error)
+    meaning = _meaning(error, status, completion)
     return ProviderFailure(
-        kind,
+        meaning.kind,
         f"{source.name} answered {reply.status}, "
-        f"but the answer broke off with an error{_said(error, source)}{way_out}.",
+        f"but the answer broke off with an error{_said(error, source, reply)}{_way_out(meaning, source)}.",
         http_status=reply.status,
-        retry_after_s=_wait(reply, status_inside(error), error) if kind is FailureKind.RETRY else None,
+        retry_after_s=_wait(reply, status, error, meaning),
         completion=completion,
         generation_id=completion.generation_id,
     )
@@ -123,22 +131,33 @@ def _declined(
     reply: Reply, source: ReplySource, status: int | None, error: ErrorBody, completion: Completion | None = None
 ) -> ProviderFailure:
     """The failure for an error status, or for an error in a body of status 200."""
-    meaning = meaning_of_error(error, status)
+    meaning = _meaning(error, status, completion)
     answer = (
         f"{reply.status}" if status == reply.status else f"{reply.status} with error {status or 'of no known code'}"
     )
     return ProviderFailure(
         meaning.kind,
-        f"{source.name} answered {answer}{_said(error, source)}{_way_out(meaning, source)}.",
+        f"{source.name} answered {answer}{_said(error, source, reply)}{_way_out(meaning, source)}.",
         http_status=status or reply.status,
-        retry_after_s=_wait(reply, status, error) if meaning.kind is FailureKind.RETRY else None,
+        retry_after_s=_wait(reply, status, error, meaning),
         completion=completion,
         generation_id=completion.generation_id if completion else reply.headers.get("x-generation-id"),
         is_too_long=meaning.is_too_long,
     )
 
 
-def _wait(reply: Reply, status: int | None, error: ErrorBody) -> float | None:
+def _meaning(error: ErrorBody, status: int | None, completion: Completion | None) -> Meaning:
+    """The meaning of an error, with whatever part of an answer came with it."""
+    meaning = meaning_of_error(error, status)
+    if completion is not None and (completion.text or completion.reasoning or completion.completion_tokens):
+        return meaning_within_answer(meaning)
+    return meaning
+
+
+def _wait(reply: Reply, status: int | None, error: ErrorBody, meaning: Meaning) -> float | None:
+    """The seconds for which the reply asks to wait, if it is asked again."""
+    if meaning.kind not in (FailureKind.RETRY, FailureKind.AMBIGUOUS):
+        return None
     return retry_after_s(reply.headers, reply.received_at, status=status, error=error)
 
 
@@ -148,10 +167,16 @@ def _way_out(meaning: Meaning, source: ReplySource) -> str:
     return f": {meaning.way_out.format(account)}" if meaning.way_out else ""
 
 
-def _said(error: ErrorBody, source: ReplySource) -> str:
-    """The provider's message in brackets, safe to show."""
-    said = excerpt(error.message, source.keys)
+def _said(error: ErrorBody, source: ReplySource, reply: Reply) -> str:
+    """In brackets and safe to show: the provider's message, else the words of the page that came instead."""
+    words = error.message or words_of_page(reply.body)
+    # A key that tags or blanks had interrupted in the page is not recognised any more.
+    said = "" if _holds_key(words, source) else excerpt(words, source.keys)
     return f" ({said})" if said else ""
+
+
+def _holds_key(words: str, source: ReplySource) -> bool:
+    return any(key in "".join(words.split()) and key not in words for key in source.keys)
 
 
 def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Completion:

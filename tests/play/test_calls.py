@@ -146,7 +146,7 @@ def test_a_request_is_hashed_as_the_standard_library_writes_it(parameters: dict[
     assert request.sha256() == hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-@pytest.mark.parametrize("trouble", [status(429), status(500), status(503), status(529), error_in_200(502)])
+@pytest.mark.parametrize("trouble", [status(429), status(500), status(503), status(529), error_in_200(503)])
 def test_a_provider_that_declines_for_now_is_asked_again(tmp_path: Path, trouble: Any):
     session, requests, ended = asked(tmp_path, [trouble, trouble, "Hello."])
     assert isinstance(ended, Answer)

@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from call_session import CANARY, Session
@@ -55,13 +55,14 @@ from debatebench.journal.reading import read_journal
 from debatebench.landing.journal_records import journal_records
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
-from debatebench.play.budget import Spending
+from debatebench.play.budget import Spending, largest_cost
+from debatebench.play.budget import money as _money
 from debatebench.play.calls import RunStoppedError
 from debatebench.play.progress import Progress
 from debatebench.play.retries import RetryPolicy
 from debatebench.play.runner import RunReport, RunSettings, play_run
 from debatebench.providers.asking import Answer, CallFailedError
-from debatebench.providers.base import FailureKind
+from debatebench.providers.base import FailureKind, Message, Request
 from debatebench.providers.openai_compatible import OpenAICompatible
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Call, Debate, Turn, Verdict
@@ -80,6 +81,11 @@ MATRIX: dict[str, tuple[str, ...]] = {
     ),
     "P3": ("test_faults::test_a_fault", "test_calls::test_waits_grow_and_are_capped"),
     "P4": ("test_faults::test_a_fault", "test_faults::test_a_provider_that_never_recovers_leaves_debates_unscored"),
+    "P4b": (
+        "test_faults::test_a_fault",
+        "test_provider_answers::test_what_does_not_prove_that_nothing_was_generated_may_have_been_billed",
+        "test_meanings::test_the_documentation_lists_what_each_status_proves",
+    ),
     "P5": ("test_faults::test_a_fault", "test_runner::test_calls_that_failed_for_good_are_asked_again_only_when_told"),
     "P6": (
         "test_faults::test_a_fault",
@@ -124,7 +130,24 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "test_openai_compatible::test_another_served_model_is_kept",
         "test_openai_compatible::test_missing_figures_are_unknown_and_never_zero",
         "test_budget::test_a_declined_attempt_costs_nothing_and_an_answer_without_figures_is_unknown",
+        "test_faults::test_a_fault",
     ),
+    "P24": ("test_unavailable_members::test_an_overloaded_provider_that_names_no_time_is_asked_until_it_answers",),
+    "P25": (
+        "test_unavailable_members::test_a_run_waits_for_a_server_that_goes_down_and_buys_nothing_twice",
+        "test_unavailable_members::test_a_run_that_has_waited_in_vain_is_resumed_by_the_same_command",
+    ),
+    "P26": ("test_provider_answers::test_a_refusal_is_void_and_never_empty_failed_or_a_stop",),
+    "P27": ("test_adjusted_requests::test_a_refused_field_is_left_out_of_the_next_attempt_and_of_all_later_calls",),
+    "P28": ("test_provider_answers::test_a_bad_key_or_an_exhausted_account_stops_and_says_what_to_check",),
+    "P29": ("test_faults::test_a_fault", "test_provider_answers::test_tokens_of_thinking_count_as_completion"),
+    "P30": ("test_unavailable_members::test_a_member_that_fails_again_and_again_stops_the_run_and_a_retry_mends_it",),
+    "P31": (
+        "test_faults::test_a_fault",
+        "test_usage::test_every_spelling_gives_the_same_figures",
+        "test_usage::test_an_impossible_count_is_unknown_and_the_rest_is_kept",
+    ),
+    "P33": ("test_faults::test_a_fault", "test_usage::test_a_hostile_figure_is_unknown"),
     "J1": (
         "test_judge_parsing::test_one_object_in_a_fence_or_prose_is_repaired",
         "test_judge_parsing::test_two_objects_are_refused",
@@ -194,7 +217,11 @@ MATRIX: dict[str, tuple[str, ...]] = {
 
 
 def test_every_row_of_the_matrix_has_tests_that_are_there():
-    rows = [*(f"P{n}" for n in range(1, 24)), *(f"J{n}" for n in range(1, 9)), *(f"C{n}" for n in range(1, 17))]
+    rows = [
+        *(f"P{n}" for n in (*range(1, 5), "4b", *range(5, 32), 33)),
+        *(f"J{n}" for n in range(1, 9)),
+        *(f"C{n}" for n in range(1, 17)),
+    ]
     assert list(MATRIX) == rows
     missing = {name for names in MATRIX.values() for name in names if name.partition("::")[2] not in _tests_of(name)}
     assert missing == set()
@@ -220,6 +247,7 @@ def assert_nowhere(key: str, root: Path, *texts: str) -> None:
 
 # --- P: providers ----------------------------------------------------------------------------------------------------
 
+Money = Literal["free", "known", "possible"]
 ECHO = f"Bad request with Authorization: Bearer {CANARY}."
 AFTER_ALL = "Hello."
 
@@ -234,6 +262,8 @@ class Fault:
     ends: FailureKind | None = None
     waits: tuple[float, float] | None = None
     """Bounds of the first wait, in seconds."""
+    money: Money = "free"
+    """The cost of each attempt that gave no answer: none, what its usage says, or unknown and at most the bound."""
 
 
 def _date(seconds: int) -> str:
@@ -244,17 +274,34 @@ def _retried(row: str, does: Behaviour, waits: tuple[float, float] | None = None
     return Fault(row, (does, AFTER_ALL), ("retried", "answered"), None, waits)
 
 
-def _ambiguous(row: str, does: Behaviour) -> Fault:
-    return Fault(row, (does, AFTER_ALL), ("ambiguous", "answered"))
+def _ambiguous(row: str, does: Behaviour, money: Money = "possible") -> Fault:
+    return Fault(row, (does, AFTER_ALL), ("ambiguous", "answered"), money=money)
 
 
-def _final(row: str, does: Behaviour, kind: FailureKind) -> Fault:
-    return Fault(row, (does,), (str(kind) if kind is not FailureKind.STOP else "stopped",), kind)
+def _final(row: str, does: Behaviour, kind: FailureKind, money: Money = "free") -> Fault:
+    return Fault(row, (does,), (str(kind) if kind is not FailureKind.STOP else "stopped",), kind, money=money)
+
+
+def _answered(row: str, usage: Any, money: Money) -> Fault:
+    """A whole answer with this usage, and no reported cost."""
+    said = completion_body(AFTER_ALL)
+    return Fault(row, (body({**said, "usage": usage}),), ("answered",), money=money)
+
+
+def _counts(prompt: Any, completion: Any, total: Any = None, **rest: Any) -> dict[str, Any]:
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total, **rest}
 
 
 def _declined(code: int, **headers: str) -> Behaviour:
     return status(code, ECHO, headers=headers)
 
+
+BROKEN_OFF = {"finish_reason": "error", "error": {"code": 502, "message": ECHO}}
+HOSTILE = (
+    b'{"choices": [{"message": {"content": "Hello."}}], "usage": {"prompt_tokens": 1e999999999, "total_tokens": 9}}'
+)
+UNCOUNTED = {"cost": None, "completion_tokens": 0, "total_tokens": 100}
+CAPPED = Request("m", (Message("user", "Speak."),), max_tokens=100)
 
 FAULTS = [
     _retried("P1", _declined(429, **{"retry-after": "7"}), (7, 7)),
@@ -265,39 +312,81 @@ FAULTS = [
     _retried("P2", status(429, "Please try again in 1m6.5s."), (66.5, 66.5)),
     _retried("P3", _declined(429), (0, 0.002)),
     _retried("P3", _declined(503), (0, 0.002)),
-    *(_retried("P4", _declined(code)) for code in (500, 502, 503, 504, 529, 408)),
+    *(_retried("P4", _declined(code)) for code in (500, 503, 529, 521, 522, 523, 525)),
+    *(_retried("P4", html(code)) for code in (521, 522, 523, 525)),
     Fault("P4", (_declined(500),), ("retried",) * 6, FailureKind.RETRY),
+    *(_ambiguous("P4b", _declined(code)) for code in (408, 499, 502, 504, 520, 524)),
+    *(_ambiguous("P4b", html(code)) for code in (408, 499, 500, 502, 503, 504, 520, 524, 529)),
+    *(_ambiguous("P4b", error_in_200(code, ECHO)) for code in (408, 499, 502, 504, 520, 524, "timeout", None)),
+    _ambiguous("P4b", cut(code=503)),
+    _ambiguous("P4b", huge(9 * 2**20, code=500)),
+    Fault("P4b", (_declined(524),), ("ambiguous",) * 4, FailureKind.AMBIGUOUS, money="possible"),
     *(_final("P5", _declined(code), FailureKind.FAILED) for code in (400, 404, 413, 422)),
     *(_final("P6", _declined(code), FailureKind.STOP) for code in (401, 402, 403)),
     _final("P6", status(429, ECHO, code="insufficient_quota"), FailureKind.STOP),
     _final("P6", status(400, "Your credit balance is too low."), FailureKind.STOP),
-    _final("P7", status(403, ECHO, metadata={"reasons": ["violence"]}), FailureKind.REFUSED),
-    _final("P7", body({"error": {"code": "content_filter", "message": ECHO}}, status=400), FailureKind.REFUSED),
-    _final("P7", status(403, f"Content violates usage guidelines. {ECHO}"), FailureKind.REFUSED),
-    _final("P7", status(400, "Content Exists Risk", code="invalid_request_error"), FailureKind.REFUSED),
+    *(
+        _final("P7", refusal, FailureKind.REFUSED, "possible")
+        for refusal in (
+            status(403, ECHO, metadata={"reasons": ["violence"]}),
+            body({"error": {"code": "content_filter", "message": ECHO}}, status=400),
+            status(403, f"Content violates usage guidelines. {ECHO}"),
+            status(400, "Content Exists Risk", code="invalid_request_error"),
+        )
+    ),
     _ambiguous("P9", hang_up()),
     _ambiguous("P11", cut(framing="content-length")),
     _ambiguous("P11", cut(framing="chunked")),
     _ambiguous("P12", cut(framing="close")),
-    Fault("P14", (body(b" \n" * 400 + json.dumps(completion_body(AFTER_ALL)).encode()),), ("answered",)),
-    Fault("P14", (body(b"\xef\xbb\xbf" + json.dumps(completion_body(AFTER_ALL)).encode()),), ("answered",)),
-    _final("P15", huge(9 * 2**20), FailureKind.OVERSIZE),
-    _final("P15", gzip_bomb(64 * 2**20), FailureKind.OVERSIZE),
+    Fault("P14", (body(b" \n" * 400 + json.dumps(completion_body(AFTER_ALL)).encode()),), ("answered",), money="known"),
+    Fault(
+        "P14", (body(b"\xef\xbb\xbf" + json.dumps(completion_body(AFTER_ALL)).encode()),), ("answered",), money="known"
+    ),
+    _final("P15", huge(9 * 2**20), FailureKind.OVERSIZE, "possible"),
+    _final("P15", gzip_bomb(64 * 2**20), FailureKind.OVERSIZE, "possible"),
     _retried("P16", error_in_200(429, ECHO)),
-    _retried("P16", error_in_200(502, ECHO)),
+    _retried("P16", error_in_200(500, ECHO)),
     _final("P16", error_in_200(400, ECHO), FailureKind.FAILED),
     _final("P16", error_in_200(402, ECHO), FailureKind.STOP),
-    _retried("P17", answer("Half an", choice={"finish_reason": "error", "error": {"code": 502, "message": ECHO}})),
-    Fault("P18", (answer(""),), ("empty",) * 3, FailureKind.EMPTY),
-    Fault("P18", (answer(None), answer("  \n"), AFTER_ALL), ("empty", "empty", "answered")),
-    Fault("P18", (body({"choices": [], "usage": {"cost": 0.1}}), AFTER_ALL), ("empty", "answered")),
-    Fault("P18", (body({"choices": None}), AFTER_ALL), ("empty", "answered")),
-    Fault("P18", (status(400, ECHO, code="json_validate_failed"), AFTER_ALL), ("empty", "answered")),
-    _final("P20", answer("No", choice={"finish_reason": "content_filter"}), FailureKind.REFUSED),
-    _final("P20", answer("", message={"refusal": "I will not argue this."}), FailureKind.REFUSED),
+    _ambiguous("P17", answer("Half an", choice=BROKEN_OFF), "known"),
+    _ambiguous("P17", answer("Half an", choice=BROKEN_OFF, usage=UNCOUNTED), "possible"),
+    _ambiguous("P17", answer("Half an", choice={"finish_reason": "error"}), "known"),
+    _ambiguous("P17", body({"choices": [{"finish_reason": "error"}]})),
+    _ambiguous("P17", body({"choices": [{"error": {"code": 429}, "message": {"content": "Half an"}}]})),
+    _retried("P17", body({"choices": [{"error": {"code": 429, "message": ECHO}}]})),
+    Fault("P18", (answer(""),), ("empty",) * 3, FailureKind.EMPTY, money="known"),
+    Fault("P18", (answer(None), answer("  \n"), AFTER_ALL), ("empty", "empty", "answered"), money="known"),
+    Fault("P18", (body({"choices": [], "usage": {"cost": 0.1}}), AFTER_ALL), ("empty", "answered"), money="known"),
+    Fault("P18", (body({"choices": None}), AFTER_ALL), ("empty", "answered"), money="possible"),
+    Fault(
+        "P18", (body({"choices": [], "usage": _counts(0, 0, 0)}), AFTER_ALL), ("empty", "answered"), money="possible"
+    ),
+    Fault("P18", (status(400, ECHO, code="json_validate_failed"), AFTER_ALL), ("empty", "answered"), money="possible"),
+    _final("P20", answer("No", choice={"finish_reason": "content_filter"}), FailureKind.REFUSED, "known"),
+    _final("P20", answer("", message={"refusal": "I will not argue this."}), FailureKind.REFUSED, "known"),
+    _final("P20", body({"choices": [{"finish_reason": "content_filter"}]}), FailureKind.REFUSED, "possible"),
     _ambiguous("P21", html()),
     _ambiguous("P21", body(b"\xff\xfe not UTF-8", headers=JSON_TYPE)),
     _ambiguous("P21", body(b"plain text", headers={"content-type": "text/plain"})),
+    _answered("P23", None, "possible"),
+    _answered("P29", _counts(10, 5, 115), "known"),
+    *(
+        _answered("P31", usage, "possible")
+        for usage in (
+            _counts(0, 0, 0),
+            _counts(0, 20, 20),
+            _counts(100, 0, 100),
+            _counts(100, 20, 90),
+            _counts(100, 20, 120, prompt_tokens_details={"cached_tokens": 500}),
+            _counts(-1, 20),
+            _counts(10**30, 20),
+        )
+    ),
+    _answered("P31", _counts("100", "20", "120"), "known"),
+    _answered("P31", {"input_tokens": 100, "output_tokens": 20}, "known"),
+    _answered("P31", {"tokens": {"input_tokens": 100, "output_tokens": 20}}, "known"),
+    _answered("P33", _counts("9" * 5000, 20), "possible"),
+    Fault("P33", (body(HOSTILE),), ("answered",), money="possible"),
 ]
 
 
@@ -312,6 +401,7 @@ def test_a_fault(tmp_path: Path, fault: Fault):
             assert "CANARY_KEY" in str(ended), "it names the variable that holds the key"
         assert _kind(ended) is fault.ends
         assert tuple(session.statuses) == fault.attempts
+        _assert_money(fault, session)
         if fault.waits is not None:
             assert fault.waits[0] <= session.waits[0] <= fault.waits[1]
         told = traceback.format_exception(ended) if isinstance(ended, DebatebenchError) else []
@@ -319,8 +409,22 @@ def test_a_fault(tmp_path: Path, fault: Fault):
         # What came to an end is never asked again, and an answer is never bought again.
         if fault.ends is not FailureKind.STOP:
             with pytest.raises(CallFailedError) if fault.ends else nullcontext():
-                session.ask()
+                session.ask(request=CAPPED)
             assert len(server.requests) == len(fault.attempts)
+            _assert_money(fault, session)
+
+
+def _assert_money(fault: Fault, session: Session) -> None:
+    """Every attempt but an answer after a failure costs what the row says; the ledger of the run counts the same."""
+    bound = largest_cost(CAPPED, session.member)
+    rows = _call_rows(session)
+    judged = rows if fault.attempts == ("answered",) else [row for row in rows if row["status"] != "answered"]
+    costs = {"free": (False, None), "known": (True, None), "possible": (False, bound)}
+    told = [(row.get("cost") is not None, _money(row.get("possible_cost"))) for row in judged]
+    assert told == [costs[fault.money]] * len(judged)
+    unknown = len(judged) if fault.money == "possible" else 0
+    spent = session.progress.ledger.total
+    assert (spent.unknown, spent.unbounded, spent.possible) == (unknown, 0, unknown * (bound or 0))
 
 
 def _call_rows(session: Session) -> list[dict[str, Any]]:
@@ -329,7 +433,7 @@ def _call_rows(session: Session) -> list[dict[str, Any]]:
 
 def _ended(session: Session) -> Answer | DebatebenchError:
     try:
-        return session.ask()
+        return session.ask(request=CAPPED)
     except (CallFailedError, RunStoppedError) as error:
         return error
 
@@ -342,12 +446,9 @@ def _kind(ended: Answer | DebatebenchError) -> FailureKind | None:
 
 @pytest.mark.usefixtures("wire")
 def test_every_ambiguous_attempt_says_what_it_may_have_cost(tmp_path: Path):
-    from debatebench.providers.base import Message, Request
-
-    request = Request("m", (Message("user", "Speak."),), max_tokens=100)
     with FakeProvider([cut(), hang_up(), html(), AFTER_ALL]) as server:
         session = Session(tmp_path, server)
-        session.ask(request=request)
+        session.ask(request=CAPPED)
     calls = _call_rows(session)
     assert [row["status"] for row in calls] == ["ambiguous"] * 3 + ["answered"]
     assert all(Decimal(row["possible_cost"]) >= Decimal("0.2") for row in calls[:3])
@@ -743,16 +844,14 @@ def test_whatever_waits_for_money_leaves_when_the_run_stops(tmp_path: Path):
     """Two calls do not fit the limit together; the first is refused its key, and the second must not wait for ever."""
     from debatebench.play.calls import DurableCalls
     from debatebench.providers.asking import Step
-    from debatebench.providers.base import Message, Request
 
     with FakeProvider([status(401)]) as server:
         session = Session(tmp_path, server)
-        request = Request("m", (Message("user", "Speak."),), max_tokens=100)
 
         async def both(calls: DurableCalls) -> list[Any]:
             calls._ledger.limit = Decimal("0.5")
             steps = [Step("d1", f"turn:{n}", "turn") for n in range(2)]
-            asking = (calls(step, session.member, request) for step in steps)
+            asking = (calls(step, session.member, CAPPED) for step in steps)
             return await asyncio.wait_for(asyncio.gather(*asking, return_exceptions=True), 20)
 
         ended = session.run(both)

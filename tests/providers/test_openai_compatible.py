@@ -280,10 +280,16 @@ def test_connections_are_reused_and_as_many_as_there_are_requests_in_flight() ->
 # --- faults: what an error status means
 
 
-@pytest.mark.parametrize("code", [408, 429, 500, 502, 503, 504, 529])
-def test_an_overloaded_provider_is_asked_again(code: int) -> None:
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        *((code, FailureKind.RETRY) for code in (429, 500, 503, 529)),
+        *((code, FailureKind.AMBIGUOUS) for code in (408, 502, 504, 524)),
+    ],
+)
+def test_an_overloaded_provider_is_asked_again(code: int, kind: FailureKind) -> None:
     failure = failure_of(status(code, "Come back.", headers={"retry-after": "7"}))
-    assert (failure.kind, failure.http_status, failure.retry_after_s) == (FailureKind.RETRY, code, 7.0)
+    assert (failure.kind, failure.http_status, failure.retry_after_s) == (kind, code, 7.0)
     assert str(failure) == f"openrouter answered {code} (Come back.)."
 
 
@@ -336,11 +342,12 @@ def test_a_refusal_still_counts_its_tokens() -> None:
     ("code", "kind"),
     [
         (429, FailureKind.RETRY),
-        (502, FailureKind.RETRY),
+        (502, FailureKind.AMBIGUOUS),
+        ("504", FailureKind.AMBIGUOUS),
         ("503", FailureKind.RETRY),
         ("rate_limit_exceeded", FailureKind.RETRY),
-        ("nobody_knows", FailureKind.RETRY),
-        (None, FailureKind.RETRY),
+        ("not_known", FailureKind.AMBIGUOUS),
+        (None, FailureKind.AMBIGUOUS),
         (400, FailureKind.FAILED),
         (404, FailureKind.FAILED),
         (401, FailureKind.STOP),
@@ -388,7 +395,7 @@ def test_error_bodies_of_other_servers_are_quoted(content: Any) -> None:
 )
 def test_an_answer_that_broke_off_is_asked_again_and_its_part_kept(behaviour: fake.Behaviour) -> None:
     failure = failure_of(behaviour)
-    assert failure.kind is FailureKind.RETRY
+    assert failure.kind is FailureKind.AMBIGUOUS
     assert failure.completion is not None
     assert failure.completion.text.startswith("Half")
 
@@ -646,9 +653,10 @@ def test_a_body_that_is_not_compressed_as_promised_is_ambiguous() -> None:
 
 
 @pytest.mark.usefixtures("wire")
-def test_the_status_of_an_error_counts_even_when_its_body_is_cut() -> None:
-    failure = failure_of(fake.cut("Hello.", code=503, keep=20))
-    assert (failure.kind, failure.http_status) == (FailureKind.RETRY, 503)
+@pytest.mark.parametrize(("code", "kind"), [(429, FailureKind.RETRY), (503, FailureKind.AMBIGUOUS)])
+def test_the_status_of_an_error_counts_even_when_its_body_is_cut(code: int, kind: FailureKind) -> None:
+    failure = failure_of(fake.cut("Hello.", code=code, keep=20))
+    assert (failure.kind, failure.http_status) == (kind, code), "half an error of its own does not show whose it is"
 
 
 @pytest.mark.usefixtures("wire")

@@ -319,29 +319,122 @@ RETRY_INFO = [
         "Provider returned error: Q",
         wait=36.0,
     ),
-    Row(
-        "OpenRouter per choice",
-        200,
-        chat("Half", "error", choice={"error": {"code": 502, "message": "Down."}}),
-        "Down.",
-    ),
-    Row("OpenRouter finish reason", 200, chat("Half", "error"), "broke off"),
     Row("LiteLLM upstream", 429, error(), wait=9.0, headers={"llm_provider-retry-after": "9"}),
     Row("LiteLLM key limit", 429, error("Key over limit", code="429"), wait=60.0, headers={"retry-after": "60"}),
     Row("LiteLLM rpm limit", 429, error("litellm.RateLimitError: Deployment over rpm limit", code="429")),
     Row("Mistral", 429, {"object": "error", "message": "Rate limit exceeded", "type": "rate_limited", "code": "1300"}),
     Row("GitHub Models", 429, error("Daily limit."), wait=300.0, headers={"retry-after": "40000"}),
-    Row("overload 503", 503, {}, wait=None),
+    Row("overload 503", 503, error("Loading model"), wait=None),
     Row("overload 529 of Anthropic", 529, {"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}}),
     Row("overload 498 of Groq", 498, error("Flex tier capacity exceeded", code="capacity_exceeded")),
     Row("overload 424", 424, error("A model behind us failed")),
-    Row("DeepSeek half a sentence", 200, chat("Half a sen", "insufficient_system_resource"), "broke off"),
 )
 def test_a_limit_or_overload_is_asked_again_after_the_time_that_the_reply_tells(row: Row) -> None:
     failure = failure_of(row.status, row.body, row.headers)
     assert failure.kind is FailureKind.RETRY
     assert failure.retry_after_s == (None if row.wait is None else pytest.approx(row.wait))
     assert row.words in str(failure)
+
+
+PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><center><h1>nginx</h1></center></body></html>"
+PROBLEM = {"type": "https://example.com/520", "title": "Error", "status": 500, "detail": "The origin failed."}
+
+
+@rows(
+    Row("OpenRouter", 502, error("Provider returned error", code=502)),
+    Row("Gemini", 504, [error("Deadline expired.", code=504, status="DEADLINE_EXCEEDED")]),
+    Row("Gemini's code alone", 500, [error("No.", status="DEADLINE_EXCEEDED")]),
+    Row("Cloudflare", 520, PAGE, "(502 Bad Gateway)"),
+    Row("Cloudflare's limit", 524, PAGE, "(502 Bad Gateway)", wait=5.0, headers={"retry-after": "5"}),
+    Row("a timeout of the provider", 408, error("Request timed out.")),
+    Row("a proxy that gave up", 408, PAGE),
+    Row("nginx", 499, b""),
+    Row("nginx", 503, PAGE, "(502 Bad Gateway)", wait=7.0, headers={"retry-after": "7"}),
+    Row("nginx", 500, PAGE, "(502 Bad Gateway)"),
+    Row("Envoy", 503, b"upstream connect error or disconnect/reset before headers", "(upstream connect error"),
+    Row("AWS's gateway", 503, {"message": "Service Unavailable"}, "(Service Unavailable)"),
+    Row("problem details", 500, PROBLEM, "(The origin failed.)"),
+    Row("a body that is not understood", 503, {}),
+    Row("LiteLLM before a silent provider", 500, error("litellm.Timeout: APITimeoutError - Request timed out.")),
+    Row("LiteLLM before a broken connection", 500, error("litellm.APIConnectionError: Server disconnected")),
+    Row("OpenRouter inside 200", 200, error("Provider returned error", code=504), "200 with error 504"),
+    Row("a code inside 200", 200, error("No answer", code="timeout"), "200 with error 408"),
+    Row("an unknown error inside 200", 200, error("Oops.", code="xyz"), "200 with error of no known code"),
+    Row("overload after a part", 200, {**chat("Half"), **error("Busy", code=529)}, "(Busy)"),
+    Row("overload after thinking", 200, {**chat("", reasoning="Hm."), **error("Busy", code=529)}, "(Busy)"),
+    Row("overload after tokens", 200, {**chat("", usage={"completion_tokens": 9}), **error("Busy", code=529)}),
+    Row("OpenRouter per choice", 200, chat("Half", "error", choice={"error": {"code": 502, "message": "D."}}), "D."),
+    Row("OpenRouter per choice", 200, chat("Half", "error", choice={"error": {"code": 429, "message": "D."}}), "D."),
+    Row("a wrong request, halfway", 200, chat("Half", "error", choice={"error": {"code": 400, "message": "D."}}), "D."),
+    Row("OpenRouter finish reason", 200, chat("Half", "error"), "broke off"),
+    Row("DeepSeek half a sentence", 200, chat("Half a sen", "insufficient_system_resource"), "broke off"),
+    Row("Zhipu", 200, chat("", "network_error"), "broke off"),
+    Row("vLLM", 200, chat("Half", "abort"), "broke off"),
+)
+def test_what_does_not_prove_that_nothing_was_generated_may_have_been_billed(row: Row) -> None:
+    failure = failure_of(row.status, row.body, row.headers)
+    assert failure.kind is FailureKind.AMBIGUOUS
+    assert failure.retry_after_s == (None if row.wait is None else pytest.approx(row.wait))
+    assert row.words in str(failure)
+
+
+@rows(
+    Row("Cloudflare did not reach the origin", 521, PAGE),
+    Row("Cloudflare did not reach the origin", 522, PAGE),
+    Row("Cloudflare did not reach the origin", 523, PAGE),
+    Row("Cloudflare could not agree on TLS", 525, PAGE),
+    Row("Cloudflare does not trust the origin", 526, PAGE),
+    Row("Cloudflare limits", 429, PAGE),
+    Row("the provider's own error", 500, error("Internal error", type="server_error")),
+    Row("FastAPI", 500, {"detail": "Internal Server Error"}),
+    Row("DashScope", 500, {"code": "InternalError", "message": "Internal error.", "request_id": "1"}),
+    Row("the provider's own error inside 200", 200, error("Internal error", code=500)),
+    Row("overload per choice without a part", 200, chat("", "error", choice={"error": {"code": 429}})),
+)
+def test_what_proves_that_nothing_was_generated_is_free(row: Row) -> None:
+    assert failure_of(row.status, row.body).kind is FailureKind.RETRY
+
+
+def test_a_limit_that_thinking_used_up_is_paid_although_the_status_says_a_wrong_request() -> None:
+    words = "Could not finish the message because max_tokens or model output limit was reached. Please try again."
+    assert failure_of(400, error(words, type="invalid_request_error")).kind is FailureKind.EMPTY
+
+
+# --- pages that came in place of an answer
+
+
+@pytest.mark.parametrize(
+    ("status", "page", "words"),
+    [
+        (
+            400,
+            b"<html>\r\n<head><title>400 No required SSL certificate was sent</title></head>",
+            "(400 No required SSL",
+        ),
+        (413, b"<html><title>413 Request Entity Too Large</title></html>", "(413 Request Entity Too Large)"),
+        (200, b"<!DOCTYPE html><html><head><title>Sign in &ndash; Example</title></head>", "(Sign in \u2013 Example)"),
+        (403, b"<html><head><title>\n </title><style>p {}</style></head><p>Go <b>away</b>.</p>", "(Go away ."),
+        (403, b"<html><script>if (a < b) {}</script><!-- x > y -->Forbidden<br>here", "(Forbidden here)"),
+        (404, b"404 page not found\n", "(404 page not found)"),
+        (502, b"\xef\xbb\xbfBad \xff gateway \xe2\x80\xae", "(Bad gateway)"),
+        (502, b"\x1f\x8b\x08\x00\x00\x01\x02\x03", "answered 502."),
+        (502, b"<title>" * 100_000, "answered 502"),
+        (502, b"", "answered 502."),
+        (500, b"x" * 100_000, "xxx\u2026)"),
+    ],
+)
+def test_the_first_words_of_a_page_reach_the_message(status: int, page: bytes, words: str) -> None:
+    assert words in str(failure_of(status, page))
+
+
+@pytest.mark.parametrize(
+    "echo", ["sk-secret-1234567", "sk-<b>secret</b>-1234567", "sk-&#115;ecret-1234567", "sk-\nsecret-1234567"]
+)
+def test_a_page_that_repeats_the_key_does_not_show_it(echo: str) -> None:
+    source = ReplySource("http", "A_KEY", keys=("sk-secret-1234567",))
+    for page in (f"<html>Key {echo} is bad", f"<title>Key {echo} is bad</title>", f"Key {echo} is bad"):
+        failure = outcome(403, page.encode(), source=source)
+        assert "secret" not in str(failure)
 
 
 # --- thinking
@@ -481,7 +574,9 @@ def test_events_that_were_not_requested_are_put_together(body: bytes) -> None:
         (events(chunk(content="Half"))[:-30], FailureKind.AMBIGUOUS),
         (events(chunk(content="Half"), end=b"data: not JSON\n\n"), FailureKind.AMBIGUOUS),
         (b": WAIT\n\n" * 9, FailureKind.AMBIGUOUS),
-        (events(chunk(content="Half"), error("Down.", code=502), end=b""), FailureKind.RETRY),
+        (events(chunk(content="Half"), error("Down.", code=502), end=b""), FailureKind.AMBIGUOUS),
+        (events(chunk(content="Half"), error("Slow down.", code=429), end=b""), FailureKind.AMBIGUOUS),
+        (events(error("Slow down.", code=429), end=b""), FailureKind.RETRY),
         (events(chunk("content_filter", content="Half")), FailureKind.REFUSED),
         (events(chunk(refusal="I can't."), chunk("stop")), FailureKind.REFUSED),
         (events(chunk("stop")), FailureKind.EMPTY),

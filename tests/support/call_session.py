@@ -56,6 +56,7 @@ class Session:
 
         async def session() -> Any:
             resume = Resume()
+            self.progress.ledger = resume.ledger
             self.pacing = Pacing(options.pop("concurrency", 8), clock=lambda: self.seconds)
             with Journal.open(self.path, resume.see) as journal:
                 provider = make_provider(self.member, {"CANARY_KEY": CANARY})
