@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from debatebench.cli.common import note, now
 from debatebench.plan.time_estimate import spoken
 from debatebench.play.progress import Pace, write_progress
+from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _say_that_it_goes_on(provider: str) -> None:
 def describe(progress: Progress) -> str:
     """The counters in one line: debates, answers and money of the whole run, then those of this session."""
     simulated = " simulated" if progress.is_simulated else ""
-    session = [f"{progress.calls_answered:,} answers", f"${progress.cost:,.4f}"]
+    session = [f"{progress.calls_answered:,} answers", f"${amount_text(progress.cost)}"]
     if progress.calls_failed:
         session.append(f"{progress.calls_failed:,} failed attempts")
     if progress.unpriced_calls:
@@ -66,7 +67,7 @@ def describe(progress: Progress) -> str:
     whole = [f"{progress.debates_done:,} of {progress.debates_planned:,} debates"]
     if progress.debates_incomplete:
         whole.append(f"{progress.debates_incomplete:,} of them incomplete")
-    whole += [f"{progress.ledger.answered:,} answers", f"${progress.ledger.total.known:,.4f}{simulated}"]
+    whole += [f"{progress.ledger.answered:,} answers", f"${amount_text(progress.ledger.total.known)}{simulated}"]
     at_once = [f"{progress.calls_in_flight:,} in flight", *filter(None, [unreachable(progress)])]
     return f"{', '.join(whole)} in all; {', '.join(session)} in this session; {', '.join(at_once)}"
 
@@ -103,11 +104,11 @@ def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str,
 def _cost(progress: Progress) -> str:
     """What the run has cost, what of it in this session, and what it may cost yet."""
     spent = progress.ledger.total
-    cost = f"${spent.known:,.4f} (${progress.cost:,.4f} in this session)"
+    cost = f"${amount_text(spent.known)} (${amount_text(progress.cost)} in this session)"
     if spent.unknown:
         cost += f" and {spent.unknown:,} attempts of unknown cost"
     if progress.projected_cost is not None:
-        cost += f", about ${progress.projected_cost:,.4f} projected"
+        cost += f", about ${amount_text(progress.projected_cost)} projected"
     if progress.ledger.limit is not None:
         cost += f", at most ${progress.ledger.limit:,}"
     return cost

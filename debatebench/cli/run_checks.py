@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import Format, note, print_rows
+from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:
@@ -138,6 +139,6 @@ def _note_cost(costs: Sequence[Decimal | None]) -> None:
     unknown = sum(cost is None for cost in costs)
     rest = f", and {unknown} of them at an unknown cost" if unknown else ""
     note(
-        f"Sent requests to {len(costs)} models for {known:.6f} USD{rest}. They are not part of a run, and nothing was "
-        "landed."
+        f"Sent requests to {len(costs)} models for {amount_text(known)} USD{rest}. They are not part of a run, and "
+        "nothing was landed."
     )

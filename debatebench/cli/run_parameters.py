@@ -143,7 +143,10 @@ SwapOrder = Annotated[
         rich_help_panel=_HOW,
     ),
 ]
-Seed = Annotated[int, typer.Option(help="Seed of all random choices in the plan.", rich_help_panel=_HOW)]
+Seed = Annotated[
+    int,
+    typer.Option(min=-(2**63), max=2**63 - 1, help="Seed of all random choices in the plan.", rich_help_panel=_HOW),
+]
 
 # --- configuration and prompts ----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from debatebench.cli.common import Format, note, print_rows
+from debatebench.shared.amounts import amount_text
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def note_costs(progress: Progress, expected: CostEstimate | None) -> None:
         return
     share = f", of which {spent.known / expected.cost_usd:.0%} is spent" if expected.cost_usd else ""
     part = f"; not included: {', '.join(expected.unpriced)}" if expected.unpriced else ""
-    note(f"The estimate for the whole plan was about {expected.cost_usd:.4f} USD{share}{part}.")
+    note(f"The estimate for the whole plan was about {amount_text(expected.cost_usd)} USD{share}{part}.")
 
 
 def is_all_simulated(plan: Plan) -> bool:

@@ -7,13 +7,12 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
 from debatebench.config.types import DimensionConfig, Preferences
+from debatebench.shared.records import MOST_SCORE
 
 if TYPE_CHECKING:
     from debatebench.config.setting import Setting
 
 __all__ = ["read_dimensions"]
-
-_LARGEST_SCORE = Decimal(10) ** 12
 
 
 def read_dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dict[str, DimensionConfig]:
@@ -83,10 +82,10 @@ def _not_negative(setting: Setting, default: Decimal) -> Decimal:
 
 
 def _score(setting: Setting, default: Decimal) -> Decimal:
-    """An end of a scale, in the range and precision that the warehouse can store."""
+    """An end of a scale, in the range and precision with which SQL models can calculate exactly."""
     value = setting.decimal(default)
-    if abs(value) >= _LARGEST_SCORE or value != round(value, 6):
-        setting.refuse("a number below 10^12 with at most six decimals")
+    if abs(value) > MOST_SCORE or value != round(value, 6):
+        setting.refuse(f"a number from -{MOST_SCORE:,} to {MOST_SCORE:,} with at most six decimals")
     return value
 
 

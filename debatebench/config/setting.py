@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from debatebench.shared.errors import ConfigError
+from debatebench.shared.records import MOST_COUNT, MOST_PRICE
 from debatebench.shared.visible_text import shortened
 
 __all__ = ["LARGEST_FILE", "Setting", "parse_json", "parse_yaml", "read_file", "read_text"]
@@ -261,11 +262,13 @@ class Setting:
         return self.value
 
     def whole(self, default: int | None = None, *, least: int) -> int:
-        """A whole number of at least `least`; required if there is no default."""
+        """A whole number from `least` to `MOST_COUNT`; required if there is no default."""
         if self.value is None and default is not None:
             return default
         if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < least:
             self.refuse(f"a whole number of at least {least}")
+        if self.value > MOST_COUNT:
+            self.refuse(f"a whole number of at most {MOST_COUNT:,}")
         return self.value
 
     def number(
@@ -295,13 +298,13 @@ class Setting:
         return Decimal(repr(self.value))
 
     def price(self) -> Decimal:
-        """A number of at least 0, which may also be written as text, as in providers' catalogues."""
+        """A number from 0 to `MOST_PRICE`, which may also be written as text, as in providers' catalogues."""
         try:
             value = Decimal(self.value) if isinstance(self.value, str) else self.decimal()
         except InvalidOperation:
             value = Decimal("NaN")
-        if not value.is_finite() or value < 0:
-            self.refuse("a number of at least 0 (USD per token)")
+        if not value.is_finite() or not 0 <= value <= MOST_PRICE:
+            self.refuse(f"a number from 0 to {MOST_PRICE} (USD per token)")
         return value
 
 

@@ -14,6 +14,7 @@ from debatebench.plan.hearings import Hearings, Left
 from debatebench.plan.prompt_sizes import PromptSize, PromptSizes, marker_length
 from debatebench.plan.stored_use import StoredUse
 from debatebench.providers import is_simulated
+from debatebench.shared.amounts import amount_text
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Round
@@ -114,8 +115,8 @@ class CostEstimate:
 
     def costs(self) -> str:
         """Both figures in words."""
-        likely = "unknown" if self.cost_usd is None else f"likely about {self.cost_usd:.4f} USD"
-        most = f"at most {self.most_usd:.4f} USD" if self.most_usd is not None else self._why_unbounded()
+        likely = "unknown" if self.cost_usd is None else f"likely about {amount_text(self.cost_usd)} USD"
+        most = f"at most {amount_text(self.most_usd)} USD" if self.most_usd is not None else self._why_unbounded()
         text = f"Cost: {likely}, {most}."
         if self.unpriced and self.cost_usd is not None:
             text += f" Not included, because they have no price: {', '.join(self.unpriced)}."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.plan.prompt_sizes import format_tokens
 from debatebench.providers import is_simulated
 from debatebench.providers.sent_schema import sent_schema
+from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import MOST_MONEY
 
@@ -114,11 +115,12 @@ class Spending:
 
     def summary(self, *, is_simulated: bool = False) -> str:
         """The figures in a sentence or two; `is_simulated` says that all members of the run are."""
-        text = f"{self.billed:.4f} USD billed, {self.estimated:.4f} USD estimated from tokens and prices"
+        billed, estimated = amount_text(self.billed), amount_text(self.estimated)
+        text = f"{billed} USD billed, {estimated} USD estimated from tokens and prices"
         if is_simulated:
-            text = f"{self.simulated:.4f} USD of simulated cost"
+            text = f"{amount_text(self.simulated)} USD of simulated cost"
         elif self.simulated:
-            text += f", {self.simulated:.4f} USD simulated"
+            text += f", {amount_text(self.simulated)} USD simulated"
         if not self.unknown:
             return f"{text}, with no unknown costs."
         what = "had an unknown cost" if is_simulated else "may have been billed at an unknown cost"
@@ -126,7 +128,7 @@ class Spending:
         text += f"; {attempts} {what}"
         if self.unbounded == self.unknown:
             return f"{text}, and no price or token limit bounds that cost."
-        text += f", at most {self.possible:.4f} USD"
+        text += f", at most {amount_text(self.possible)} USD"
         return (
             f"{text}, not counting {self.unbounded:,} attempts without an upper bound."
             if self.unbounded

@@ -28,6 +28,7 @@ from debatebench.providers.base import (
     Reply,
     Request,
 )
+from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import to_money
 
@@ -247,10 +248,11 @@ class DurableCalls:
                 await self._ledger.changed()
                 continue
             spent = self._ledger.total
-            could = "an unknown amount" if call.possible_cost is None else f"up to {call.possible_cost:.6f} USD"
+            most = call.possible_cost
+            could = "an unknown amount" if most is None else f"up to {amount_text(most)} USD"
             self.stop(
                 f"The next request could cost {could} and exceed the limit of {self._ledger.limit} USD: "
-                f"{spent.known:.6f} USD are spent, and up to {spent.possible:.6f} USD more may be.",
+                f"{amount_text(spent.known)} USD are spent, and up to {amount_text(spent.possible)} USD more may be.",
                 RunIncompleteError,
                 "raise --max-cost",
             )

@@ -19,7 +19,7 @@ from debatebench.providers.endpoints import completions_url, key_for, key_header
 from debatebench.providers.profiles import PROFILES
 from debatebench.providers.redaction import excerpt
 from debatebench.shared.errors import DebatebenchError
-from debatebench.shared.records import clean_text
+from debatebench.shared.records import MOST_PRICE, clean_text
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -30,8 +30,6 @@ __all__ = ["ListedModel", "has_catalogue", "models_url", "parse_catalogue", "rea
 _LARGEST_BODY = 16 * 1024 * 1024
 _LONGEST_TEXT = 200
 _DEADLINE_S = 30.0
-# USD per token; the most expensive models cost a thousandth of it.
-_DEAREST = Decimal(1)
 # Prices of features that debates do not use.
 _OF_NO_CONCERN = frozenset(
     {
@@ -156,4 +154,4 @@ def _price(value: Any) -> Decimal | None:
         price = Decimal(str(value))
     except InvalidOperation:
         return None
-    return price if price.is_finite() and 0 <= price < _DEAREST else None
+    return price if price.is_finite() and 0 <= price <= MOST_PRICE else None

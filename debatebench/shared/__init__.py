@@ -1,5 +1,6 @@
 """Shared by all rooms: errors, records, the workspace, files, text formats. It imports no other room.
 
+amounts.py          amounts of money as people read them
 config_sections.py  the JSON of a configuration in sections
 duckdb_sql.py       a transaction, a text literal and a quoted name for DuckDB statements
 errors.py           errors that are reported to the user, each with its exit code

@@ -22,7 +22,10 @@ from debatebench.shared.json_bytes import from_json
 from debatebench.shared.record_columns import Column, reader_of
 
 __all__ = [
+    "MOST_COUNT",
     "MOST_MONEY",
+    "MOST_PRICE",
+    "MOST_SCORE",
     "TABLES",
     "Adjudication",
     "Annotation",
@@ -59,6 +62,13 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _FINEST_MONEY = Decimal("1e-10")
 MOST_MONEY = Decimal("99999999.9999999999")
 """The largest amount in USD that a column can hold."""
+MOST_PRICE = Decimal(1)
+"""The largest price of a token in USD, thousands of times that of the dearest model."""
+MOST_SCORE = Decimal(1_000_000)
+"""The largest score, weight and tie band, and the farthest end of a scale: SQL models multiply and square them, and add
+up millions of the products, as exact decimals."""
+MOST_COUNT = 10**12
+"""The largest number of tokens of an answer, or of anything else that is counted: millions of them can be added up."""
 _FINEST_SCORE = Decimal("1e-6")
 # A value with more digits than its column can hold raises `InvalidOperation`.
 _ROUNDED = Context(prec=18, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
@@ -107,17 +117,19 @@ def to_money(value: Decimal) -> Decimal:
 
 
 def _check_score(value: Decimal) -> Decimal:
-    """Refuse a score that the column cannot hold exactly."""
+    """Refuse a score that SQL models cannot calculate with exactly."""
+    if not -MOST_SCORE <= value <= MOST_SCORE:
+        raise ValueError(f"{value} is not between -{MOST_SCORE:,} and {MOST_SCORE:,}")
     try:
         value.quantize(_FINEST_SCORE, context=_EXACT)
     except DecimalException:
-        raise ValueError(f"{value} has more than six decimals, or more than twelve digits before them") from None
+        raise ValueError(f"{value} has more than six decimals") from None
     return value
 
 
 # Money is written as text; decimals below a millionth have an exponent.
 _WRITTEN_MONEY = Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]{1,8}\.[0-9]{10}|[0-9](\.[0-9]{1,3})?E-([789]|10))\Z")]
-_WRITTEN_SCORE = Annotated[str, msgspec.Meta(pattern=r"^-?[0-9]{1,12}(\.[0-9]{1,6})?\Z")]
+_WRITTEN_SCORE = Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]{1,6}(\.[0-9]{1,6})?|1000000(\.0{1,6})?)\Z")]
 _WRITTEN_TIME = Annotated[datetime, msgspec.Meta(tz=False)]
 
 Text = Annotated[str, AfterValidator(clean_text)]
@@ -143,7 +155,9 @@ class Row(NamedTuple):
 class Record(BaseModel):
     """A row of one landed table. `table` and `key` belong to the class, not to the row."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null", defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="strings", defer_build=True
+    )
 
     run_tag: Text
 

@@ -24,6 +24,7 @@ FORMATS = ("table", "json", "csv", "markdown")
 _MISSING = "–"
 _DECIMALS = 4
 _NARROWEST = 12
+_NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
 
 class _JsonEscapes(dict[int, int | str]):
@@ -58,7 +59,7 @@ def render(
     """The rows as text in one of `FORMATS`, ending in a line feed.
 
     `table` aligns columns, rounds to four decimals and shows missing values as `–`; `markdown` does the same between
-    pipes. `json` is an array of objects with exact numbers, ISO times and null for NaN and infinity. `csv` ends lines
+    pipes. `json` is an array of objects with exact numbers, ISO times and NaN and infinity as text. `csv` ends lines
     with LF and puts `'` before text that a spreadsheet would take for a formula. `terminal_width` is the number of
     columns if the text goes to a terminal: then a table is cut to fit, and control characters in CSV are made visible.
     Raises `UsageError` for any other format.
@@ -200,7 +201,10 @@ def _json_table(names: list[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None) -> str:
-    """The JSON text of any value from DuckDB: exact numbers, ISO times, null for NaN and infinity.
+    """The JSON text of any value from DuckDB: exact numbers, ISO times.
+
+    JSON has no NaN and no infinity, and null means that there is no value: they are the texts "NaN", "Infinity" and
+    "-Infinity", as in the JSON form of Protocol Buffers.
 
     Characters without a shape are escaped, so that the text is safe on a terminal and nothing is lost or hidden.
     Each level is indented by `indent` spaces; for None everything is on one line.
@@ -213,9 +217,9 @@ def _json(value: Any, indent: int | None, level: int) -> str:
     if value is None or isinstance(value, bool | int):
         return json.dumps(value)
     if isinstance(value, float):
-        return repr(value) if math.isfinite(value) else "null"
+        return repr(value) if math.isfinite(value) else _NOT_FINITE[str(value)]
     if isinstance(value, Decimal):
-        return format(value, "f") if value.is_finite() else "null"
+        return format(value, "f")
     if isinstance(value, Mapping):
         pairs = (f"{_json_string(_as_text(key))}: {_json(item, indent, level + 1)}" for key, item in value.items())
         return _json_nested("{", list(pairs), "}", indent, level)

@@ -15,6 +15,7 @@ from debatebench.journal.reading import all_lines, has_begun, is_played_now, sav
 from debatebench.landing.annotation_journals import folders_of_annotations
 from debatebench.landing.importers.manifest import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
+from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import unfinished_in
@@ -232,7 +233,7 @@ def _bound(bounds: list[Decimal], attempts: int) -> str:
     if not bounds:
         return "what it may have cost is unknown"
     unbounded = f", without {attempts - len(bounds):,} of unknown cost" if len(bounds) < attempts else ""
-    return f"at most {sum(bounds):.4f} USD for all{unbounded}"
+    return f"at most {amount_text(sum(bounds))} USD for all{unbounded}"
 
 
 def _failed(tag: str, played: _Played) -> Iterator[Finding]:

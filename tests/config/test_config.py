@@ -335,8 +335,8 @@ def test_the_hosted_entries_in_the_shipped_comments_load_too(write: Callable[[st
         ),
         (
             LEAST.replace("min: 1,", "min: 0.0000001,"),
-            "FILE: scoring.dimensions.clarity.min: found 1e-07; allowed: a number below 10^12 with at most six "
-            "decimals.",
+            "FILE: scoring.dimensions.clarity.min: found 1e-07; allowed: a number from -1,000,000 to "
+            "1,000,000 with at most six decimals.",
         ),
         (
             LEAST.replace("{clarity: {min: 1, max: 10}}", "[clarity, clarity]"),
@@ -435,11 +435,11 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
         ),
         (
             MODEL + ", pricing: {prompt: -1, completion: 0}}",
-            "FILE: [0].pricing.prompt: found -1; allowed: a number of at least 0 (USD per token).",
+            "FILE: [0].pricing.prompt: found -1; allowed: a number from 0 to 1 (USD per token).",
         ),
         (
             MODEL + ", pricing: {prompt: cheap, completion: 0}}",
-            "FILE: [0].pricing.prompt: found 'cheap'; allowed: a number of at least 0 (USD per token).",
+            "FILE: [0].pricing.prompt: found 'cheap'; allowed: a number from 0 to 1 (USD per token).",
         ),
         (MODEL + ", pricing: {prompt: 1}}", "FILE: [0].pricing.completion: found nothing; allowed: a number."),
         ("- {id: 7, provider: p, model: m}", "FILE: [0].id: found 7; allowed: text (write it in quotes)."),

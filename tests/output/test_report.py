@@ -846,6 +846,7 @@ def test_values_are_written_as_their_names_suggest() -> None:
     assert shown("cost_usd", Decimal("12.3456"), Decimal("2")) == ["$12.35", "$2.00"]
     assert shown("cost_usd", Decimal("0.0123"), Decimal("2")) == ["$0.0123", "$2.0000"]
     assert shown("cost_usd", Decimal("0.0000123"), Decimal("0")) == ["$0.000012", "$0.000000"]
+    assert shown("cost_usd", Decimal("4e-11"), Decimal("0")) == ["$0.000000000040", "$0.000000000000"]
     assert shown("winner", "no_decision", "pro") == ["no decision", "pro"]
     assert shown("is_simulated", True, False) == ["yes", "no"]
     assert shown("created_at", NOON) == ["2026-01-01 12:00"]

@@ -78,15 +78,15 @@ def test_json_escapes_lose_nothing() -> None:
     assert json.loads(render([hostile], [(hostile,)], "json")) == [{hostile: hostile}]
 
 
-def test_json_keeps_decimals_exact_and_knows_no_nan() -> None:
+def test_json_keeps_decimals_exact_and_says_what_is_not_a_number() -> None:
     columns = ["d", "huge", "nan", "inf", "none", "flag", "float"]
     text = render(columns, [(Decimal("0.1000000001"), 10**38, float("nan"), float("-inf"), None, True, 0.1)], "json")
     assert json.loads(text, parse_float=Decimal) == [
         {
             "d": Decimal("0.1000000001"),
             "huge": 10**38,
-            "nan": None,
-            "inf": None,
+            "nan": "NaN",
+            "inf": "-Infinity",
             "none": None,
             "flag": True,
             "float": Decimal("0.1"),

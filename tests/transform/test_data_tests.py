@@ -192,6 +192,24 @@ def test_descriptions_are_checked_against_the_columns_that_are_there(
     assert (result.status, result.message.splitlines()) == ("fail" if problems else "pass", problems)
 
 
+def test_a_number_that_is_not_finite_fails_in_every_sql_model(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    yaml = """
+        models:
+          - name: t
+            description: T.
+            columns:
+              - {name: id, description: Id., data_type: integer}
+              - {name: x, description: X., data_type: double}
+              - {name: y, description: Y., data_type: double}
+        """
+    sql = "select * from (values (1, 1.5::double, null::double), (2, 'nan', 2), (3, 3, '-inf')) as t(id, x, y)"
+    project = write_project(tmp_path, {"marts/t.sql": sql, "marts/m.yml": yaml})
+    build(con, project)
+    found = {r.kind: r for r in run_data_tests(con, project)}
+    assert (found["finite"].status, found["finite"].failures) == ("fail", 2)
+    assert [row[0] for row in found["finite"].rows] == [2, 3]
+
+
 def test_a_contract_is_tested_again_after_the_build(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     yaml = """
         models:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from debatebench.landing.importers.base import BadSourceError
-from debatebench.shared.records import Score
+from debatebench.shared.records import MOST_COUNT, MOST_SCORE, Score
 
 __all__ = [
     "Amount",
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _SHOWN = 60
+_MOST_SCORE = float(MOST_SCORE)
 
 
 class Source(BaseModel):
@@ -66,9 +67,9 @@ def _not_blank(value: str) -> str:
 # Both readers, pydantic and msgspec, need each bound.
 Name = Annotated[str, AfterValidator(_not_blank)]
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63), Meta(ge=-(2**63), le=2**63 - 1)]
-Count = Annotated[int, Field(ge=0, lt=2**63), Meta(ge=0, le=2**63 - 1)]
+Count = Annotated[int, Field(ge=0, le=MOST_COUNT), Meta(ge=0, le=MOST_COUNT)]
 Amount = Annotated[float, Field(ge=0, lt=1e8), Meta(ge=0, lt=1e8)]
-Number = Annotated[float, Field(gt=-1e12, lt=1e12), Meta(gt=-1e12, lt=1e12)]
+Number = Annotated[float, Field(ge=-_MOST_SCORE, le=_MOST_SCORE), Meta(ge=-_MOST_SCORE, le=_MOST_SCORE)]
 SourceTime = Annotated[datetime, BeforeValidator(_time)]
 SourceSide = Annotated[Literal["pro", "con"], BeforeValidator(_side)]
 

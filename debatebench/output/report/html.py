@@ -7,6 +7,7 @@ characters harmless, and `script_json` writes JSON that cannot end the script el
 from __future__ import annotations
 
 import json
+import math
 import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.output.report.page import ColumnFormat, Format
+from debatebench.shared.amounts import amount_decimals
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.files import shown_path
 from debatebench.shared.result_formats import json_text
@@ -113,8 +115,8 @@ def format_values(values: Sequence[Any], chosen: Format) -> list[Cell]:
 def _decimals(values: Sequence[Any], chosen: Format) -> int:
     if chosen != "usd":
         return {"number": 2, "percent": 1}.get(chosen, 0)
-    smallest = min((abs(value) for value in values if value), default=1)
-    return 2 if smallest >= 1 else 4 if smallest >= Decimal("0.001") else 6
+    smallest = min((abs(value) for value in values if value and math.isfinite(value)), default=1)
+    return 2 if smallest >= 1 else 4 if smallest >= Decimal("0.001") else amount_decimals(smallest, 6)
 
 
 def _cell(value: Any, chosen: Format, decimals: int) -> Cell:

@@ -20,6 +20,7 @@ from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.macros import select_macros
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.stored_views import stored_views
+from debatebench.transform.testing.generic_tests import Finite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,10 +89,10 @@ def run_data_tests(
 ) -> list[TestResult]:
     """Run the tests of all SQL models, or of those that `select` matches (`graph.select_models`), and singular tests.
 
-    Besides the tests in the YAML, each SQL model is checked for its enforced contract and for its description: every
-    column is described and well named, every described column exists, and the types are as written. Each macro that
-    they call must have all its arguments described. A singular test runs when everything is selected, or when it reads
-    a selected SQL model. Only reads; needs a built warehouse.
+    Besides the tests in the YAML, each SQL model is checked for its enforced contract, for numbers that are NaN or
+    infinite, and for its description: every column is described and well named, every described column exists, and the
+    types are as written. Each macro that they call must have all its arguments described. A singular test runs when
+    everything is selected, or when it reads a selected SQL model. Only reads; needs a built warehouse.
     """
     models = project.models
     chosen = list(models) if select is None else select_models(models, select)
@@ -179,11 +180,14 @@ def _structure_test(
 
 
 def _generic_tests(model: SqlModel) -> Iterator[_Test]:
-    """The tests of the YAML."""
+    """The tests of the YAML, and one that every number is finite."""
     placed: list[tuple[GenericTest, str | None]] = [
         (test, column.name) for column in model.properties.columns for test in column.data_tests
     ]
     placed += [(test, None) for test in model.properties.data_tests]
+    doubles = tuple(column.name for column in model.properties.columns if column.data_type == "double")
+    if doubles and model.alias_of is None:
+        placed.append((Finite(columns=doubles), None))
     scan = _Scan(model, [test.suspects(column) for test, column in placed])
     for number, (test, column) in enumerate(placed):
         relation = f"(select * from {model.name} where {test.where})" if test.where else model.name

@@ -13,7 +13,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 
-__all__ = ["GENERIC_TESTS", "GenericTest", "parse_generic_test", "sql_literal"]
+__all__ = ["GENERIC_TESTS", "Finite", "GenericTest", "parse_generic_test", "sql_literal"]
 
 
 # SQL text. DuckDB's parser crashes only if it nests some thousands deep.
@@ -260,6 +260,17 @@ class UniqueCombinationOfColumns(GenericTest):
     def failing_rows(self, relation: str, column: str | None) -> str:
         names = ", ".join(quoted_identifier(name) for name in self.combination_of_columns)
         return f"select {names}, count(*) as rows_with_it from {relation} group by {names} having count(*) > 1"
+
+
+class Finite(GenericTest):
+    """No number in `columns` is NaN or infinite, which JSON lacks. Every SQL model has it without a line of YAML."""
+
+    kind = "finite"
+    needs_column = False
+    columns: tuple[str, ...] = Field(min_length=1)
+
+    def bad_row(self, column: str | None) -> str:
+        return " or ".join(f"not isfinite({quoted_identifier(name)})" for name in self.columns)
 
 
 GENERIC_TESTS: dict[str, type[GenericTest]] = {

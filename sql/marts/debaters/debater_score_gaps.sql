@@ -11,7 +11,7 @@ verdict_gaps as (
             sum(
                 cast(
                     cast(pro_total as double) / count_dimensions - cast(con_total as double) / count_dimensions
-                    as decimal(18, 12)
+                    as decimal(38, 12)
                 )
             ) as double
         ) / count(*) as pro_gap
@@ -31,7 +31,7 @@ topic_gaps as (
         count(*) as count_debates,
         cast(
             sum(
-                cast(verdict_gaps.pro_gap as decimal(18, 12))
+                cast(verdict_gaps.pro_gap as decimal(38, 12))
                 * case when games.pro_model_id < games.con_model_id then 1 else -1 end
             ) as double
         ) as gap
@@ -48,7 +48,7 @@ mean_gaps as (
         run_tag, model_a, model_b,
         cast(sum(count_debates) as bigint) as count_debates,
         count(*) as count_topics,
-        cast(sum(cast(gap as decimal(28, 12))) as double) / sum(count_debates) as mean_gap
+        cast(sum(cast(gap as decimal(38, 12))) as double) / sum(count_debates) as mean_gap
 
     from topic_gaps
     group by run_tag, model_a, model_b

@@ -5,7 +5,8 @@ weights as (
 
     select
         run_tag,
-        map(list(dimension), list(weight)) as weights
+        -- Wide enough for the largest score times the largest weight.
+        map(list(dimension), list(cast(weight as decimal(38, 6)))) as weights
 
     from staging.stg_dimensions
     where dimension <> 'overall'

@@ -1,0 +1,35 @@
+"""How amounts of money are shown."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from debatebench.shared.amounts import amount_text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        ("0", "0.0000"),
+        ("0.32384", "0.3238"),
+        ("1234.5", "1,234.5000"),
+        ("0.0001", "0.0001"),
+        ("0.0000999", "0.000100"),
+        ("0.00004", "0.000040"),
+        ("4e-11", "0.000000000040"),
+        ("-0.00004", "-0.000040"),
+    ],
+)
+def test_an_amount_has_four_decimals_or_as_many_as_it_needs(amount: str, text: str) -> None:
+    assert amount_text(Decimal(amount)) == text
+
+
+@given(st.decimals(Decimal("1e-18"), Decimal("1e8"), allow_nan=False))
+def test_an_amount_that_is_not_0_never_looks_like_0(amount: Decimal) -> None:
+    shown = Decimal(amount_text(amount).replace(",", ""))
+    assert shown > 0
+    assert abs(shown - amount) <= max(amount / 20, Decimal("0.00006"))
