@@ -49,11 +49,21 @@ with lengths as (
     select run_tag, debate_id, sum(length(content)) as history
     from staging.stg_turns
     group by all
+),
+
+-- The answers that led to a verdict, where the tokens of each are known.
+verdicts as (
+    select run_tag, debate_id, judge_id, sum(prompt_tokens) as prompt_tokens,
+        sum(completion_tokens) as completion_tokens, count(*) as count_asks
+    from intermediate.int_expenses
+    where purpose = 'verdict' and judge_id is not null
+    group by all
+    having count(prompt_tokens) = count(*) and count(completion_tokens) = count(*)
 )
 
 select j.provider, j.model_name, j.method, count(*), sum(v.prompt_tokens)::bigint, sum(v.completion_tokens)::bigint,
     0, sum(l.history)::bigint, sum(v.count_asks)::bigint
-from staging.stg_verdicts as v
+from verdicts as v
 join staging.stg_debates as d on d.run_tag = v.run_tag and d.debate_id = v.debate_id
 join staging.stg_runs as r on r.run_tag = v.run_tag
 -- A stored debate that was judged again has its speeches where it was played.
@@ -62,7 +72,7 @@ join lengths as l
     and l.debate_id = coalesce(d.source_debate_id, v.debate_id)
 join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
 where v.run_tag <> $run_tag and j.provider is not null and j.model_name is not null and v.prompt_tokens > 0
-    and v.completion_tokens > 0 and v.count_asks > 0
+    and v.completion_tokens > 0
 group by all
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -64,30 +64,34 @@ class JudgeAsks:
 
 
 def spent(steps: Sequence[JudgeAsks], judge: MemberConfig) -> dict[str, Any]:
-    """Tokens, cost and duration summed over all requests; a sum with an unknown part is None, never too small."""
+    """Tokens and cost of all answers: the sums of their known parts, and None where nothing is known.
+
+    Attempts that gave no answer are not in it; `raw.calls` has them all. The duration is None, and never too small, if
+    a request had no answer.
+    """
     answers = [answer for step in steps for answer in step.answers]
     if not any(step.asks for step in steps):
         return dict(_NOTHING)
-    is_known = bool(answers) and len(answers) == sum(step.asks for step in steps)
-
-    def total(amounts: list[Any]) -> Any:
-        if not is_known or any(amount is None for amount in amounts):
-            return None
-        return sum(amounts[1:], start=amounts[0])
-
+    has_all = len(answers) == sum(step.asks for step in steps)
     said = [answer.completion for answer in answers]
     costs = [cost_of(completion, judge) for completion in said]
-    cost = total([amount for amount, _ in costs])
+    cost = _sum(amount for amount, _ in costs)
     currencies = {completion.currency for completion in said if completion.currency}
     return {
-        "latency_ms": total([answer.duration_ms for answer in answers]),
-        "prompt_tokens": total([completion.prompt_tokens for completion in said]),
-        "completion_tokens": total([completion.completion_tokens for completion in said]),
-        "total_tokens": total([completion.total_tokens for completion in said]),
+        "latency_ms": _sum(answer.duration_ms for answer in answers) if has_all else None,
+        "prompt_tokens": _sum(completion.prompt_tokens for completion in said),
+        "completion_tokens": _sum(completion.completion_tokens for completion in said),
+        "total_tokens": _sum(completion.total_tokens for completion in said),
         "cost": cost,
         "cost_source": None if cost is None else _weakest([source for _, source in costs]),
         "currency": None if cost is None else "".join(currencies) if len(currencies) == 1 else "USD",
     }
+
+
+def _sum(amounts: Iterable[Any]) -> Any:
+    """The sum of what is known; None if nothing is."""
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known[1:], start=known[0]) if known else None
 
 
 def _weakest(sources: list[Any]) -> str:

@@ -459,7 +459,13 @@ class AttackedTurn(Record):
 
 
 class Verdict(Record):
-    """One judge's verdict on one debate. Tokens, cost and latency are sums over the judge's asks on that debate."""
+    """One judge's verdict on one debate.
+
+    Tokens and cost are the known parts of the answers that led to it, as the judge's requests recorded them, and null
+    where nothing is known; failed attempts are not in them. In an import they are what its source states. Sums run over
+    `Call`; `intermediate.int_verdict_costs` has what a verdict cost in all. Latency is the sum over those answers, and
+    null if a request had none.
+    """
 
     table = "verdicts"
     key = ("run_tag", "debate_id", "judge_id")

@@ -1,15 +1,35 @@
--- One row per run, debate, debater and judge: the tokens and cost of its turns, verdicts and unused attempts.
+-- One row per run, debate, debater, judge, stage and panel of a run: the tokens and cost of its attempts.
 with
+
+debates as (
+
+    select run_tag, debate_id from staging.stg_debates
+    union all
+    select run_tag, debate_id from staging.stg_attacked_debates
+
+),
+
+verdicts as (
+
+    select run_tag, debate_id, judge_id, count_asks from staging.stg_verdicts
+    union all
+    select run_tag, debate_id, judge_id, count_asks from staging.stg_attacked_verdicts
+
+),
 
 subjects as (
 
     select 'run' as kind, run_tag, run_tag as subject from staging.stg_runs
     union all
-    select 'debate' as kind, run_tag, debate_id as subject from staging.stg_debates
+    select 'debate' as kind, run_tag, debate_id as subject from debates
     union all
     select 'debater' as kind, run_tag, model_id as subject from staging.stg_debaters
     union all
     select 'judge' as kind, run_tag, judge_id as subject from staging.stg_judges
+    union all
+    select distinct 'stage' as kind, run_tag, stage as subject from intermediate.int_expenses where stage is not null
+    union all
+    select 'panel' as kind, run_tag, run_tag as subject from staging.stg_runs
 
 ),
 
@@ -22,15 +42,43 @@ expenses as (
     select 'debater' as kind, model_id as subject, * from intermediate.int_expenses where model_id is not null
     union all
     select 'judge' as kind, judge_id as subject, * from intermediate.int_expenses where judge_id is not null
+    union all
+    select 'stage' as kind, stage as subject, * from intermediate.int_expenses where stage is not null
+    union all
+    select 'panel' as kind, run_tag as subject, * from intermediate.int_expenses where judge_id is not null
 
 ),
 
-final as (
+-- A judge whose attempts all failed has a verdict, too.
+verdicts_of as (
+
+    select 'run' as kind, run_tag as subject, * from verdicts
+    union all
+    select 'debate' as kind, debate_id as subject, * from verdicts
+    union all
+    select 'judge' as kind, judge_id as subject, * from verdicts
+    union all
+    select 'panel' as kind, run_tag as subject, * from verdicts
+
+),
+
+verdict_counts as (
+
+    select
+        kind, run_tag, subject,
+        count(*) as count_verdicts,
+        cast(sum(count_asks) as bigint) as count_asks
+
+    from verdicts_of
+    group by kind, run_tag, subject
+
+),
+
+sums as (
 
     select
         kind, run_tag, subject,
         count(case when purpose = 'turn' then 1 end) as count_turns,
-        count(case when purpose = 'verdict' then 1 end) as count_verdicts,
         count(case when purpose = 'unused' then 1 end) as count_unused_calls,
         sum(cost_usd) as cost_usd,
         sum(case when purpose = 'turn' then cost_usd end) as turn_cost_usd,
@@ -48,11 +96,23 @@ final as (
         cast(sum(case when purpose = 'unused' then total_tokens end) as bigint) as unused_tokens,
         cast(sum(prompt_tokens) as bigint) as prompt_tokens,
         cast(sum(completion_tokens) as bigint) as completion_tokens,
-        count(case when purpose <> 'unused' and total_tokens is null then 1 end) as count_unmetered
+        count(case when is_unmetered then 1 end) as count_unmetered
 
     from subjects
     left join expenses using (kind, run_tag, subject)
     group by kind, run_tag, subject
+
+),
+
+final as (
+
+    select
+        sums.*,
+        coalesce(verdict_counts.count_verdicts, 0) as count_verdicts,
+        coalesce(verdict_counts.count_asks, 0) as count_asks
+
+    from sums
+    left join verdict_counts using (kind, run_tag, subject)
 
 )
 

@@ -1,4 +1,4 @@
--- One row per turn, per verdict, and per attempt whose answer became neither: everything that used tokens or money.
+-- One row per attempt of a run, and per turn and verdict without an attempt: everything that used tokens or money.
 with
 
 verdicts as (
@@ -9,107 +9,144 @@ verdicts as (
 
 ),
 
-turn_expenses as (
+stages as (
 
     select
-        run_tag, debate_id,
+        run_tag, turn_index,
+        -- The turn is `pro opening`.
+        regexp_extract(turn, '^[a-z]* (.*)$', 1) as stage
+
+    from intermediate.int_planned_turns
+
+),
+
+calls as (
+
+    select
+        *,
+        cast(nullif(regexp_extract(step, '^turn:([0-9]+)', 1), '') as bigint) as turn_index
+
+    from staging.stg_calls
+
+),
+
+-- An answer became a turn, or one of those that led to a verdict. Other attempts led to neither: failed attempts, and
+-- answers in debates that ended early or are still running.
+attempts as (
+
+    select
+        calls.run_tag, calls.debate_id,
+        case
+            when calls.status = 'answered' and turns.call_id is not null then 'turn'
+            when calls.status = 'answered' and verdicts.judge_id is not null then 'verdict'
+            else 'unused'
+        end as purpose,
+        concat(calls.call_id, ':', calls.attempt) as item,
+        calls.model_id,
+        calls.judge_id,
+        calls.turn_index,
+        coalesce(turns.stage, stages.stage) as stage,
+        calls.prompt_tokens,
+        calls.completion_tokens,
+        calls.total_tokens,
+        calls.cost_usd,
+        calls.cost_source,
+        calls.possible_cost_usd,
+        -- If the provider rejected or did not receive the request, nothing was billed.
+        calls.status in ('answered', 'empty', 'refused', 'oversize', 'ambiguous')
+        or calls.possible_cost_usd is not null as is_billable
+
+    from calls
+    left join stages using (run_tag, turn_index)
+    left join staging.stg_turns as turns on calls.run_tag = turns.run_tag and calls.call_id = turns.call_id
+
+    left join verdicts
+        on calls.run_tag = verdicts.run_tag
+        and calls.debate_id = verdicts.debate_id
+        and calls.judge_id = verdicts.judge_id
+
+),
+
+-- Imports have no attempts, and baselines need none.
+recorded_turns as (
+
+    select
+        turns.run_tag, turns.debate_id,
         'turn' as purpose,
-        cast(turn_index as varchar) as item,
-        model_id,
+        concat('turn:', turns.turn_index) as item,
+        turns.model_id,
         cast(null as varchar) as judge_id,
-        prompt_tokens,
-        completion_tokens,
-        total_tokens,
-        cost_usd,
-        cost_source,
+        turns.turn_index,
+        turns.stage,
+        turns.prompt_tokens,
+        turns.completion_tokens,
+        turns.total_tokens,
+        turns.cost_usd,
+        turns.cost_source,
         cast(null as decimal(18, 10)) as possible_cost_usd,
-        cost_usd is null as is_unpriced
+        true as is_billable
 
-    from staging.stg_turns
-
-),
-
-verdict_expenses as (
-
-    select
-        run_tag, debate_id,
-        'verdict' as purpose,
-        judge_id as item,
-        cast(null as varchar) as model_id,
-        judge_id,
-        prompt_tokens,
-        completion_tokens,
-        total_tokens,
-        cost_usd,
-        cost_source,
-        cast(null as decimal(18, 10)) as possible_cost_usd,
-        cost_usd is null as is_unpriced
-
-    from verdicts
-
-),
-
--- A turn has the cost of its answer, and a verdict the cost of all requests to its judge. Other attempts led to
--- neither: failed attempts, and answers in debates that ended early or are still running.
-unused_calls as (
-
-    select *
-    from staging.stg_calls as calls
+    from staging.stg_turns as turns
 
     where
-        status <> 'answered'
-        or not (
-            exists (
-                select 1
-                from staging.stg_turns as turns
-                where
-                    turns.run_tag = calls.run_tag
-                    and turns.call_id = calls.call_id
-            )
-            or exists (
-                select 1
-                from verdicts
-                where
-                    verdicts.run_tag = calls.run_tag
-                    and verdicts.debate_id = calls.debate_id
-                    and verdicts.judge_id = calls.judge_id
-            )
+        not exists (
+            select 1
+            from staging.stg_calls as calls
+            where calls.run_tag = turns.run_tag and calls.call_id = turns.call_id
         )
 
 ),
 
-unused_expenses as (
+recorded_verdicts as (
 
     select
-        run_tag, debate_id,
-        'unused' as purpose,
-        concat(call_id, ':', attempt) as item,
-        model_id,
-        judge_id,
-        prompt_tokens,
-        completion_tokens,
-        total_tokens,
-        cost_usd,
-        cost_source,
-        possible_cost_usd,
-        -- If the provider rejected or did not receive the request, nothing was billed.
-        cost_usd is null
-        and (
-            status in ('answered', 'empty', 'refused', 'oversize', 'ambiguous')
-            or possible_cost_usd is not null
-        ) as is_unpriced
+        verdicts.run_tag, verdicts.debate_id,
+        'verdict' as purpose,
+        concat('verdict:', verdicts.judge_id) as item,
+        cast(null as varchar) as model_id,
+        verdicts.judge_id,
+        cast(null as bigint) as turn_index,
+        cast(null as varchar) as stage,
+        verdicts.prompt_tokens,
+        verdicts.completion_tokens,
+        verdicts.total_tokens,
+        verdicts.cost_usd,
+        verdicts.cost_source,
+        cast(null as decimal(18, 10)) as possible_cost_usd,
+        true as is_billable
 
-    from unused_calls
+    from verdicts
+
+    where
+        not exists (
+            select 1
+            from staging.stg_calls as calls
+            where
+                calls.run_tag = verdicts.run_tag
+                and calls.debate_id = verdicts.debate_id
+                and calls.judge_id = verdicts.judge_id
+        )
+
+),
+
+expenses as (
+
+    select * from attempts
+    union all
+    select * from recorded_turns
+    union all
+    select * from recorded_verdicts
 
 ),
 
 final as (
 
-    select * from turn_expenses
-    union all
-    select * from verdict_expenses
-    union all
-    select * from unused_expenses
+    select
+        *,
+        is_billable and cost_usd is null as is_unpriced,
+        is_billable and total_tokens is null as is_unmetered
+
+    from expenses
 
 )
 

@@ -23,9 +23,13 @@ METHODS = {"judge-a": "dimensional", "judge-b": "chronological"}
 # What may differ when attacked copies are judged as well: what their judges cost, and what is made of them.
 COSTS = {
     "intermediate.int_expenses",
+    "intermediate.int_cost_spreads",
     "intermediate.int_costs",
+    "intermediate.int_verdict_costs",
+    "marts.debate_costs",
     "marts.judge_costs",
     "marts.runs",
+    "marts.stage_costs",
     "original.cost_usage",
     "original.token_usage",
 }
@@ -135,17 +139,25 @@ def test_verdicts_on_attacked_copies_count_in_what_the_run_and_its_judges_cost(
     assert rows(attacked, asks) == [tuple(3 * v if v is not None else v for v in row) for row in rows(clean, asks)]
 
 
+def test_every_attacked_copy_has_its_own_costs(attacked: duckdb.DuckDBPyConnection):
+    assert rows(
+        attacked,
+        "select count(*), sum(count_verdicts) > 0, sum(cost_usd) > 0 from marts.debate_costs "
+        "inner join staging.stg_attacked_debates using (run_tag, debate_id)",
+    ) == rows(attacked, "select count(*), true, true from staging.stg_attacked_debates")
+
+
 def test_only_costs_texts_and_the_models_of_robustness_read_attacked_copies(project: Project):
     attacked = {name for name in project.models if name.startswith("staging.stg_attacked_")}
     readers = {
         name for name, model in project.models.items() if attacked & set(model.dependencies) and name not in attacked
     }
     assert readers == {
+        "intermediate.int_costs",
         "intermediate.int_expenses",
         "intermediate.int_probed_verdicts",
         "intermediate.int_titled_notes",
         "marts.attacked_debates",
-        "marts.judge_costs",
     }
     probed = {"intermediate.int_probed_verdicts", "marts.attacked_debates", "marts.attacked_verdicts"}
     beyond = {name for name, model in project.models.items() if probed & set(model.dependencies)}

@@ -97,13 +97,18 @@ def _plain(type_: Any) -> str:
 
 _OF_A_VERDICT = (
     *_DEBATE, "judge_id", "panel_position", "presented_first", "is_valid", "invalid_reason", "declared_winner",
-    "scores", "raw_response", "created_at", "prompt_tokens", "completion_tokens", "cost_usd", "count_asks",
+    "scores", "raw_response", "created_at", "count_asks",
     "replaces_judge_id", "is_repaired", "is_injection_suspected",
 )  # fmt: skip
 _JUDGE = Joined(
     "staging.stg_judges",
     ("provider", "model_name", "method", "is_baseline", "prompt_style"),
     by=("run_tag", "judge_id"),
+)
+_COSTS = Joined(
+    "intermediate.int_verdict_costs",
+    ("prompt_tokens", "completion_tokens", "cost_usd", "count_unpriced"),
+    by=(*_DEBATE, "judge_id"),
 )
 
 TABLES: tuple[DatasetTable, ...] = (
@@ -142,7 +147,7 @@ TABLES: tuple[DatasetTable, ...] = (
         "staging.stg_verdicts",
         _OF_A_VERDICT,
         ("debate_id", "panel_position", "judge_id"),
-        (Joined("marts.judge_verdicts", ("winner",), by=(*_DEBATE, "judge_id")), _JUDGE),
+        (Joined("marts.judge_verdicts", ("winner",), by=(*_DEBATE, "judge_id")), _JUDGE, _COSTS),
     ),
     DatasetTable(
         "judge_notes",
@@ -235,7 +240,7 @@ ATTACKED: tuple[DatasetTable, ...] = (
         "staging.stg_attacked_verdicts",
         _OF_A_VERDICT,
         ("debate_id", "panel_position", "judge_id"),
-        (_JUDGE,),
+        (_JUDGE, _COSTS),
     ),
     DatasetTable(
         "attacked_notes",

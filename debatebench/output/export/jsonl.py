@@ -80,10 +80,31 @@ where sorted.reason is null
 order by sorted.n, turns.turn_index
 """
 
+# What a verdict of an import took is what its source says. A run knows each attempt at one.
 _VERDICTS = """
-select sorted.n, verdicts.*, judge_verdicts.winner
+select
+    sorted.n,
+    verdicts.* replace (
+        case when verdicts.call_id is null then verdicts.prompt_tokens else costs.prompt_tokens end as prompt_tokens,
+        case
+            when verdicts.call_id is null then verdicts.completion_tokens
+            else costs.completion_tokens
+        end as completion_tokens,
+        case when verdicts.call_id is null then verdicts.total_tokens else costs.total_tokens end as total_tokens,
+        case when verdicts.call_id is null then verdicts.cost else costs.cost_usd end as cost,
+        case
+            when verdicts.call_id is null then verdicts.currency
+            when costs.cost_usd is not null then 'USD'
+        end as currency
+    ),
+    judge_verdicts.winner
 from memory.main.sorted
 inner join warehouse.raw.verdicts on verdicts.run_tag = $run_tag and verdicts.debate_id = sorted.debate_id
+left join warehouse.intermediate.int_verdict_costs as costs
+    on
+        costs.run_tag = $run_tag
+        and costs.debate_id = sorted.debate_id
+        and costs.judge_id = verdicts.judge_id
 left join warehouse.marts.judge_verdicts
     on
         judge_verdicts.run_tag = $run_tag

@@ -1,4 +1,4 @@
--- One row per debate: its turns, its verdicts, and the attempts on it whose answer became neither.
+-- One row per debate, attacked copies included: all attempts on it.
 select
     run_tag,
     subject as debate_id,

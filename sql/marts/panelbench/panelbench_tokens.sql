@@ -1,4 +1,4 @@
--- One row per judge and format of the debates, over valid verdicts on debates with verdicts of people.
+-- One row per judge and format of the debates, over valid verdicts of known size on debates with verdicts of people.
 with
 
 speeches as (
@@ -44,7 +44,7 @@ verdicts as (
 
     select
         verdicts.run_tag, verdicts.judge_id, judges.method, judges.model_name, sources.source_run_tag, debates.format,
-        verdicts.prompt_tokens, dimensions.count_dimensions, speeches.count_speeches, speeches.characters,
+        costs.prompt_tokens, dimensions.count_dimensions, speeches.count_speeches, speeches.characters,
         coalesce(analyses.count_analyses, 0) as count_analyses,
         coalesce(analyses.analysis_characters, 0) as analysis_characters,
         coalesce(analyses.debate_characters, 0) as debate_characters
@@ -54,9 +54,10 @@ verdicts as (
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
     inner join staging.stg_judges as judges using (run_tag, judge_id)
+    inner join intermediate.int_verdict_costs as costs using (run_tag, debate_id, judge_id)
     left join analyses using (run_tag, debate_id, judge_id)
     left join dimensions using (run_tag)
-    where verdicts.is_valid and verdicts.prompt_tokens is not null and not judges.is_baseline
+    where verdicts.is_valid and costs.count_unmetered = 0 and costs.prompt_tokens is not null and not judges.is_baseline
 
 ),
 

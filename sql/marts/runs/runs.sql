@@ -107,6 +107,9 @@ final as (
         costs.count_unpriced_calls,
         costs.total_tokens,
         costs.count_unmetered,
+        coalesce(spreads.count_priced_debates, 0) as count_priced_debates,
+        spreads.median_debate_cost_usd,
+        spreads.p90_debate_cost_usd,
         runs.elo_initial_rating,
         runs.elo_k_factor,
         runs.min_games_for_display
@@ -121,6 +124,10 @@ final as (
     left join verdict_counts using (run_tag)
     left join annotation_counts using (run_tag)
     inner join intermediate.int_costs as costs on runs.run_tag = costs.run_tag and costs.kind = 'run'
+
+    left join intermediate.int_cost_spreads as spreads
+        on runs.run_tag = spreads.run_tag
+        and spreads.kind = 'run'
 
 )
 
