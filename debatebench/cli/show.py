@@ -78,6 +78,12 @@ order by count_forfeits desc, model_id
 """
 _MOST_NAMED = 5
 
+_REMARKS = """
+select is_simulated, macros.weakened_note(count_weakened, count_decided)
+from marts.runs
+where run_tag = $run_tag
+"""
+
 _DECIMALS = {
     "elo_rating": 1,
     "rating": 1,
@@ -111,9 +117,7 @@ def show_leaderboard(
         truncated = run_query(con, _TRUNCATED, {"run_tag": run_tag}, limit=None).rows
         forfeits = run_query(con, _FORFEITS, {"run_tag": run_tag}, limit=None).rows
         hidden, least = run_query(con, _HIDDEN, {"run_tag": run_tag}).rows[0]
-        (simulated,) = run_query(
-            con, "select is_simulated from marts.runs where run_tag = $run_tag", {"run_tag": run_tag}
-        ).rows[0]
+        simulated, weakened = run_query(con, _REMARKS, {"run_tag": run_tag}).rows[0]
     rows = found.rows if top is None else found.rows[:top]
     if output is Format.TABLE:
         print_rows(*_with_ranges(found.columns, _rounded(found.columns, rows)), output)
@@ -133,6 +137,8 @@ def show_leaderboard(
         note(f"{sum(count for _, count in forfeits)} debates were lost by forfeit, without a verdict: {named}{more}.")
     if simulated:
         note("Debaters or judges of this run are simulated, so it says nothing about real models.")
+    if weakened is not None:
+        note(weakened)
     if hidden:
         note(f"{hidden} debaters with fewer than {least} games are not shown.")
     if top is not None and len(found.rows) > top:

@@ -14,7 +14,7 @@ pro_sides as (
         'pro' as side,
         pro_model_id as model_id,
         con_model_id as opponent_id,
-        is_rated, is_forfeit,
+        is_rated, is_forfeit, is_weakened,
         case winner when 'pro' then 'win' when 'con' then 'loss' else 'tie' end as result
 
     from decided_debates
@@ -29,7 +29,7 @@ con_sides as (
         'con' as side,
         con_model_id as model_id,
         pro_model_id as opponent_id,
-        is_rated, is_forfeit,
+        is_rated, is_forfeit, is_weakened,
         case winner when 'con' then 'win' when 'pro' then 'loss' else 'tie' end as result
 
     from decided_debates

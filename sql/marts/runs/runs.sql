@@ -42,7 +42,13 @@ debate_counts as (
 
 decided_counts as (
 
-    select run_tag, count(*) as count_decided from marts.decided_debates group by run_tag
+    select
+        run_tag,
+        count(*) as count_decided,
+        count(case when is_weakened then 1 end) as count_weakened
+
+    from marts.decided_debates
+    group by run_tag
 
 ),
 
@@ -92,6 +98,7 @@ final as (
         coalesce(debate_counts.count_void, 0) as count_void,
         coalesce(debate_counts.count_forfeits, 0) as count_forfeits,
         coalesce(decided_counts.count_decided, 0) as count_decided,
+        coalesce(decided_counts.count_weakened, 0) as count_weakened,
         coalesce(verdict_counts.count_verdicts, 0) as count_verdicts,
         coalesce(verdict_counts.count_invalid_verdicts, 0) as count_invalid_verdicts,
         coalesce(annotation_counts.count_annotations, 0) as count_annotations,
