@@ -148,9 +148,9 @@ def show_leaderboard(
 def _what_is_settled(
     debaters: int, first: int, settled: int, interval_method: str, topics: int, is_separated: bool
 ) -> list[str]:
-    """What the intervals say about the ranking as a whole, in sentences."""
+    """What the ranges of ranks say about the ranking as a whole, in sentences."""
     lead = "First place is settled" if first == 1 else f"First place is open between {first} debaters"
-    texts = [f"{lead}; {settled} of {debaters} places are settled (95 % intervals)."]
+    texts = [f"{lead}; {settled} of {debaters} places are settled (at 95 % for all ranks together)."]
     if interval_method.endswith("_games"):
         held = "one topic" if topics == 1 else f"{topics} topics"
         texts.append(f"The debates cover {held}, so the intervals do not generalize to others.")

@@ -13,8 +13,9 @@ elo_orders.py              how much of an Elo rating depends on the order of the
 jackknife.py               intervals for statistics of clustered data, leaving out one cluster at a time
 power.py                   how many games a test needs to detect a difference
 quality.py                 how close a judge comes to what people say, with intervals over debates
+rank_sets.py               ranges of ranks that hold for all debaters at once
 significance.py            intervals for rates and means, tests of difference, many tests at once
-standings.py               Bradley-Terry ratings with intervals, and ranges of ranks
+standings.py               Bradley-Terry ratings with intervals and ranks
 votes.py                   agreement of winners with a gold standard
 sql/                       the same functions behind SQL signatures
 """

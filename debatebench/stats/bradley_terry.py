@@ -39,13 +39,16 @@ if TYPE_CHECKING:
 __all__ = [
     "ELO_PER_LOG_STRENGTH",
     "PRIOR_GAMES",
+    "Covariances",
     "Fit",
     "StandardErrors",
     "closure",
+    "covariances",
     "damping",
     "expit",
     "fit",
     "fit_resampled",
+    "linked",
     "resampled_ratings",
     "standard_errors",
 ]
@@ -80,7 +83,16 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class StandardErrors:
-    """Standard errors of log-strengths (each against the mean of all), one element per debater.
+    """Standard errors of log-strengths (each against the mean of all), one element per debater; see `Covariances`."""
+
+    model: Array
+    games: Array
+    topics: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Covariances:
+    """Covariances of log-strengths (each against the mean of all): matrices of debaters by debaters.
 
     `model` trusts the model and that games are independent; `games` (HC0) only the latter; `topics` allows the games
     of a topic to depend on each other in any way. None has a correction for small samples.
@@ -89,6 +101,14 @@ class StandardErrors:
     model: Array
     games: Array
     topics: Array
+
+    @property
+    def standard_errors(self) -> StandardErrors:
+        """The roots of the diagonals."""
+        import numpy as np
+
+        diagonals = (np.diag(each) for each in (self.model, self.games, self.topics))
+        return StandardErrors(*(np.sqrt(np.maximum(each, 0.0)) for each in diagonals))
 
 
 def fit(games: Games) -> Fit:
@@ -170,7 +190,12 @@ def resampled_ratings(
 
 
 def standard_errors(games: Games, fitted: Fit) -> StandardErrors:
-    """Standard errors by the inverse information, and by the sandwich `A B A` around the scores of games or topics.
+    """Standard errors of all debaters; zero for a debater alone."""
+    return covariances(games, fitted).standard_errors
+
+
+def covariances(games: Games, fitted: Fit) -> Covariances:
+    """Covariances by the inverse information, and by the sandwich `A B A` around the scores of games or topics.
 
     `A` is the inverse of the information, `B` the sum of the scores' squares (P. Huber 1967; over clusters: K.-Y. Liang
     and S. Zeger, Longitudinal Data Analysis Using Generalized Linear Models, Biometrika 73, 1986). Zero for a debater
@@ -180,7 +205,7 @@ def standard_errors(games: Games, fitted: Fit) -> StandardErrors:
 
     n = games.count_debaters
     if n == 0:
-        return StandardErrors(np.zeros(0), np.zeros(0), np.zeros(0))
+        return Covariances(*(np.zeros((0, 0)) for _ in range(3)))
     p = expit(fitted.strengths[games.pro] - fitted.strengths[games.con])
     pairs, counts, _ = pair_counts(games)
     expected = expit(fitted.strengths[pairs.first] - fitted.strengths[pairs.second])
@@ -193,8 +218,8 @@ def standard_errors(games: Games, fitted: Fit) -> StandardErrors:
     scores = np.zeros((count_topics, n))
     np.add.at(scores, (games.topic, games.pro), residual)
     np.add.at(scores, (games.topic, games.con), -residual)
-    variances = (np.diag(bread), np.diag(bread @ by_game @ bread), ((scores @ bread) ** 2).sum(axis=0))
-    return StandardErrors(*(np.sqrt(np.maximum(each, 0.0)) for each in variances))
+    by_topic = scores @ bread
+    return Covariances(bread, bread @ by_game @ bread, by_topic.T @ by_topic)
 
 
 # --- the climb --------------------------------------------------------------------------------------------------------
@@ -316,6 +341,15 @@ def closure(links: Array) -> Array:
         reach = links.astype(np.float32)
         links = reach @ reach > 0
     return links
+
+
+def linked(games: Games) -> Array:
+    """Whether a chain of debates, whoever won, leads from one debater to another: (debaters, debaters) of truths."""
+    import numpy as np
+
+    met = np.eye(games.count_debaters, dtype=bool)
+    met[games.pro[games.count > 0], games.con[games.count > 0]] = True
+    return np.asarray(closure((met | met.T)[None])[0])
 
 
 def _is_linked(pairs: Pairs, counts: Array, points: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Standings: Bradley–Terry ratings with 95 % intervals, and which ranks the intervals leave open.
+"""Standings: Bradley–Terry ratings with 95 % intervals, and the ranks that are possible.
 
 **Intervals.** Games on one topic are not independent: a motion suits some debaters. So whole topics are drawn with
 replacement (a multinomial over topics on their counts by pair, which is the same), and the interval is
@@ -18,6 +18,10 @@ happen. So the standard error is at least `LEAST_SHARE` of the model's. Ties and
 whole of the model's error would be too wide: half of it is the real spread where three debates of four are tied, or pro
 wins 14 of 15. Where games separated debaters (see `bradley_terry`), who has won every game wins every resample, and the
 least is the whole of the model's. `benchmarks/interval_coverage.py` simulates it.
+
+**Ranks.** The ranges of ranks hold for all debaters at once (`rank_sets.py`): they come from the resamples of all
+ratings together, so they know how sure the *difference* of two ratings is. Debaters that no chain of debates links are
+never told apart.
 """
 
 from __future__ import annotations
@@ -30,12 +34,14 @@ from typing import TYPE_CHECKING, Any
 from debatebench.stats.bradley_terry import (
     ELO_PER_LOG_STRENGTH,
     Fit,
+    covariances,
     fit,
     fit_resampled,
-    standard_errors,
+    linked,
 )
 from debatebench.stats.counted_games import Games, pair_counts
 from debatebench.stats.distributions import normal_quantile, t_quantile
+from debatebench.stats.rank_sets import rank_sets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,8 +78,8 @@ class Standings:
     """Ratings on the Elo scale with their intervals and ranks; arrays with one element per debater.
 
     `rank` is the place by rating, shared by equal ratings. `rank_low` and `rank_high` are the best and the worst place
-    that the intervals leave open. `interval_method` is `bootstrap_topics`, `bootstrap_games`, `sandwich_topics` or
-    `sandwich_games`.
+    that are possible, for all debaters at once. `interval_method` is `bootstrap_topics`, `bootstrap_games`,
+    `sandwich_topics` or `sandwich_games`.
     """
 
     rating: Array
@@ -111,18 +117,28 @@ def standings(
         return Standings(none, none, none, none, nowhere, nowhere, nowhere, nowhere, False, "bootstrap_games", 0)
     count_topics = len(np.unique(games.topic[games.count > 0]))
     unit = "topics" if count_topics >= LEAST_TOPICS else "games"
-    errors = standard_errors(games, fitted)
+    known = covariances(games, fitted)
     if games.count_debaters > MOST_DEBATERS or resamples < 2:
         method = "sandwich"
-        error = errors.topics if unit == "topics" else errors.games
+        covariance = known.topics if unit == "topics" else known.games
     else:
         method = "bootstrap"
-        error = _resampled_errors(games, fitted, unit, resamples, seed)
-    error = np.maximum(error, errors.model * (1.0 if fitted.is_separated else least_share))
+        covariance = _resampled_covariance(games, fitted, unit, resamples, seed)
+    least = 1.0 if fitted.is_separated else least_share
+    error = np.maximum(np.sqrt(np.maximum(np.diag(covariance), 0.0)), known.standard_errors.model * least)
     rating = np.round(mean + ELO_PER_LOG_STRENGTH * fitted.strengths, 9)
     margin = ELO_PER_LOG_STRENGTH * error * critical_value(count_topics if unit == "topics" else None, level)
     ci_low, ci_high = np.round(rating - margin, 9), np.round(rating + margin, 9)
-    rank_low, rank_high = rank_ranges(ci_low, ci_high)
+    rank_low, rank_high = rank_sets(
+        fitted.strengths,
+        covariance * (count_topics / (count_topics - 1) if unit == "topics" else 1.0),
+        known.model,
+        degrees=count_topics - 1 if unit == "topics" else None,
+        linked=linked(games),
+        least_share=least,
+        level=level,
+        seed=seed,
+    )
     return Standings(
         rating=rating,
         standard_error=np.round(ELO_PER_LOG_STRENGTH * error, 9),
@@ -170,8 +186,8 @@ def rank_ranges(ci_low: Sequence[float] | Array, ci_high: Sequence[float] | Arra
     return above + 1, len(low) - below
 
 
-def _resampled_errors(games: Games, fitted: Fit, unit: str, resamples: int, seed: int) -> Array:
-    """Standard deviations of the log-strengths over resamples of topics or of games."""
+def _resampled_covariance(games: Games, fitted: Fit, unit: str, resamples: int, seed: int) -> Array:
+    """Covariances of the log-strengths over resamples of topics or of games: a matrix of debaters by debaters."""
     import numpy as np
 
     # Codes follow names, and what is drawn must not: so debaters stand in the order of their strengths here, and topics
@@ -199,4 +215,4 @@ def _resampled_errors(games: Games, fitted: Fit, unit: str, resamples: int, seed
         won, tied, lost = np.hsplit(drawn, 3)
         drawn_counts, drawn_points = won + tied + lost, won + tied / 2
     strengths = fit_resampled(pairs, drawn_counts, drawn_points, start)
-    return np.asarray(strengths.std(axis=0, ddof=1)[place])
+    return np.cov(strengths, rowvar=False)[np.ix_(place, place)]

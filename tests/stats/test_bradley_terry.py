@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from paths import REPOSITORY
+from loaded_benchmark import benchmark
 
 from debatebench.stats import sql as udfs
 from debatebench.stats.bradley_terry import (
@@ -33,7 +31,6 @@ from debatebench.stats.standings import LEAST_SHARE, rank_ranges, shared_ranks, 
 
 DEBATERS = 4
 TOPICS = 4
-BENCHMARKS = REPOSITORY / "benchmarks"
 
 Row = tuple[int, int, int, int, int, int]
 
@@ -88,7 +85,7 @@ def test_no_games_have_no_ratings() -> None:
 
 
 @given(rows)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_everybody_wins_what_the_ratings_expect(played: list[Row]) -> None:
     """The condition of the maximum: expected points are the points. With the prior they are those of its games too."""
     games = games_of(played)
@@ -114,7 +111,7 @@ def standings_by_name(played: Sequence[Row], names: Sequence[str]) -> dict[str, 
 
 
 @given(rows, st.permutations("wxyz"), st.permutations(range(1, TOPICS + 1)), st.randoms())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_standings_depend_neither_on_names_nor_on_the_order_of_rows(
     played: list[Row], names: list[str], topics: list[int], rng: random.Random
 ) -> None:
@@ -132,7 +129,7 @@ def test_standings_depend_neither_on_names_nor_on_the_order_of_rows(
 
 
 @given(rows)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_intervals_contain_the_rating_and_rank_ranges_the_rank(played: list[Row]) -> None:
     found = standings(games_of(played), resamples=30)
     assert (found.ci_low <= found.rating).all()
@@ -273,7 +270,7 @@ def test_results_that_vary_by_topic_have_the_error_of_the_resamples_alone() -> N
 
 
 @given(rows)
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_no_interval_has_zero_width(played: list[Row]) -> None:
     games = games_of(played)
     for resamples in (0, 30):
@@ -296,18 +293,6 @@ def test_resampled_and_sandwich_errors_agree_on_large_samples() -> None:
     assert found.standard_error == pytest.approx(
         ELO_PER_LOG_STRENGTH * standard_errors(games, fit(games)).topics, rel=0.08
     )
-
-
-def benchmark(name: str) -> ModuleType:
-    """A module of `benchmarks/`."""
-    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look their module up.
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -403,7 +388,7 @@ def test_davidson_of_nothing_but_ties_makes_all_equal() -> None:
 
 
 @given(rows)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_davidsons_model_always_has_an_answer(played: list[Row]) -> None:
     found = davidson(games_of(played))
     assert np.isfinite(found.strengths).all()

@@ -46,7 +46,7 @@ def bradley_terry_standings(
     resamples: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Ratings with 95 % intervals by resampling topics, ranks, and the ranks that the intervals leave open."""
+    """Ratings with 95 % intervals by resampling topics, ranks, and the ranks that are possible for all at once."""
     from debatebench.stats.standings import standings
 
     games, codes = _games(topic, pro, con, pro_wins, ties, con_wins)
@@ -189,7 +189,7 @@ def _check(**lists: Sequence[Any]) -> None:
 _COUNTS = ("INTEGER[]",) * 5
 _ESTIMATE = "STRUCT(value DOUBLE, ci_low DOUBLE, ci_high DOUBLE)"
 _FIT = ("stats/bradley_terry.py", "stats/counted_games.py")
-_STANDINGS = (*_FIT, "stats/standings.py", "stats/distributions.py")
+_STANDINGS = (*_FIT, "stats/standings.py", "stats/rank_sets.py", "stats/distributions.py")
 _CONTROLS = (*_STANDINGS, "stats/bradley_terry_controls.py")
 
 FUNCTIONS: Mapping[str, SqlFunction] = {
