@@ -110,6 +110,7 @@ insert into raw.weaknesses by name
     select run_tag, debate_id, side, 'flaw' as weakness_type, 'whole' as dimension from drawn where side is not null;
 insert into raw.verdicts by name
     select run_tag, debate_id, judge_id, 0 as panel_position, true as is_valid, 1 as asks, false as is_repaired,
+        false as is_truncated_after_verdict,
         false as is_injection_suspected,
         winner as declared_winner,
         [{

@@ -124,6 +124,7 @@ def land(con: duckdb.DuckDBPyConnection, debate_rows: list[Any], verdict_rows: l
         insert into raw.verdicts by name
         select
             run_tag, debate_id, judge_id, 0 as panel_position, true as is_valid, 1 as asks, false as is_repaired,
+            false as is_truncated_after_verdict,
             false as is_injection_suspected, [{'dimension': 'whole', 'pro': pro, 'con': con}] as scores
         from (
             select

@@ -2,6 +2,7 @@
 
 A method is one file with a coroutine, its prompts in `configs/prompts/judge/`, and one line in `METHODS`.
 
+answer_json.py    the JSON object in an answer
 asks.py           all requests of one step to one judge
 base.py           what a judge method works on and returns
 baselines.py      methods: fixed rules that ask nobody
@@ -12,6 +13,7 @@ direct.py         method: the whole transcript in one call
 hearing.py        one judge is asked about one debate, step by step
 injection.py      signs that a speech addresses the judge
 judgment.py       what was heard and decided → a verdict and notes
+mending.py        JSON with slips that change no value → strict JSON
 non_iterative.py  method: as debatrix, with the earlier speeches instead of their analyses
 parsing.py        a judge's answer → scores, parsed strictly
 rehearsal.py      the calls of a method and the lengths of their prompts, with made-up answers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +18,7 @@ from debatebench.config.transcript_layout import Section, fenced, render_materia
 from debatebench.judges.asks import JudgeAsks
 from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
 from debatebench.providers.asking import Ask, Step
-from debatebench.providers.base import Message, Request
+from debatebench.providers.base import Completion, Message, Request
 from debatebench.providers.requests import is_cut_off, request_to, seed_of, short_hash
 from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.errors import DebatebenchError
@@ -29,10 +29,24 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config
     from debatebench.judges.base import Seat, Transcript
 
-__all__ = ["OVERALL", "Decision", "Heard", "Hearing", "NoVerdictError", "Note", "Speech", "path_of", "tokens_of"]
+__all__ = [
+    "OVERALL",
+    "TRUNCATED",
+    "Decision",
+    "Heard",
+    "Hearing",
+    "NoVerdictError",
+    "Note",
+    "Speech",
+    "path_of",
+    "tokens_of",
+]
 
 OVERALL = "overall"
 """The name of the dimension on which a judge scores the whole debate."""
+
+TRUNCATED = "truncated_after_verdict"
+"""The flag of a verdict whose answer reached the token limit after the end of the object."""
 
 _ASKS = 2
 _CUT_OFF = "the answer was cut off at the limit of tokens"
@@ -213,7 +227,7 @@ class Hearing:
         hints: Mapping[str, Any],
         form: AnswerForm,
     ) -> ParsedAnswer:
-        answer = await self._put(path, place, nonce, messages, hints, form, lambda text: parse_answer(text, form))
+        answer = await self._put(path, place, nonce, messages, hints, form, lambda said: _decision_in(said, form))
         self.heard[path].notes += self._notes(answer, place[1], is_summary=place[0] == "summary")
         return answer
 
@@ -306,11 +320,11 @@ class Hearing:
         messages: tuple[Message, ...],
         hints: Mapping[str, Any],
         form: AnswerForm | None,
-        read: Callable[[str], _Result],
+        read: Callable[[Completion], _Result],
     ) -> _Result:
         """Ask, and once more, with the reason, when the answer is of no use.
 
-        An answer that was cut off at the token limit is of no use, and the second request has a higher limit.
+        After an answer that was cut off at the token limit, the second request has a higher limit.
         """
         judge = self.seat.judge
         asked = JudgeAsks(judge)
@@ -323,11 +337,8 @@ class Hearing:
             answer = await asked.ask(self._ask, step, request)
             if answer is None:
                 break
-            if is_cut_off(answer.completion):
-                asked.reject(_CUT_OFF)
-                continue
             try:
-                return read(answer.completion.text)
+                return read(answer.completion)
             except InvalidVerdictError as invalid:
                 asked.reject(invalid.reason)
         raise NoVerdictError(asked.reasons[-1], path)
@@ -368,12 +379,29 @@ def path_of(stage: str, dimension: str | None, part: int | str | None) -> str:
     return ":".join(str(each) for each in (dimension, stage, part) if each is not None)
 
 
-def _analysis(text: str) -> str:
+def _analysis(said: Completion) -> str:
     """The text of an analysis, without the thinking before it."""
-    said = clean_text(strip_thinking(text)).strip()
-    if not said:
+    if is_cut_off(said):
+        raise InvalidVerdictError(_CUT_OFF)
+    text = clean_text(strip_thinking(said.text)).strip()
+    if not text:
         raise InvalidVerdictError("the answer holds no text")
-    return said
+    return text
+
+
+def _decision_in(said: Completion, form: AnswerForm) -> ParsedAnswer:
+    """The answer of that form in a completion; one that was cut off must have ended its object before."""
+    is_cut = is_cut_off(said)
+    try:
+        answer = parse_answer(said.text, form)
+    except InvalidVerdictError as invalid:
+        if is_cut and invalid.lacks_object:
+            raise InvalidVerdictError(_CUT_OFF) from invalid
+        raise
+    if is_cut and "brace_missing" in answer.flags:
+        raise InvalidVerdictError(_CUT_OFF)
+    flags = (*answer.flags, TRUNCATED) if is_cut else answer.flags
+    return replace(answer, is_repaired=answer.is_repaired or said.is_moved, flags=flags)
 
 
 def _verdict_hints(form: AnswerForm) -> dict[str, Any]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.judges.asks import JudgeAsks, spent
 from debatebench.judges.base import Judgment
-from debatebench.judges.hearing import path_of
+from debatebench.judges.hearing import TRUNCATED, path_of
 from debatebench.judges.injection import planted_scores
 from debatebench.judges.parsing import side_of, winner_of
+from debatebench.providers.base import Completion
+from debatebench.providers.requests import is_cut_off
 from debatebench.shared.records import JudgeNote, Score, Verdict
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from debatebench.judges.hearing import Decision, Hearing
 
-__all__ = ["StoredAnswer", "judgment_of", "notes_of", "scores_of", "stored_answers"]
+__all__ = ["StoredAnswer", "judgment_of", "kept_answers", "notes_of", "scores_of", "stored_answers"]
 
 # The steps of analyses are kept as notes; the answers of all others are in the metadata, to be read again.
 _ANALYSES = ("speech", "debate")
@@ -50,6 +52,7 @@ def judgment_of(hearing: Hearing, decision: Decision | None, reason: str | None,
         asks=sum(asks.asks for asks in asked),
         replaces_judge_id=seat.replaces_judge_id,
         is_repaired=decision is not None and decision.is_repaired,
+        is_truncated_after_verdict=decision is not None and TRUNCATED in decision.flags,
         is_injection_suspected=_is_nonce_told(hearing) or _is_copied(scores, hearing),
         call_id=shown.last_call_id if shown else None,
         metadata=_metadata(hearing, asked, shown, decision),
@@ -99,12 +102,13 @@ def _metadata(
         "finish_reason": last.finish_reason if last else None,
         "served_model": served_model if served_model != hearing.seat.judge.model else None,
         "cost_details": dict(last.cost_details) if last and last.cost_details else None,
-        # A verdict in one step has its answer in `raw_response`.
-        "answers": {
-            path: {"call_id": heard.asks.last_call_id, "text": heard.asks.answers[-1].completion.text}
-            for path, heard in sorted(hearing.heard.items(), key=lambda step: step[1].place)
-            if path and heard.asks.answers and not heard.is_analysis
-        },
+        "answers": kept_answers(
+            {
+                path: StoredAnswer(heard.asks.answers[-1].completion, heard.asks.last_call_id)
+                for path, heard in sorted(hearing.heard.items(), key=lambda step: step[1].place)
+                if heard.asks.answers and not heard.is_analysis
+            }
+        ),
     }
     return {name: value for name, value in metadata.items() if value} or None
 
@@ -132,19 +136,45 @@ def notes_of(hearing: Hearing) -> Iterable[JudgeNote]:
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """The text of a stored answer, and its call."""
+    """A stored answer, as far as it is needed to read it again, and its call."""
 
-    text: str
+    completion: Completion
     call_id: str | None
+
+
+def kept_answers(answers: Mapping[str, StoredAnswer]) -> dict[str, dict[str, Any]]:
+    """Answers by path as the metadata of a verdict hold them.
+
+    The text of a verdict in one step is in `raw_response`; here it is only if it stood elsewhere in the reply.
+    """
+    return {
+        path: {
+            "call_id": answer.call_id,
+            "text": answer.completion.text,
+            **({"is_moved": True} if answer.completion.is_moved else {}),
+            **({"finish_reason": answer.completion.finish_reason} if is_cut_off(answer.completion) else {}),
+        }
+        for path, answer in answers.items()
+        if path or answer.completion.is_moved
+    }
 
 
 def stored_answers(verdict: Verdict, notes: Iterable[JudgeNote]) -> dict[str, StoredAnswer]:
     """The last answer of every step of a stored verdict, by path."""
-    stored: Mapping[str, Any] = (verdict.metadata or {}).get("answers") or {}
-    answers = {path: StoredAnswer(answer["text"], answer.get("call_id")) for path, answer in stored.items()}
+    metadata: Mapping[str, Any] = verdict.metadata or {}
+    # The finish reason of the last call; those of earlier ones are beside their answers.
+    finish_reasons = {verdict.call_id: metadata.get("finish_reason")}
+    answers = {}
+    for path, kept in (metadata.get("answers") or {}).items():
+        call_id = kept.get("call_id")
+        finish_reason = kept.get("finish_reason") or finish_reasons.get(call_id)
+        completion = Completion(kept["text"], is_moved=bool(kept.get("is_moved")), finish_reason=finish_reason)
+        answers[path] = StoredAnswer(completion, call_id)
     for note in notes:
         if note.step in _ANALYSES and note.text is not None:
-            answers[path_of(note.step, note.dimension, note.speech)] = StoredAnswer(note.text, note.call_id)
+            path = path_of(note.step, note.dimension, note.speech)
+            answers[path] = StoredAnswer(Completion(note.text), note.call_id)
     if not answers and verdict.raw_response is not None:
-        answers[""] = StoredAnswer(verdict.raw_response, verdict.call_id)
+        completion = Completion(verdict.raw_response, finish_reason=metadata.get("finish_reason"))
+        answers[""] = StoredAnswer(completion, verdict.call_id)
     return answers

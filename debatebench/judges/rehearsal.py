@@ -23,6 +23,7 @@ from debatebench.judges import method_of
 from debatebench.judges.asks import JudgeAsks
 from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.hearing import Heard, Hearing, NoVerdictError
+from debatebench.providers.base import Completion
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.records import Turn
 
@@ -227,7 +228,7 @@ class _Rehearsal(Hearing):
         messages: tuple[Message, ...],
         hints: Mapping[str, Any],
         form: AnswerForm | None,
-        read: Callable[[str], _Result],
+        read: Callable[[Completion], _Result],
     ) -> _Result:
         self.heard[path] = Heard(self._place(path, *place), nonce, JudgeAsks(self.seat.judge))
         self._clock += 1
@@ -236,12 +237,12 @@ class _Rehearsal(Hearing):
         self._asked.append(call)
         if form is None:
             call.said = Texts(**{place[0]: 1})
-            return read(self._text(place[0]))
+            return read(Completion(self._text(place[0])))
         if not self.seat.judge.removes("response_format"):
             call.schema = len(json.dumps(sent_schema(form.schema())))
         call.said = Texts(reason=len(form.reasoned))
         call.said_characters = len(json.dumps(_answer(form, lambda: "")))
-        return read(json.dumps(_answer(form, lambda: self._text("reason"))))
+        return read(Completion(json.dumps(_answer(form, lambda: self._text("reason")))))
 
     def _text(self, kind: str) -> str:
         """A made-up text of the call that was asked last."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config
     from debatebench.judges.base import Seat, Transcript
     from debatebench.providers.asking import Step
-    from debatebench.providers.base import Message, Request
+    from debatebench.providers.base import Completion, Message, Request
     from debatebench.shared.records import JudgeNote, Score, Winner
 
 __all__ = ["Reread", "reread"]
@@ -38,14 +38,21 @@ class Reread:
     is_repaired: bool
     flags: tuple[str, ...]
     notes: tuple[JudgeNote, ...]
+    answers: Mapping[str, StoredAnswer]
+    """The answers that were used, without analyses, by path, in the order of the steps."""
 
 
 def reread(
-    seat: Seat, config: Config, prompts: PromptSet, transcript: Transcript, answers: Mapping[str, StoredAnswer]
+    seat: Seat,
+    config: Config,
+    prompts: PromptSet,
+    transcript: Transcript,
+    answers: Mapping[str, Sequence[StoredAnswer]],
 ) -> Reread | str | None:
-    """What the stored answers of a hearing, by path, say today; or the reason why they contain no vote.
+    """What the stored answers of a hearing say today; or the reason why they contain no vote.
 
-    None if a step has no stored answer, so that nothing can be said.
+    `answers` are by path; of each step the first one that can be read is used. None if a step has no stored answer, so
+    that nothing can be said.
     """
     hearing = _Replay(seat, config, prompts, transcript, answers)
     coroutine = cast("Coroutine[Any, Any, Any]", method_of(seat.judge).judge(hearing))
@@ -59,6 +66,7 @@ def reread(
             decision.is_repaired,
             decision.flags,
             tuple(notes_of(hearing)),
+            {path: used for path, used in hearing.used.items() if not hearing.heard[path].is_analysis},
         )
     except NoVerdictError as failure:
         return str(failure)
@@ -81,10 +89,11 @@ class _Replay(Hearing):
         config: Config,
         prompts: PromptSet,
         transcript: Transcript,
-        answers: Mapping[str, StoredAnswer],
+        answers: Mapping[str, Sequence[StoredAnswer]],
     ) -> None:
         super().__init__(seat, config, prompts, transcript, _ask_nobody)
         self._answers = answers
+        self.used: dict[str, StoredAnswer] = {}
 
     async def for_each(
         self, items: Iterable[_Item], coroutine: Callable[[_Item], Coroutine[Any, Any, _Result]]
@@ -100,17 +109,22 @@ class _Replay(Hearing):
         messages: tuple[Message, ...],
         hints: Mapping[str, Any],
         form: AnswerForm | None,
-        read: Callable[[str], _Result],
+        read: Callable[[Completion], _Result],
     ) -> _Result:
-        if path not in self._answers:
+        # An analysis is never taken from a tool call.
+        tried = [each for each in self._answers.get(path, ()) if form is not None or not each.completion.is_moved]
+        reasons = []
+        for stored in tried:
+            self.used[path] = stored
+            asked = JudgeAsks(self.seat.judge, last_call_id=stored.call_id)
+            self.heard[path] = Heard(self._place(path, *place), nonce, asked)
+            try:
+                return read(stored.completion)
+            except InvalidVerdictError as invalid:
+                reasons.append(invalid.reason)
+        if not reasons:
             raise _NotStoredError(path)
-        stored = self._answers[path]
-        asked = JudgeAsks(self.seat.judge, last_call_id=stored.call_id)
-        self.heard[path] = Heard(self._place(path, *place), nonce, asked)
-        try:
-            return read(stored.text)
-        except InvalidVerdictError as invalid:
-            raise NoVerdictError(invalid.reason, path) from invalid
+        raise NoVerdictError(reasons[0], path)
 
 
 async def _ask_nobody(step: Step, member: object, request: Request) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,27 @@ from debatebench.journal.lines import Event
 from debatebench.journal.writing import Journal
 from debatebench.judges import method_of
 from debatebench.judges.base import Judgment, Seat, Transcript
+from debatebench.judges.hearing import TRUNCATED
 from debatebench.judges.injection import planted_scores
-from debatebench.judges.judgment import stored_answers
+from debatebench.judges.judgment import StoredAnswer, kept_answers, stored_answers
 from debatebench.judges.rereading import reread
 from debatebench.plan.plan import begun_plan
+from debatebench.play.attempts import reply_of
 from debatebench.play.panel import panel_reason
-from debatebench.providers.meanings import CUT_OFF
+from debatebench.providers.base import ProviderFailure
+from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.shared.records import Debate, JudgeNote, Turn, Verdict
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
+    from debatebench.config.types import MemberConfig
     from debatebench.judges.rereading import Reread
     from debatebench.plan.plan import Plan
 
 __all__ = ["ChangedVerdict", "reparse_run"]
+
+# The answers of a judge in a debate, by path, as the journal has them.
+_Journalled = Callable[[str, "MemberConfig"], Mapping[str, Sequence[StoredAnswer]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,8 @@ class ChangedVerdict:
 def reparse_run(journal_path: Path) -> list[ChangedVerdict]:
     """Read every judge's last answer of a run again, journal the debates in which this changes anything, and list it.
 
-    A seat keeps its judge as long as that answer still contains a vote. If it does not, or the seat is empty, the first
+    Of a judge without a vote, all replies in the journal are read: after the last answer the others, in their order. A
+    seat keeps its judge as long as that answer still contains a vote. If it does not, or the seat is empty, the first
     other answer of that seat that contains one counts: the original judge's, then those of the replacements. So no seat
     ever has two votes. This may make a debate complete or incomplete; `debatebench run` then requests what is missing.
 
@@ -65,7 +73,7 @@ def reparse_run(journal_path: Path) -> list[ChangedVerdict]:
         changed: list[ChangedVerdict] = []
         for place in index.last_outcome.values():
             records = journal.read_at(*place)["records"]
-            found = _reread(records, plan)
+            found = _reread(records, plan, lambda debate_id, judge: index.answers(journal, debate_id, judge))
             if found:
                 changed += found
                 debate_id = records["debates"][0]["debate_id"]
@@ -75,13 +83,24 @@ def reparse_run(journal_path: Path) -> list[ChangedVerdict]:
         return changed
 
 
+@dataclass(slots=True)
+class _Asked:
+    """A call to a judge, and the place of its last reply."""
+
+    judge_id: str
+    step: str
+    reply: tuple[int, int] | None = None
+
+
 class _Index:
-    """The plan of a journal, and the position of the last outcome of each debate."""
+    """The plan of a journal, the last outcome of each debate, and the calls to judges where votes are missing."""
 
     def __init__(self) -> None:
         self.plan: Any = None
         self.parts: list[Any] = []
         self.last_outcome: dict[str, tuple[int, int]] = {}
+        self._calls: dict[str, _Asked] = {}
+        self._calls_of: dict[str, list[str]] = {}
 
     def see(self, event: Event) -> None:
         """Process one event."""
@@ -90,11 +109,36 @@ class _Index:
             self.plan = data["plan"]
         elif data["type"] == "part":
             self.parts.append(data["part"])
+        elif data["type"] == "intent" and data["purpose"] == "verdict":
+            if data["call_id"] not in self._calls:
+                self._calls[data["call_id"]] = _Asked(data["member"], data["step"])
+                self._calls_of.setdefault(data["debate_id"], []).append(data["call_id"])
+        elif data["type"] == "response" and data["call_id"] in self._calls:
+            self._calls[data["call_id"]].reply = (event.offset, event.length)
         elif data.get("of") == "debate":
             self.last_outcome[data["debate_id"]] = (event.offset, event.length)
+            if all(verdict["is_valid"] for verdict in data["records"].get("verdicts", ())):
+                for call_id in self._calls_of.pop(data["debate_id"], ()):
+                    del self._calls[call_id]
+
+    def answers(self, journal: Journal, debate_id: str, judge: MemberConfig) -> dict[str, list[StoredAnswer]]:
+        """All answers of a judge in a debate, by the path of their step."""
+        answers: dict[str, list[StoredAnswer]] = {}
+        for call_id in self._calls_of.get(debate_id, ()):
+            asked = self._calls[call_id]
+            if asked.judge_id != judge.id or asked.reply is None:
+                continue
+            reply = reply_of(journal.read_at(*asked.reply))
+            try:
+                completion = read_reply(reply, ReplySource(judge.provider), asks_for_object=True)
+            except ProviderFailure:
+                continue
+            path = asked.step.removeprefix(f"verdict:{judge.id}:").rpartition(":")[0]
+            answers.setdefault(path, []).append(StoredAnswer(completion, call_id))
+        return answers
 
 
-def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
+def _reread(records: dict[str, Any], plan: Plan, journalled: _Journalled) -> list[ChangedVerdict]:
     """The changes in the rows of one debate's outcome; the rows are updated in place.
 
     A debate that ended before all turns were given has nothing to judge.
@@ -105,7 +149,8 @@ def _reread(records: dict[str, Any], plan: Plan) -> list[ChangedVerdict]:
     if debate.status in ("void", "forfeit") or not before or len(turns) < len(plan.config.rounds):
         return []
     notes = [JudgeNote.model_validate(row) for row in records.get("judge_notes", ())]
-    after = {seen.verdict.judge_id: seen for seen in _seated(before, notes, _transcript_of(debate, turns, plan), plan)}
+    transcript = _transcript_of(debate, turns, plan)
+    after = {seen.verdict.judge_id: seen for seen in _seated(before, notes, transcript, plan, journalled)}
     now = [after[verdict.judge_id].verdict for verdict in before]
     pairs = [(old, new) for old, new in zip(before, now, strict=True) if old != new]
     if not pairs:
@@ -153,7 +198,11 @@ def _transcript_of(debate: Debate, turns: Sequence[Turn], plan: Plan) -> Transcr
 
 
 def _seated(
-    verdicts: Sequence[Verdict], notes: Sequence[JudgeNote], transcript: Transcript, plan: Plan
+    verdicts: Sequence[Verdict],
+    notes: Sequence[JudgeNote],
+    transcript: Transcript,
+    plan: Plan,
+    journalled: _Journalled,
 ) -> Iterator[Judgment]:
     """Every verdict as parsed now, seat by seat, with its notes."""
     planted = planted_scores(transcript.turns, plan.config.dimensions)
@@ -165,7 +214,7 @@ def _seated(
         is_taken = False
         for verdict in sorted(seat, key=lambda verdict: not verdict.is_valid):
             own = tuple(note for note in notes if note.judge_id == verdict.judge_id)
-            read = None if is_taken else _read(verdict, own, transcript, plan)
+            read = None if is_taken else _read(verdict, own, transcript, plan, journalled)
             is_taken = is_taken or verdict.is_valid if read is None else not isinstance(read, str)
             if read is None:
                 yield Judgment(verdict, own)
@@ -176,18 +225,22 @@ def _seated(
                 yield Judgment(accepted, own if accepted is verdict else read.notes)
 
 
-def _read(verdict: Verdict, notes: Sequence[JudgeNote], transcript: Transcript, plan: Plan) -> Reread | str | None:
+def _read(
+    verdict: Verdict, notes: Sequence[JudgeNote], transcript: Transcript, plan: Plan, journalled: _Journalled
+) -> Reread | str | None:
     """The stored answers as parsed today, or the reason why they contain no vote; None if none were needed or kept."""
     judge = plan.judge(verdict.judge_id)
     if method_of(judge).is_baseline:
         return None
-    if verdict.raw_response is None:
+    answers = {path: [answer] for path, answer in stored_answers(verdict, notes).items()}
+    if not verdict.is_valid:
+        for path, others in journalled(verdict.debate_id, judge).items():
+            answers.setdefault(path, []).extend(others)
+    if not answers:
         return verdict.invalid_reason or "no answer is stored"
-    if str((verdict.metadata or {}).get("finish_reason")).lower() in CUT_OFF:
-        return verdict.invalid_reason or "the answer was cut off at the limit of tokens"
     first = verdict.presented_first if plan.options.swap_order else None
     seat = Seat(verdict.panel_position, judge, verdict.replaces_judge_id, first)
-    return reread(seat, plan.config, plan.prompts, transcript, stored_answers(verdict, notes))
+    return reread(seat, plan.config, plan.prompts, transcript, answers)
 
 
 def _accepted(verdict: Verdict, read: Reread, *, is_copied: bool) -> Verdict:
@@ -195,17 +248,24 @@ def _accepted(verdict: Verdict, read: Reread, *, is_copied: bool) -> Verdict:
     metadata = {name: value for name, value in (verdict.metadata or {}).items() if name not in ("flags", "reparsed_by")}
     if read.flags:
         metadata["flags"] = list(read.flags)
-    parsed = {
+    parsed: dict[str, Any] = {
         "is_valid": True,
         "invalid_reason": None,
         "declared_winner": read.declared_winner,
         "scores": read.scores,
         "is_repaired": read.is_repaired,
+        "is_truncated_after_verdict": TRUNCATED in read.flags,
         "is_injection_suspected": verdict.is_injection_suspected or is_copied,
     }
     is_same = all(getattr(verdict, name) == value for name, value in parsed.items())
     if is_same and (verdict.metadata or {}).get("flags", []) == list(read.flags):
         return verdict
+    if not verdict.is_valid:
+        # The answer that counts need not be the last one.
+        shown = list(read.answers.values())[-1]
+        parsed |= {"raw_response": shown.completion.text, "call_id": shown.call_id}
+        metadata |= {"finish_reason": shown.completion.finish_reason, "answers": kept_answers(read.answers)}
+        metadata = {name: value for name, value in metadata.items() if value}
     return verdict.model_copy(update={**parsed, "metadata": {**metadata, "reparsed_by": __version__}})
 
 
@@ -221,6 +281,7 @@ def _refused(verdict: Verdict, reason: str) -> Verdict:
             "declared_winner": None,
             "scores": None,
             "is_repaired": False,
+            "is_truncated_after_verdict": False,
             "metadata": {**metadata, "reparsed_by": __version__},
         }
     )

@@ -112,6 +112,8 @@ class Completion(msgspec.Struct, frozen=True):
     """The content of a reply. Unknown figures are `None`, never 0; `cost` is USD."""
 
     text: str
+    is_moved: bool = False
+    """Whether the text is an object that stood elsewhere in the reply: in a tool call, or instead of text."""
     reasoning: str | None = None
     finish_reason: str | None = None
     prompt_tokens: int | None = None

@@ -28,6 +28,7 @@ from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.profiles import PROFILES
 from debatebench.providers.redaction import excerpt, without_keys, without_keys_in_bytes
 from debatebench.providers.refused_fields import ADJUSTMENTS, adjusted_body, refused_field
+from debatebench.providers.requests import asks_for_object
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.json_bytes import to_json
 
@@ -143,7 +144,7 @@ class OpenAICompatible:
     def read(self, reply: Reply, request: Request | None = None, adjusted: Collection[str] = ()) -> Completion:
         """See `Provider.read`."""
         try:
-            return read_reply(reply, self._source)
+            return read_reply(reply, self._source, asks_for_object=request is not None and asks_for_object(request))
         except ProviderFailure as failure:
             if request is None or failure.kind is not FailureKind.FAILED:
                 raise

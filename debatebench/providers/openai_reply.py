@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+import msgspec
+
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
 from debatebench.providers.error_body import ErrorBody, mapping, objects
 from debatebench.providers.meanings import (
@@ -21,6 +23,7 @@ from debatebench.providers.meanings import (
     meaning_within_answer,
     status_inside,
 )
+from debatebench.providers.moved_answer import moved_answer
 from debatebench.providers.page_words import words_of_page
 from debatebench.providers.redaction import REDACTED, excerpt
 from debatebench.providers.reply_json import first_choice, load_reply
@@ -52,9 +55,16 @@ class ReplySource:
             text = text.replace(key, REDACTED)
         return clean_text(text)
 
+    def is_told(self, value: Any) -> bool:
+        """Whether a JSON value holds a key."""
+        return any(key in repr(value) for key in self.keys)
 
-def read_reply(reply: Reply, source: ReplySource) -> Completion:
-    """Read a reply. Raises only `ProviderFailure`, when it holds no usable answer."""
+
+def read_reply(reply: Reply, source: ReplySource, *, asks_for_object: bool = False) -> Completion:
+    """Read a reply. Raises only `ProviderFailure`, when it holds no usable answer.
+
+    If the request asks for a JSON object, a reply without text may hold it elsewhere (`moved_answer.py`).
+    """
     if 300 <= reply.status < 400:
         raise ProviderFailure(
             FailureKind.FAILED,
@@ -76,6 +86,10 @@ def read_reply(reply: Reply, source: ReplySource) -> Completion:
             generation_id=reply.headers.get("x-generation-id"),
         )
     completion = _completion(data, reply, source)
+    if asks_for_object and not completion.text.strip() and not source.is_told(data):
+        moved = moved_answer(data, reply.body) or ""
+        if moved.strip():
+            completion = msgspec.structs.replace(completion, text=clean_text(moved), is_moved=True)
     if data.get("error") or data.get("object") == "error":
         error = ErrorBody.of(data)
         raise _declined(reply, source, status_inside(error), error, completion)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from debatebench.providers.error_body import mapping
+from debatebench.providers.error_body import mapping, objects
 
 __all__ = ["first_choice", "load_reply"]
 
@@ -40,6 +40,7 @@ def _joined(body: bytes) -> dict[str, Any] | None:
     whole: dict[str, Any] = {}
     choice: dict[str, Any] = {}
     texts: dict[str, list[str]] = {}
+    calls: dict[str, list[str]] = {}
     is_complete = False
     for event in _events(body):
         if event.strip() == b"[DONE]":
@@ -53,13 +54,21 @@ def _joined(body: bytes) -> dict[str, Any] | None:
         if part.get("index", 0) != 0:
             continue
         choice.update({name: value for name, value in part.items() if value is not None})
-        for name, value in {**part, **mapping(part.get("delta"))}.items():
+        delta = mapping(part.get("delta"))
+        for name, value in {**part, **delta}.items():
             if name in _JOINED and isinstance(value, str):
                 texts.setdefault(name, []).append(value)
+        for call in [*objects(delta.get("tool_calls")), {"function": delta.get("function_call")}]:
+            arguments = mapping(call.get("function")).get("arguments")
+            if isinstance(arguments, str):
+                calls.setdefault(str(call.get("index")), []).append(arguments)
     if not (is_complete or choice.get("finish_reason") or whole.get("error")):
         return None
     # A last chunk may hold the whole message beside its delta.
-    message = {name: "".join(parts) for name, parts in texts.items()} | mapping(choice.get("message"))
+    message: dict[str, Any] = {name: "".join(parts) for name, parts in texts.items()}
+    if calls:
+        message["tool_calls"] = [{"function": {"arguments": "".join(parts)}} for parts in calls.values()]
+    message |= mapping(choice.get("message"))
     choice = {name: value for name, value in choice.items() if name not in ("delta", "text")}
     return {**whole, "choices": [{**choice, "message": {"content": message.pop("text", None), **message}}]}
 

@@ -12,7 +12,7 @@ from debatebench.shared.hashing import hash_of
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
 
-__all__ = ["HINTS", "is_cut_off", "request_to", "seed_of", "short_hash"]
+__all__ = ["HINTS", "asks_for_object", "is_cut_off", "request_to", "seed_of", "short_hash"]
 
 HINTS = "debatebench"
 """The reserved parameter that describes the request to a simulated provider; other providers do not send it."""
@@ -70,3 +70,9 @@ def short_hash(*parts: str) -> str:
 def is_cut_off(completion: Completion) -> bool:
     """Whether the answer ended because it reached the token limit."""
     return (completion.finish_reason or "").lower() in CUT_OFF
+
+
+def asks_for_object(request: Request) -> bool:
+    """Whether the answer is to be a JSON object, as that of a judge who decides; a speech is not."""
+    hints = request.parameters.get(HINTS)
+    return request.json_schema is not None or (isinstance(hints, Mapping) and hints.get("task") == "verdict")

@@ -40,7 +40,7 @@ order by turns.turn_index
 _VERDICTS = """
 select
     v.judge_id, w.method, w.is_baseline, w.is_valid, v.invalid_reason, v.declared_winner, w.winner, v.scores,
-    v.count_asks, v.replaces_judge_id, v.is_repaired, v.is_injection_suspected
+    v.count_asks, v.replaces_judge_id, v.is_repaired, v.is_truncated_after_verdict, v.is_injection_suspected
 from staging.stg_attacked_verdicts as v
 inner join marts.attacked_verdicts as w using (run_tag, debate_id, judge_id)
 where v.run_tag = $run_tag and v.debate_id = $debate_id

@@ -43,7 +43,7 @@ _VERDICTS = """
 select
     v.judge_id, m.method, m.is_baseline, v.is_valid, v.invalid_reason, v.declared_winner,
     case when m.is_baseline then v.declared_winner else j.winner end as winner, v.scores, v.count_asks,
-    v.replaces_judge_id, v.is_repaired, v.is_injection_suspected
+    v.replaces_judge_id, v.is_repaired, v.is_truncated_after_verdict, v.is_injection_suspected
 from staging.stg_verdicts as v
 inner join staging.stg_judges as m on m.run_tag = v.run_tag and m.judge_id = v.judge_id
 left join marts.judge_verdicts as j

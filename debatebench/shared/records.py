@@ -493,7 +493,14 @@ class Verdict(Record):
     currency: Text | None = None
     asks: int = Field(1, description="The number of requests to the judge about this debate.")
     replaces_judge_id: Text | None = Field(None, description="The panel judge whose seat this one took.")
-    is_repaired: bool = Field(False, description="Whether the JSON object had to be cut out of a fence or prose.")
+    is_repaired: bool = Field(
+        False,
+        description="Whether an answer was not just the JSON object that was asked for, in strict JSON: the object was "
+        "cut out of its surroundings, or slips around its values were mended.",
+    )
+    is_truncated_after_verdict: bool = Field(
+        False, description="Whether an answer reached the token limit after the end of its object."
+    )
     is_injection_suspected: bool = False
     call_id: Text | None = Field(None, description="The call whose answer counted; null for imports.")
     metadata: Json = None

@@ -21,6 +21,7 @@ select
     asks as count_asks,
     replaces_judge_id,
     is_repaired,
+    is_truncated_after_verdict,
     is_injection_suspected,
     call_id,
     metadata

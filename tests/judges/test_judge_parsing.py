@@ -112,12 +112,12 @@ def test_one_object_in_a_fence_or_prose_is_repaired(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        f"{GOOD_TEXT}\n{GOOD_TEXT}",
+        f"{GOOD_TEXT}\n{GOOD_TEXT.replace('7', '8')}",
         f'First thoughts: {{"scores": null}}. Now the verdict: {GOOD_TEXT}',
         f'A draft with a slip: {{"scores": {{,}}}} and the verdict: {GOOD_TEXT}',
         f"{GOOD_TEXT} {{}}",
     ],
-    ids=["same twice", "draft and final", "broken draft and final", "empty one after"],
+    ids=["two scores", "draft and final", "broken draft and final", "empty one after"],
 )
 def test_two_objects_are_refused(text: str) -> None:
     assert "2 JSON objects" in refusal(text)
@@ -128,7 +128,7 @@ def test_an_answer_without_an_object_is_refused(text: str) -> None:
     assert "no JSON object" in refusal(text)
 
 
-@pytest.mark.parametrize("text", ["[1, 2]", f"[{GOOD_TEXT}]", '"pro"', "7", "true"])
+@pytest.mark.parametrize("text", ["[1, 2]", f"[{GOOD_TEXT}, 1]", '"pro"', "7", "true"])
 def test_json_that_is_no_object_is_refused(text: str) -> None:
     assert "not an object" in refusal(text)
 

@@ -153,6 +153,18 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "test_judge_parsing::test_two_objects_are_refused",
         "test_faults::test_a_judges_answer",
     ),
+    "J1b": (
+        "test_odd_answers::test_an_answer_with_one_reading_is_read",
+        "test_odd_answers::test_an_answer_with_several_readings_or_none_is_refused",
+        "test_moved_answers::test_the_only_object_of_a_reply_without_text_is_its_answer",
+        "test_clear_verdicts::test_every_step_of_every_method_takes_a_clear_answer_and_asks_once",
+        "test_faults::test_a_judges_answer",
+    ),
+    "J1c": (
+        "test_panel::test_a_verdict_that_was_whole_before_the_answer_was_cut_off_counts",
+        "test_panel::test_a_verdict_that_may_go_on_where_the_answer_was_cut_off_does_not_count",
+        "test_clear_verdicts::test_every_step_of_every_method_takes_a_clear_answer_and_asks_once",
+    ),
     "J2": ("test_judge_parsing::test_a_number_that_is_not_finite_is_refused", "test_faults::test_a_judges_answer"),
     "J3": (
         "test_judge_parsing::test_a_score_that_is_not_on_the_scale_is_refused_and_named",
@@ -219,7 +231,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
 def test_every_row_of_the_matrix_has_tests_that_are_there():
     rows = [
         *(f"P{n}" for n in (*range(1, 5), "4b", *range(5, 32), 33)),
-        *(f"J{n}" for n in range(1, 9)),
+        *(f"J{n}" for n in (1, "1b", "1c", *range(2, 9))),
         *(f"C{n}" for n in range(1, 17)),
     ]
     assert list(MATRIX) == rows
@@ -617,7 +629,12 @@ TEXT = json.dumps(GOOD)
 JUDGED = [
     ("J1", f"```json\n{TEXT}\n```", True),
     ("J1", f"Here it is: {TEXT} I hope that helps.", True),
-    ("J1", f"{TEXT} or rather {TEXT}", False),
+    ("J1", f"{TEXT} or rather {TEXT.replace('7', '8')}", False),
+    ("J1b", f"{TEXT} I repeat: {TEXT}", True),
+    ("J1b", TEXT[:-1] + ',\n"note": "a\tb\\$",\xa0// no more\n}', True),
+    ("J1b", TEXT[:-1], True),
+    ("J1b", json.dumps([{"verdict": TEXT}]), True),
+    ("J1b", f"[{TEXT}, {TEXT.replace('7', '8')}]", False),
     ("J2", TEXT.replace("7", "NaN", 1), False),
     ("J2", TEXT.replace("7", "Infinity", 1), False),
     ("J2", TEXT.replace("7", "1e999", 1), False),
@@ -666,7 +683,7 @@ def test_a_judges_answer(judged: dict[str, Verdict], row: str, text: str, is_val
     verdict = judged[text]
     assert verdict.is_valid == is_valid
     assert verdict.asks == (1 if is_valid else 2)
-    assert verdict.is_repaired == (row == "J1" and is_valid)
+    assert verdict.is_repaired == (row in ("J1", "J1b") and is_valid)
     rejected = (verdict.metadata or {}).get("rejected", [])
     assert rejected == ([] if is_valid else [text, text]), "every rung is recorded with its raw text"
     if row == "J8":

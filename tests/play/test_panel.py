@@ -378,7 +378,7 @@ def test_a_judge_that_was_cut_off_is_asked_again_with_a_larger_cap(
 ) -> None:
     plan = tiny_plan(judge_settings={"token_limit": token_limit})
     panel, _ = seats(plan)
-    cut = told(GOOD, finish_reason="length", completion_tokens=told_tokens)
+    cut = told(GOOD[:-2], finish_reason="length", completion_tokens=told_tokens)
     ask = ScriptedAsk(by_judge({panel[0]: [cut, GOOD]}))
     verdict = judge(plan, ask)[0]
     assert verdict.is_valid
@@ -394,6 +394,43 @@ def test_a_judge_that_is_cut_off_twice_is_invalid() -> None:
     verdicts = judge(plan, ScriptedAsk(by_judge({panel[0]: [cut, cut]})))
     assert [v.judge_id for v in verdicts[:2]] == [panel[0], reserve[0]]
     assert verdicts[0].invalid_reason == "the answer was cut off at the limit of tokens"
+
+
+@pytest.mark.parametrize(
+    "text", [GOOD + "\n" * 300, f"{GOOD}\n\nPro had the better", f"```json\n{GOOD}\n```\nPro", f"{GOOD} {GOOD}"]
+)
+def test_a_verdict_that_was_whole_before_the_answer_was_cut_off_counts(text: str) -> None:
+    plan = tiny_plan()
+    panel, _ = seats(plan)
+    verdict, *others = judge(plan, ScriptedAsk(by_judge({panel[0]: [told(text, finish_reason="length")]})))
+    assert (verdict.is_valid, verdict.asks, verdict.is_truncated_after_verdict) == (True, 1, True)
+    assert verdict.scores == others[0].scores
+    assert verdict.is_repaired == (text.strip() != GOOD)
+    assert (verdict.metadata or {})["flags"] == ["truncated_after_verdict"]
+    assert not any(other.is_truncated_after_verdict for other in others)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [GOOD[:-1], f"{GOOD} {GOOD[:-9]}", f"<think>Perhaps {GOOD}, or", "Let me think", "", f'{GOOD}, "winner": "c'],
+)
+def test_a_verdict_that_may_go_on_where_the_answer_was_cut_off_does_not_count(text: str) -> None:
+    plan = tiny_plan(judge_settings={"prompt_style": "declared"}, prompts=plain_prompts("declared"))
+    panel, _ = seats(plan)
+    ask = ScriptedAsk(by_judge({panel[0]: [told(text, finish_reason="length"), GOOD]}))
+    assert judge(plan, ask)[0].asks == 2
+    assert ask.request(f"verdict:{panel[0]}:1").max_tokens == 4096
+
+
+def test_a_whole_verdict_that_is_wrong_is_asked_again_for_what_is_wrong_and_not_for_its_length() -> None:
+    plan = tiny_plan(judge_settings={"token_limit": 700})
+    panel, _ = seats(plan)
+    wrong = told(GOOD.replace("7", "99") + "\n" * 300, finish_reason="length")
+    ask = ScriptedAsk(by_judge({panel[0]: [wrong, GOOD]}))
+    judge(plan, ask)
+    request = ask.request(f"verdict:{panel[0]}:1")
+    assert request.max_tokens == 700
+    assert "is 99; the scale is" in request.messages[-1].content
 
 
 def test_an_invalid_answer_does_not_raise_the_cap() -> None:

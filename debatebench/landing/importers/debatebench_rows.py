@@ -147,6 +147,7 @@ def _verdict(verdict: Any, run_tag: str, debate_id: str, position: int, scores: 
         1,  # asks
         UNSET,  # replaces_judge_id
         False,  # is_repaired
+        False,  # is_truncated_after_verdict
         False,  # is_injection_suspected
         UNSET,  # call_id
         _metadata(verdict, _present(verdict.metadata)),  # metadata

@@ -98,7 +98,7 @@ def _plain(type_: Any) -> str:
 _OF_A_VERDICT = (
     *_DEBATE, "judge_id", "panel_position", "presented_first", "is_valid", "invalid_reason", "declared_winner",
     "scores", "raw_response", "created_at", "count_asks",
-    "replaces_judge_id", "is_repaired", "is_injection_suspected",
+    "replaces_judge_id", "is_repaired", "is_truncated_after_verdict", "is_injection_suspected",
 )  # fmt: skip
 _JUDGE = Joined(
     "staging.stg_judges",
