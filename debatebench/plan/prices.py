@@ -24,9 +24,11 @@ __all__ = ["with_listed_prices", "with_prices_of"]
 def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[str], None]) -> Plan:
     """`plan` with the catalogue's prices for hosted members that have none; each catalogue is read once.
 
-    A catalogue that cannot be read, or does not list a model, causes a warning: the price then stays unknown.
+    A catalogue that cannot be read, or does not list a model, causes a warning: the price then stays unknown. Raises
+    `ProxyLoginError` when a proxy wants a password.
     """
     from debatebench.providers.served_models import has_catalogue, read_catalogue
+    from debatebench.providers.unreachable import ProxyLoginError
 
     catalogues: dict[Hashable, dict[str, ListedModel]] = {}
 
@@ -37,6 +39,8 @@ def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[s
         if key not in catalogues:
             try:
                 catalogues[key] = read_catalogue(member, environ)
+            except ProxyLoginError:
+                raise
             except DebatebenchError as problem:
                 catalogues[key] = {}
                 warn(f"{problem} Prices stay unknown unless answers report costs; set `pricing` in the configuration.")

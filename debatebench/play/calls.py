@@ -28,6 +28,7 @@ from debatebench.providers.base import (
     Reply,
     Request,
 )
+from debatebench.providers.unreachable import PROXY_LOGIN
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import to_money
@@ -194,18 +195,29 @@ class DurableCalls:
                 raise
             finally:
                 self._progress.call_returned()
-            self._see_reachable(call, admission)
+            if reply.status != PROXY_LOGIN:
+                self._see_reachable(call, admission)
             if reply.status >= _FIRST_ERROR_STATUS or admission.is_first:
                 # It may stop the run, so this slot sends nothing before the reply is understood.
                 return await self._settle(call, reply, sent_at, seq, admission)
         return await self._settle(call, reply, sent_at, seq, admission)
 
     def _see_reachable(self, call: Attempt, admission: Admission, failure: ProviderFailure | None = None) -> None:
-        """Note whether the provider could be reached; stop the run when it could not be for too long."""
+        """Note whether the provider could be reached; stop the run when it could not be for too long.
+
+        It also stops at once for a cause that lasts, unless the provider has answered in this run: then it was mended
+        before, and may be mended again.
+        """
         name = call.member.provider
+        if failure is not None and failure.kind is FailureKind.STOP:
+            # A proxy refused the connection.
+            return
         if failure is None or failure.kind is not FailureKind.UNSENT:
             admission.reached()
             self._progress.provider_reached(name)
+            return
+        if failure.is_lasting and not admission.was_reached and self._resume.is_new(call.member):
+            self.stop(str(failure), RunIncompleteError)
             return
         lasted_s = admission.unreachable()
         self._progress.provider_unreachable(name, str(failure), self._policy.unreachable_s)

@@ -5,8 +5,9 @@ and rises again when it answers (additive increase, multiplicative decrease, as 
 the configuration apply as well, for a provider or for one of its models. The request with the most calls still to
 follow it goes first: the longest chain determines when a run ends.
 
-Two kinds of requests go alone. The first one to a model shows whether it accepts such requests at all, before others
-are paid for. And while a provider cannot be reached, one request at a time tries, after growing waits.
+Three kinds of requests go alone. The first one to a model shows whether it accepts such requests at all, before others
+are paid for. The first one through a proxy shows whether it accepts the password, before others lock the account. And
+while a provider cannot be reached, one request at a time tries, after growing waits.
 """
 
 from __future__ import annotations
@@ -54,8 +55,9 @@ class Pacing:
     """Admits the requests of one run. At most `concurrency` are in flight; `members` hold the configured limits, and
     the lowest applies where several are given for the same provider or model.
 
-    `is_new` says which of the `members` have never taken a request: the first one goes alone. `clock` gives monotonic
-    seconds. Admitting one of n waiting requests costs O(log n), plus one check of each model
+    `is_new` says which of the `members` have never taken a request: the first one goes alone. `is_proxied` says whose
+    requests go through a proxy: of all these, the first one goes alone. `clock` gives monotonic seconds. Admitting one
+    of n waiting requests costs O(log n), plus one check of each model
     that requests are waiting for.
     """
 
@@ -65,6 +67,7 @@ class Pacing:
         members: Iterable[MemberConfig] = (),
         *,
         is_new: Callable[[MemberConfig], bool] = lambda _: False,
+        is_proxied: Callable[[MemberConfig], bool] = lambda _: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._concurrency = concurrency
@@ -75,8 +78,10 @@ class Pacing:
         self._order = count()
         self._wakes_at: float | None = None
         self._stopped = False
+        self._is_proxy_tried = False
         for member in members:
             model = self._model_of(member)
+            model.lane.is_proxied = is_proxied(member)
             if is_new(member):
                 model.is_tried = False
             model.quota.allow(member.limits)
@@ -148,11 +153,16 @@ class Pacing:
         """The model whose first request goes next; if there is none, the time at which there will be, if time helps."""
         best: _Model | None = None
         opens_at: float | None = None
+        is_proxy_busy = not self._is_proxy_tried and any(
+            lane.is_proxied and lane.in_flight for lane in self._lanes.values()
+        )
         for model in self._waited_for:
             first = model.waiting[0]
             _, _, tokens, admitted = first
             if self._stopped or admitted.done():
                 return model, None
+            if is_proxy_busy and model.lane.is_proxied:
+                continue
             if (best is not None and best.waiting[0] < first) or not model.has_room or not model.lane.has_room:
                 continue
             opens = max(model.opens_at(now, tokens), model.lane.opens_at(now, tokens))
@@ -181,6 +191,12 @@ class Pacing:
         if is_probe:
             model.lane.is_probed = False
         self._dispatch()
+
+    def _reached(self, lane: _Lane) -> None:
+        lane.reached()
+        if lane.is_proxied and not self._is_proxy_tried:
+            self._is_proxy_tried = True
+            self._dispatch()
 
     def _pause(self, model: _Model, seconds: float) -> None:
         model.closed_until = max(model.closed_until, self._clock() + seconds)
@@ -222,7 +238,12 @@ class Admission:
 
     def reached(self) -> None:
         """The provider can be reached."""
-        self._model.lane.reached()
+        self._pacing._reached(self._model.lane)
+
+    @property
+    def was_reached(self) -> bool:
+        """Whether the provider has been reached before."""
+        return self._model.lane.was_reached
 
     def unreachable(self) -> float:
         """The provider could not be reached: from now on, one request at a time tries, until it can be.
@@ -254,6 +275,8 @@ class _Lane:
         self.limit = float(most)
         self.in_flight = 0
         self.sent = 0
+        self.is_proxied = False
+        self.was_reached = False
         self.models: dict[str, _Model] = {}
         self.quota = Quota()
         self._most = most
@@ -291,6 +314,7 @@ class _Lane:
 
     def reached(self) -> None:
         self._down_since = None
+        self.was_reached = True
 
     def allow(self, limits: RateLimits) -> None:
         """Apply the configured limits of the provider."""

@@ -18,8 +18,10 @@ from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
 from debatebench.providers import is_simulated, make_provider, provider_key
 from debatebench.providers.asking import Answer, CallFailedError, Step, cost_of
 from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError
+from debatebench.providers.endpoints import uses_proxy
 from debatebench.providers.requests import is_cut_off, request_to
 from debatebench.providers.thinking import strip_thinking
+from debatebench.providers.unreachable import PROXY_LOGIN
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Turn
 
@@ -208,6 +210,10 @@ class _Line:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
         self._providers: dict[Hashable, Provider] = {}
+        # The first request through a proxy goes alone, and is the last if the proxy wants a password.
+        self._first_through_proxy = asyncio.Lock()
+        self._is_proxy_tried = False
+        self._proxy_refusal: str | None = None
 
     async def __aenter__(self) -> _Line:
         return self
@@ -221,6 +227,14 @@ class _Line:
 
         Raises `CallFailedError` when it gives no answer; the cost is added to `spent`.
         """
+        if self._is_proxy_tried or not uses_proxy(member, self._environ):
+            return await self._ask(step, member, request, spent)
+        async with self._first_through_proxy:
+            if self._proxy_refusal is not None:
+                raise CallFailedError(FailureKind.STOP, self._proxy_refusal, call_id_of(_TAG, step, request))
+            return await self._ask(step, member, request, spent)
+
+    async def _ask(self, step: Step, member: MemberConfig, request: Request, spent: _Spent) -> Answer:
         call_id = call_id_of(_TAG, step, request)
         try:
             provider = self._provider_of(member)
@@ -232,12 +246,16 @@ class _Line:
             while completion is None:
                 spent.calls += 1
                 reply = await provider.send(request, adjusted)
+                if reply.status != PROXY_LOGIN and uses_proxy(member, self._environ):
+                    self._is_proxy_tried = True
                 spent.duration_ms += reply.duration_ms
                 try:
                     completion = provider.read(reply, request, adjusted)
                 except RefusedFieldError as refusal:
                     adjusted.add(refusal.field)
         except ProviderFailure as failure:
+            if failure.http_status == PROXY_LOGIN:
+                self._proxy_refusal = str(failure)
             partial = failure.completion
             is_priced = partial is not None and cost_of(partial, member)[0] is not None
             if is_priced or status_of(failure) in MAY_HAVE_BEEN_BILLED:

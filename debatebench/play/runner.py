@@ -39,6 +39,7 @@ from debatebench.play.retries import RetryPolicy
 from debatebench.providers import provider_key
 from debatebench.providers.asking import CallFailedError
 from debatebench.providers.base import FailureKind
+from debatebench.providers.endpoints import uses_proxy
 from debatebench.shared.errors import InterruptedRunError
 from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn
 
@@ -156,7 +157,10 @@ def play_run(
         # A judge's first request comes when its debate is paid for, and what is rejected costs nothing.
         speakers = {debater.id for debater in plan.debaters}
         pacing = Pacing(
-            settings.concurrency, members, is_new=lambda member: member.id in speakers and resume.is_new(member)
+            settings.concurrency,
+            members,
+            is_new=lambda member: member.id in speakers and resume.is_new(member),
+            is_proxied=lambda member: uses_proxy(member, environ),
         )
         return uvloop.run(
             _Session(

@@ -23,6 +23,7 @@ sent_schema.py        a JSON schema in the keywords that every provider accepts
 served_models.py      the models and prices that a provider lists
 thinking.py           separate thinking that a model wrote into its answer
 transport.py          one request: its reply, and whether the request was sent
+unreachable.py        why a server cannot be reached where waiting does not help, and the way out
 usage.py              the tokens that a reply reports, in any of the usual forms
 simulated/            the offline provider
 """

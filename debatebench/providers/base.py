@@ -164,6 +164,7 @@ class ProviderFailure(Exception):  # noqa: N818
 
     `completion` holds tokens, cost and partial text when the reply reported them; `partial_body`
     is the received part of a cut body. With `is_too_long` the request does not fit into the model's context window.
+    With `is_lasting` the server cannot be reached for a reason that waiting does not remove.
     The message never holds a key.
     """
 
@@ -178,10 +179,12 @@ class ProviderFailure(Exception):  # noqa: N818
         partial_body: bytes | None = None,
         generation_id: str | None = None,
         is_too_long: bool = False,
+        is_lasting: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.is_too_long = is_too_long
+        self.is_lasting = is_lasting
         self.http_status = http_status
         self.retry_after_s = retry_after_s
         self.completion = completion
@@ -209,7 +212,8 @@ class Provider(Protocol):
 
         The request is adjusted for the optional fields in `adjusted`, which the server refuses (`refused_fields.py`).
 
-        Raises `ProviderFailure` (unsent, ambiguous, oversize) when no whole reply arrived.
+        Raises `ProviderFailure` when no whole reply arrived: unsent, ambiguous, oversize, or stop where a proxy wants a
+        password.
         """
         ...
 

@@ -23,6 +23,7 @@ __all__ = [
     "key_variable",
     "proxy_for",
     "proxy_secrets",
+    "uses_proxy",
 ]
 
 _SUFFIX = "/chat/completions"
@@ -140,6 +141,11 @@ def proxy_for(member: MemberConfig, url: str, environ: Mapping[str, str]) -> str
             )
         return address
     return None
+
+
+def uses_proxy(member: MemberConfig, environ: Mapping[str, str]) -> bool:
+    """Whether the requests of `member` go through a proxy."""
+    return member.provider in PROFILES and proxy_for(member, completions_url(member), environ) is not None
 
 
 def proxy_secrets(proxy: str | None) -> tuple[str, ...]:

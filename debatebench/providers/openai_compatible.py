@@ -30,6 +30,7 @@ from debatebench.providers.redaction import excerpt, without_keys, without_keys_
 from debatebench.providers.refused_fields import ADJUSTMENTS, adjusted_body, refused_field
 from debatebench.providers.requests import asks_for_object
 from debatebench.providers.sent_schema import sent_schema
+from debatebench.providers.unreachable import PROXY_LOGIN, obstacle_of
 from debatebench.shared.json_bytes import to_json
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class OpenAICompatible:
         said = excerpt(str(broken.error), self._secrets)
         said = f"{name}: {said}" if said else name
         if not broken.has_left:
-            return ProviderFailure(FailureKind.UNSENT, f"{self.name} could not be reached ({said}).")
+            return self._unreached(broken.error, f"{self.name} could not be reached ({said}).")
         if broken.is_late:
             message = f"{self.name} gave no whole answer within {self._deadline_s:g} s."
         else:
@@ -191,6 +192,16 @@ class OpenAICompatible:
             partial_body=without_keys_in_bytes(bytes(arrived.body), self._keys, is_cut=True) or None,
             generation_id=headers.get("x-generation-id"),
         )
+
+    def _unreached(self, error: Exception, message: str) -> ProviderFailure:
+        """The failure for a server to which there was no connection, with the way out where waiting does not help."""
+        obstacle = obstacle_of(error)
+        if obstacle is None:
+            return ProviderFailure(FailureKind.UNSENT, message)
+        message = f"{message} {obstacle.way_out}"
+        if obstacle.is_login:
+            return ProviderFailure(FailureKind.STOP, message, http_status=PROXY_LOGIN)
+        return ProviderFailure(FailureKind.UNSENT, message, is_lasting=True)
 
     def _safe_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """The few headers that are kept, without cookies and anything else that may identify an account."""

@@ -18,6 +18,7 @@ from debatebench.config.types import Pricing
 from debatebench.providers.endpoints import completions_url, key_for, key_headers, proxy_for, proxy_secrets
 from debatebench.providers.profiles import PROFILES
 from debatebench.providers.redaction import excerpt
+from debatebench.providers.unreachable import PROXY_LOGIN, ProxyLoginError, obstacle_of
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import MOST_PRICE, clean_text
 
@@ -73,7 +74,8 @@ def models_url(member: MemberConfig) -> str:
 def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str, ListedModel]:
     """The models that the provider of `member` lists, by id. Sends a network request, free of charge.
 
-    Raises `DebatebenchError` when the reply is not a catalogue, `UsageError` for a bad address or a missing key.
+    Raises `DebatebenchError` when the reply is not a catalogue, `ProxyLoginError` when a proxy wants a password,
+    `UsageError` for a bad address or a missing key.
     """
     key = key_for(member, environ)
     url = models_url(member)
@@ -82,7 +84,12 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
     reply, broken = asyncio.run(_fetch(url, key_headers(PROFILES[member.provider], key), proxy))
     if broken is not None:
         said = excerpt(f"{type(broken.error).__name__}: {broken.error}", keys)
-        raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({said}).")
+        message = f"The catalogue of '{member.provider}' could not be read ({said})."
+        obstacle = None if broken.has_left else obstacle_of(broken.error)
+        error = ProxyLoginError if obstacle is not None and obstacle.is_login else DebatebenchError
+        raise error(message if obstacle is None else f"{message} {obstacle.way_out}")
+    if reply.status == PROXY_LOGIN:
+        raise ProxyLoginError(f"The catalogue of '{member.provider}' could not be read: the proxy needs a password.")
     if reply.status != 200 or reply.is_oversize:
         reason = f"status {reply.status}" if reply.status != 200 else "it is too large"
         raise DebatebenchError(f"The catalogue of '{member.provider}' could not be read ({reason}).")

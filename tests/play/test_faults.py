@@ -148,6 +148,14 @@ MATRIX: dict[str, tuple[str, ...]] = {
         "test_usage::test_an_impossible_count_is_unknown_and_the_rest_is_kept",
     ),
     "P33": ("test_faults::test_a_fault", "test_usage::test_a_hostile_figure_is_unknown"),
+    "P34": (
+        "test_lasting_obstacles::test_https_to_a_plain_port_is_not_waited_for",
+        "test_lasting_obstacles::test_an_unknown_host_is_waited_for_only_if_its_name_could_not_be_looked_up",
+        "test_lasting_obstacles::test_a_host_that_has_answered_before_is_waited_for",
+        "test_lasting_obstacles::test_a_proxy_that_wants_a_password_is_asked_once_in_a_whole_run",
+        "test_unreachable::test_an_untrusted_certificate_lasts_and_the_message_says_how_to_trust_it",
+        "test_provider_answers::test_the_first_words_of_a_page_reach_the_message",
+    ),
     "J1": (
         "test_judge_parsing::test_one_object_in_a_fence_or_prose_is_repaired",
         "test_judge_parsing::test_two_objects_are_refused",
@@ -230,7 +238,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
 
 def test_every_row_of_the_matrix_has_tests_that_are_there():
     rows = [
-        *(f"P{n}" for n in (*range(1, 5), "4b", *range(5, 32), 33)),
+        *(f"P{n}" for n in (*range(1, 5), "4b", *range(5, 32), 33, 34)),
         *(f"J{n}" for n in (1, "1b", "1c", *range(2, 9))),
         *(f"C{n}" for n in range(1, 17)),
     ]

@@ -1092,7 +1092,7 @@ def test_a_proxy_that_refuses_is_no_request_and_sees_no_key_and_shows_no_passwor
         with pytest.raises(ProviderFailure) as caught:
             during(provider, lambda provider: provider.send(REQUEST))
         thread.join()
-    assert caught.value.kind is FailureKind.UNSENT
+    assert caught.value.kind is FailureKind.STOP
     assert said[0].startswith(b"CONNECT gpu.invalid:443 ")
     assert b"canary" not in said[0]
     for shown in (everything_told(caught.value), repr(provider)):

@@ -168,8 +168,16 @@ def completion_body(text: Any = "Hello.", **changes: Any) -> dict[str, Any]:
     """A chat completion object as OpenRouter returns it. `choice`, `message` and `usage` update the parts inside."""
     message = {"role": "assistant", "content": text, **changes.pop("message", {})}
     choice = {"index": 0, "message": message, "finish_reason": "stop", **changes.pop("choice", {})}
-    usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.00123, "currency": "USD"}
-    usage.update(changes.pop("usage", {}))
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "cost": 0.00123,
+        "currency": "USD",
+        **changes.pop("usage", {}),
+    }
+    halves = (usage["prompt_tokens"], usage["completion_tokens"])
+    if all(isinstance(half, int) for half in halves):
+        usage.setdefault("total_tokens", sum(halves))
     return {
         "id": "gen-1",
         "object": "chat.completion",
