@@ -56,8 +56,12 @@ class ReplySource:
         return clean_text(text)
 
     def is_told(self, value: Any) -> bool:
-        """Whether a JSON value holds a key."""
-        return any(key in repr(value) for key in self.keys)
+        """Whether a JSON value holds a key, or is nested too deeply to say."""
+        try:
+            text = repr(value)
+        except RecursionError:
+            return True
+        return any(key in text for key in self.keys)
 
 
 def read_reply(reply: Reply, source: ReplySource, *, asks_for_object: bool = False) -> Completion:

@@ -737,6 +737,25 @@ def test_judges_are_tried_on_a_tiny_debate(tmp_path: Path):
     assert not (root / "warehouse").exists()
 
 
+def test_a_judge_that_answers_with_slips_or_in_a_tool_call_is_tried_with_one_request(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        text = verdict_text(received)
+        if received.json["model"] == "judge-0":
+            return answer(None, message={"tool_calls": [{"function": {"name": "verdict", "arguments": text}}]})
+        return answer(text[:-1] + ",}") if received.json["model"] == "judge-1" else answer(text)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server, judges=3)
+        done = play(root, "--judges-test", "--print", "json")
+        assert len(server.requests) == 3
+    assert done.code == 0, done.err
+    assert [(row["is_valid"], row["is_repaired"]) for row in json.loads(done.out)] == [
+        (True, True),
+        (True, True),
+        (True, False),
+    ]
+
+
 def test_a_judges_test_needs_no_network_for_simulated_judges():
     config = tiny_config()
     judges = members("j", 2)

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from fake_provider import completion_body
 
+from debatebench.config.answer_form import AnswerForm
+from debatebench.config.types import DimensionConfig
+from debatebench.judges.parsing import InvalidVerdictError, parse_answer
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.requests import HINTS, asks_for_object
@@ -153,6 +156,19 @@ def test_a_refusal_or_an_error_counts_before_a_tool_call() -> None:
     filtered = message(tool_calls=[call(VERDICT)])
     filtered["choices"][0]["finish_reason"] = "content_filter"
     assert kind_of_failure(filtered) is FailureKind.REFUSED
+
+
+@pytest.mark.parametrize("depth", [*range(100, 2000, 100), 5000, 100_000])
+def test_an_object_of_any_depth_is_read_or_fails_as_a_reply(depth: int) -> None:
+    nested = '{"a":' * depth + "1" + "}" * depth
+    for body in (with_content(nested), message(tool_calls=[call(nested)])):
+        try:
+            said = read(body)
+        except ProviderFailure:
+            continue
+        assert said.text == nested
+        with pytest.raises(InvalidVerdictError):
+            parse_answer(said.text, AnswerForm({"logic": DimensionConfig(min=1, max=10)}))
 
 
 def test_a_request_for_an_object_is_known_by_its_schema_or_its_hints() -> None:
