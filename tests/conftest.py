@@ -12,7 +12,7 @@ from hypothesis import settings
 from paths import REPOSITORY
 
 # The same examples in every run: a test that passed passes again.
-settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 # A shell that starts the tests in the background has them ignore SIGINT, and so would every process that they start.

@@ -35,6 +35,7 @@ __all__ = ["ReplySource", "read_reply"]
 
 # What a model can have written instead of text.
 _GENERATED = ("content", "refusal", "tool_calls", "function_call")
+_DEEPEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,12 +294,17 @@ def _amount(value: Any) -> Decimal | None:
     return abs(value)
 
 
-def _plain(value: Any, source: ReplySource) -> Any:
-    """The same value without decimals, so that it can be written as JSON again; non-finite numbers are unknown."""
+def _plain(value: Any, source: ReplySource, depth: int = 0) -> Any:
+    """The same value without decimals, so that it can be written as JSON again; non-finite numbers are unknown.
+
+    What is nested deeper than any details of a cost is left out.
+    """
+    if depth > _DEEPEST:
+        return None
     if isinstance(value, dict):
-        return {source.clean(key): _plain(item, source) for key, item in value.items()}
+        return {source.clean(key): _plain(item, source, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item, source) for item in value]
+        return [_plain(item, source, depth + 1) for item in value]
     if isinstance(value, Decimal):
         number = float(value)
         return number if abs(number) < float("inf") else None

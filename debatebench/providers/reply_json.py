@@ -92,11 +92,19 @@ def _load(body: bytes) -> Any:
 
 
 def _load_slowly(body: bytes) -> Any:
-    """The same, also for input that only the standard library accepts: lone surrogates, `NaN`."""
+    """The same, also for input that only the standard library accepts: lone surrogates, `NaN`, any number of digits."""
     try:
-        return json.loads(body.decode("utf-8"), parse_float=_exact, parse_constant=Decimal)
+        return json.loads(body.decode("utf-8"), parse_float=_exact, parse_int=_whole, parse_constant=Decimal)
     except (ValueError, RecursionError):
         return None
+
+
+def _whole(text: str) -> int | Decimal:
+    """The number as written; NaN if it has more digits than Python converts."""
+    try:
+        return int(text)
+    except ValueError:
+        return Decimal("NaN")
 
 
 def _exact(text: str) -> Decimal:

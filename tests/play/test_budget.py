@@ -8,8 +8,10 @@ import re
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import pytest
-from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, status
+from billed_runs import billed_run
+from fake_provider import Behaviour, FakeProvider, Received, answer, body, cut, delayed, error_in_200, html, status
 from hypothesis import given
 from hypothesis import strategies as st
 from tournament import good_answers, is_judge, play, verdict_text, write_workspace
@@ -205,6 +207,72 @@ def test_ambiguous_attempts_are_bounded_by_what_they_may_have_cost(tmp_path: Pat
     assert Decimal(str(report["billed_usd"])) == recorded
     assert Decimal(str(report["possible_usd"])) == possible
     assert report["unknown_attempts"] == sum(row["status"] == "ambiguous" for row in rows)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        {"prompt_tokens": 900, "completion_tokens": 0, "total_tokens": 900},
+        None,
+    ],
+    ids=["zeros", "a text of no tokens", "nothing"],
+)
+def test_a_server_that_does_not_count_is_not_free(tmp_path: Path, usage: dict[str, int] | None):
+    def script(received: Received) -> Behaviour:
+        text = verdict_text(received) if is_judge(received) else "A speech with a reason."
+        return body({"choices": [{"finish_reason": "stop", "message": {"content": text}}], "usage": usage})
+
+    with FakeProvider(script) as server:
+        root = capped(write_workspace(tmp_path, server))
+        done = play(root, "--max-cost", "0.006", "--concurrency", "1")
+        asked = len(server.requests)
+    assert done.code == 5, done.err
+    assert "--max-cost" in done.error_line
+    rows = calls(root)
+    assert 0 < asked < 48
+    assert len(rows) == asked
+    assert all(row["status"] == "answered" and row.get("cost") is None for row in rows)
+    possible = sum(Decimal(str(row["possible_cost"])) for row in rows)
+    assert Decimal("0.004") < possible <= Decimal("0.006"), "each counts at its bound"
+    assert f"{asked} attempts may have been billed at an unknown cost" in done.err
+    query = "select cost_usd, count_unpriced, possible_cost_usd from marts.runs"
+    with duckdb.connect(str(root / "warehouse" / "debatebench.duckdb"), read_only=True) as con:
+        assert con.execute(query).fetchone() == (None, asked, possible)
+
+
+@pytest.mark.parametrize("gives_up", [html(524), status(504), error_in_200(524), html(503)])
+def test_a_gateway_that_gives_up_is_not_free(tmp_path: Path, gives_up: Behaviour):
+    """Behind it, the provider completes and bills the answer; each call is answered at the second attempt."""
+    seen: set[bytes] = set()
+
+    def script(received: Received) -> Behaviour:
+        if received.body in seen:
+            return good_answers(received)
+        seen.add(received.body)
+        return gives_up
+
+    with FakeProvider(script) as server:
+        root = capped(write_workspace(tmp_path, server))
+        done = play(root, "--no-build", "--max-cost", "0.02", "--concurrency", "1")
+    assert done.code == 5, done.err
+    assert "exceed the limit" in done.error_line
+    rows = calls(root)
+    given_up = [row for row in rows if row["status"] != "answered"]
+    assert len(given_up) == len(seen) > 2
+    assert {(row["status"], row.get("cost")) for row in given_up} == {("ambiguous", None)}
+    possible = sum(Decimal(str(row["possible_cost"])) for row in given_up)
+    known = sum(Decimal(str(row["cost"])) for row in rows if row.get("cost"))
+    assert Decimal("0.015") < possible + known <= Decimal("0.02")
+    assert f"{len(seen)} attempts may have been billed at an unknown cost" in done.err
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_limit_is_never_passed_by_what_the_server_billed(tmp_path: Path, seed: int):
+    run = billed_run(tmp_path / "root", seed)
+    assert run.known <= run.billed <= run.limit
+    assert run.billed <= run.known + run.possible
+    assert run.statuses["ambiguous"] > 0
 
 
 def test_fewer_ambiguous_retries_end_a_call_sooner_and_more_go_on_with_it(tmp_path: Path):

@@ -16,8 +16,9 @@ from debatebench.providers.base import FailureKind, ProviderFailure, Reply
 from debatebench.providers.error_body import ErrorBody
 from debatebench.providers.openai_reply import ReplySource, read_reply
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "faults.md"
-STATUSES = range(400, 600)
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT, SQL = ROOT / "docs" / "faults.md", ROOT / "sql"
+STATUSES = range(300, 600)
 OWN = json.dumps({"error": {"message": "No."}}).encode()
 PAGES = (b"<html><title>No.</title></html>", b"", b"{}", b'{"message": "No."}', OWN[:-1], b'{"error": null}')
 
@@ -33,11 +34,11 @@ def documented() -> dict[int, tuple[str, str]]:
     """HTTP status → status of an attempt with the provider's own error, and with a page, as the table says."""
     table = DOCUMENT.read_text(encoding="utf-8").split("| HTTP status |", 1)[1].split("\n\n", 1)[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-    told = {(cells[1].strip("`"), cells[2].strip("`")): cells[0] for cells in rows if cells[0].startswith("any other")}
-    others = {re.findall(r"\d(?=xx)", words)[0]: kinds for kinds, words in told.items()}
+    kinds = {cells[0]: (cells[1].strip("`"), cells[2].strip("`")) for cells in rows}
+    others = {re.findall(r"\d(?=xx)", words)[0]: told for words, told in kinds.items() if words.startswith("any ")}
     found = {code: others[str(code)[0]] for code in STATUSES}
-    for cells in rows:
-        found |= {int(code): (cells[1].strip("`"), cells[2].strip("`")) for code in re.findall(r"\b\d{3}\b", cells[0])}
+    for words, told in kinds.items():
+        found |= {int(code): told for code in re.findall(r"\b\d{3}\b", words)}
     return found
 
 
@@ -53,7 +54,7 @@ def test_whatever_is_not_an_error_of_the_provider_proves_as_little_as_a_page() -
 
 
 def test_an_error_inside_status_200_proves_what_the_status_would() -> None:
-    for code in STATUSES:
+    for code in range(400, 600):
         inside = json.dumps({"error": {"message": "No.", "code": code}}).encode()
         assert status_after(200, inside) == status_after(code, OWN)
 
@@ -62,6 +63,12 @@ def test_nothing_is_free_without_a_proof() -> None:
     free = {code for code in STATUSES if status_after(code, PAGES[0]) not in MAY_HAVE_BEEN_BILLED}
     assert {code for code in free if code >= 500} == {501, 505, 511, 521, 522, 523, 525, 526}
     assert {code for code in STATUSES if code < 500} - free == {408, 424, 460, 499}
+
+
+def test_the_sql_models_count_the_same_statuses_as_possibly_billed() -> None:
+    sql = (SQL / "intermediate" / "int_expenses.sql").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"status in \(([^)]*)\)", sql)
+    assert set(re.findall(r"'(\w+)'", listed)) == MAY_HAVE_BEEN_BILLED
 
 
 def test_the_kinds_of_failures_that_may_be_billed_are_known() -> None:

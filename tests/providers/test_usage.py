@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debatebench.providers.base import Reply
+from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.reply_json import load_reply
 from debatebench.providers.usage import Usage, read_usage
 
@@ -286,6 +289,18 @@ def test_a_hostile_figure_is_unknown(figure: str) -> None:
 def test_deep_nesting_holds_no_usage() -> None:
     body = b'{"usage": ' + b'{"usage": ' * 900 + b'{"prompt_tokens": 5}' + b"}" * 901
     assert read_usage(load_reply(body) or {}, is_generated=True) == Usage()
+
+
+@pytest.mark.parametrize(
+    "figure", [b"1e999999999", b"9" * 5000, b'{"a":' * 900 + b"1" + b"}" * 900, b"[" * 900 + b"]" * 900]
+)
+@pytest.mark.parametrize("place", ["cost", "cost_details", "prompt_tokens", "prompt_tokens_details", "x"])
+def test_an_answer_counts_whatever_figure_its_usage_holds(figure: bytes, place: str) -> None:
+    body = b'{"choices": [{"message": {"content": "Hello."}}], "usage": {"%s": %s, "completion_tokens": 20}}'
+    reply = Reply(200, body % (place.encode(), figure), {}, datetime(2026, 1, 1), 1.0)
+    said = read_reply(reply, ReplySource("openrouter", reports_usd=True))
+    assert (said.text, said.completion_tokens, said.prompt_tokens, said.cost) == ("Hello.", 20, None, None)
+    json.dumps(said.cost_details)
 
 
 NAMES = [
