@@ -217,7 +217,9 @@ def test_differences_of_large_scores_do_not_overflow(project: Project) -> None:
         select run_tag, debate_id, true as is_valid, 1 as count_dimensions,
             cast(topic_id * {lead} as decimal(38, 6)) as pro_total,
             cast((1 - topic_id) * {lead} as decimal(38, 6)) as con_total
-        from marts.games
+        from marts.games;
+        create table intermediate.int_clusters as
+        select run_tag, debate_id, 'topic' as cluster_unit, topic_id as cluster_id from marts.games
         """,
         "marts.debater_score_gaps",
     )

@@ -1,101 +1,89 @@
 -- One row per debater with a rated debate: its win rate with intervals, its results by side, its opponents.
 with
 
-topic_points as (
+topics as (
 
     select
         run_tag, model_id, topic_id,
-        cast(sum(games) as bigint) as games,
-        cast(sum(2 * wins + ties) as bigint) as half_points
+        cast(sum(case when side = 'pro' then games else 0 end) as bigint) as pro_games,
+        cast(sum(case when side = 'con' then games else 0 end) as bigint) as con_games,
+        cast(sum(case when side = 'pro' then 2 * wins + ties else 0 end) as double) / 2 as pro_points,
+        cast(sum(case when side = 'con' then 2 * wins + ties else 0 end) as double) / 2 as con_points
 
     from marts.debater_topics
     group by run_tag, model_id, topic_id
 
 ),
 
--- Whole numbers, whose sum does not depend on the order.
-clusters as (
+-- Topics that were debated on both sides are compared directly where nothing varies.
+sides as (
 
     select
         run_tag, model_id,
-        count(*) as count_topics,
-        min(cast(half_points as double) / games) < max(cast(half_points as double) / games) as has_spread,
-        cast(sum(half_points * half_points) as double) / 4 as points_squared,
-        cast(sum(half_points * games) as double) / 2 as points_times_games,
-        cast(sum(games * games) as double) as games_squared
+        list({'n': pro_games, 'y': pro_points, 'other_n': con_games, 'other_y': con_points}) as topics,
+        count(case when pro_points * con_games > con_points * pro_games then 1 end) as count_above,
+        count(case when pro_points * con_games < con_points * pro_games then 1 end) as count_below
 
-    from topic_points
+    from topics
     group by run_tag, model_id
 
 ),
 
-counts as (
+results as (
 
     select
-        run_tag, model_id,
-        cast(sum(games) as bigint) as games,
-        cast(sum(wins) as bigint) as wins,
-        cast(sum(losses) as bigint) as losses,
-        cast(sum(ties) as bigint) as ties,
-        cast(sum(case when side = 'pro' then games else 0 end) as bigint) as pro_games,
-        cast(sum(case when side = 'pro' then wins else 0 end) as bigint) as pro_wins,
-        cast(sum(case when side = 'pro' then losses else 0 end) as bigint) as pro_losses,
-        cast(sum(case when side = 'con' then games else 0 end) as bigint) as con_games,
-        cast(sum(case when side = 'con' then wins else 0 end) as bigint) as con_wins,
-        cast(sum(case when side = 'con' then losses else 0 end) as bigint) as con_losses
+        rates.*,
+        coalesce(pro.games, 0) as pro_games,
+        coalesce(pro.wins, 0) as pro_wins,
+        coalesce(pro.losses, 0) as pro_losses,
+        pro.win_rate as pro_win_rate,
+        pro.win_rate_ci_low as pro_win_rate_ci_low,
+        pro.win_rate_ci_high as pro_win_rate_ci_high,
+        coalesce(pro.win_rate_reason, case when pro.games is null then 'no_cases' end) as pro_win_rate_reason,
+        coalesce(con.games, 0) as con_games,
+        coalesce(con.wins, 0) as con_wins,
+        coalesce(con.losses, 0) as con_losses,
+        con.win_rate as con_win_rate,
+        con.win_rate_ci_low as con_win_rate_ci_low,
+        con.win_rate_ci_high as con_win_rate_ci_high,
+        coalesce(con.win_rate_reason, case when con.games is null then 'no_cases' end) as con_win_rate_reason,
+        pro.win_rate - con.win_rate as side_gap
 
-    from marts.debater_topics
-    group by run_tag, model_id
+    from marts.debater_rates as rates
+    left join marts.debater_rates as pro
+        on rates.run_tag = pro.run_tag
+        and rates.model_id = pro.model_id
+        and pro.kind = 'side'
+        and pro.part = 'pro'
+    left join marts.debater_rates as con
+        on rates.run_tag = con.run_tag
+        and rates.model_id = con.model_id
+        and con.kind = 'side'
+        and con.part = 'con'
+    where rates.kind = 'all'
 
 ),
 
-rates as materialized (
+tested as materialized (
 
     select
-        *,
-        wins + 0.5 * ties as points,
-        (wins + 0.5 * ties) / games as win_rate,
-        0.5 * (pro_games + pro_wins - pro_losses) as pro_points,
-        0.5 * (pro_games + pro_wins - pro_losses) / nullif(pro_games, 0) as pro_win_rate,
-        0.5 * (con_games + con_wins - con_losses) as con_points,
-        0.5 * (con_games + con_wins - con_losses) / nullif(con_games, 0) as con_win_rate,
-        fisher_exact(pro_wins, pro_losses, con_wins, con_losses) as side_gap_p_value
+        results.*,
+        case
+            when results.count_clusters = results.games
+                then fisher_exact(results.pro_wins, results.pro_losses, results.con_wins, results.con_losses)
+            else
+                macros.difference_p(
+                    results.side_gap,
+                    macros.gap_error(sides.topics, results.pro_win_rate, results.con_win_rate),
+                    results.count_clusters,
+                    sides.count_above,
+                    sides.count_below,
+                    false
+                )
+        end as side_gap_p_value
 
-    from counts
-
-),
-
--- With one topic, the error is not defined.
-errors as (
-
-    select
-        run_tag, model_id, clusters.count_topics, clusters.has_spread,
-        macros.cluster_error(
-            greatest(
-                clusters.points_squared
-                - 2 * rates.win_rate * clusters.points_times_games
-                + rates.win_rate * rates.win_rate * clusters.games_squared,
-                0
-            ),
-            clusters.count_topics,
-            rates.games
-        ) as win_rate_se
-
-    from rates
-    inner join clusters using (run_tag, model_id)
-
-),
-
--- Where the win rate is the same on all topics, floats give an error that is sometimes slightly more than 0.
-topic_intervals as (
-
-    select
-        run_tag, model_id,
-        t_interval(rates.win_rate, errors.win_rate_se, errors.count_topics - 1, 0.95) as ends
-
-    from errors
-    inner join rates using (run_tag, model_id)
-    where errors.has_spread
+    from results
+    inner join sides using (run_tag, model_id)
 
 ),
 
@@ -108,38 +96,27 @@ steps as (
         macros.holm_step(side_gap_p_value, run_tag) as holm_step,
         macros.benjamini_hochberg_step(side_gap_p_value, run_tag) as benjamini_hochberg_step
 
-    from rates
+    from tested
 
 ),
 
 final as (
 
     select
-        run_tag, model_id, steps.games, steps.wins, steps.losses, steps.ties, steps.win_rate,
-        macros.wilson_low(steps.points, steps.games) as win_rate_ci_low,
-        macros.wilson_high(steps.points, steps.games) as win_rate_ci_high,
-        errors.count_topics,
-        macros.at_least(topic_intervals.ends.low, 0) as win_rate_topic_ci_low,
-        macros.at_most(topic_intervals.ends.high, 1) as win_rate_topic_ci_high,
-        steps.pro_games,
-        steps.pro_win_rate,
-        macros.wilson_low(steps.pro_points, steps.pro_games) as pro_win_rate_ci_low,
-        macros.wilson_high(steps.pro_points, steps.pro_games) as pro_win_rate_ci_high,
-        steps.con_games,
-        steps.con_win_rate,
-        macros.wilson_low(steps.con_points, steps.con_games) as con_win_rate_ci_low,
-        macros.wilson_high(steps.con_points, steps.con_games) as con_win_rate_ci_high,
-        steps.pro_win_rate - steps.con_win_rate as side_gap,
-        steps.run_side_gap,
-        steps.side_gap_p_value,
-        macros.holm_p(steps.side_gap_p_value, steps.holm_step, run_tag) as side_gap_p_value_holm,
-        macros.benjamini_hochberg_p(steps.side_gap_p_value, steps.benjamini_hochberg_step, run_tag) as side_gap_p_value_bh,
+        run_tag, model_id, games, wins, losses, ties, win_rate, win_rate_ci_low, win_rate_ci_high, win_rate_reason,
+        count_topics, count_clusters,
+        pro_games, pro_win_rate, pro_win_rate_ci_low, pro_win_rate_ci_high, pro_win_rate_reason,
+        con_games, con_win_rate, con_win_rate_ci_low, con_win_rate_ci_high, con_win_rate_reason,
+        side_gap, run_side_gap, side_gap_p_value,
+        macros.holm_p(side_gap_p_value, holm_step, run_tag) as side_gap_p_value_holm,
+        macros.benjamini_hochberg_p(side_gap_p_value, benjamini_hochberg_step, run_tag) as side_gap_p_value_bh,
+        macros.reason_of(
+            side_gap_p_value is null, least(pro_games, con_games), side_gap, count_clusters, cluster_unit
+        ) as side_gap_reason,
         schedules.count_opponents,
         schedules.mean_opponent_rating
 
     from steps
-    inner join errors using (run_tag, model_id)
-    left join topic_intervals using (run_tag, model_id)
     left join marts.debater_schedules as schedules using (run_tag, model_id)
 
 )

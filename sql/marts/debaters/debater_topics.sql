@@ -29,17 +29,29 @@ sides as (
 
 ),
 
+units as (
+
+    select
+        run_tag,
+        min(cluster_unit) as cluster_unit
+
+    from intermediate.int_clusters
+    group by run_tag
+
+),
+
 final as (
 
     select
-        run_tag, model_id, topic_id, side,
-        cast(sum(wins + losses + ties) as bigint) as games,
-        cast(sum(wins) as bigint) as wins,
-        cast(sum(losses) as bigint) as losses,
-        cast(sum(ties) as bigint) as ties
+        sides.run_tag, sides.model_id, sides.topic_id, sides.side, units.cluster_unit,
+        cast(sum(sides.wins + sides.losses + sides.ties) as bigint) as games,
+        cast(sum(sides.wins) as bigint) as wins,
+        cast(sum(sides.losses) as bigint) as losses,
+        cast(sum(sides.ties) as bigint) as ties
 
     from sides
-    group by run_tag, model_id, topic_id, side
+    inner join units using (run_tag)
+    group by sides.run_tag, sides.model_id, sides.topic_id, sides.side, units.cluster_unit
 
 )
 
