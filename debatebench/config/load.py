@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from debatebench.config.dimensions import read_dimensions
 from debatebench.config.types import (
     MOST_K_FACTOR,
     MOST_RATING,
+    STANDARD_TIERS,
     Config,
     DimensionConfig,
     EloConfig,
     MemberConfig,
     OnRefusal,
+    PriceList,
     Pricing,
     RateLimits,
     Round,
@@ -89,6 +91,7 @@ _MODEL_KEYS = (
     "parameters",
     "pricing",
 )
+_PRICES = ("prompt", "completion", "cached_prompt", "cache_write", "reasoning", "request")
 _SECRET_KEY = re.compile(r"(?i)(x-)?api[-_]?key|authorization|bearer|password|secret|(access|auth)[-_]?token")
 _URL = re.compile(r"https?://[^\s/@?#]+[^\s@#]*")
 _SECRET_IN_URL = re.compile(r"(?i)[?&][^=&]*(key|token|secret|password|sig)[^=&]*=")
@@ -290,8 +293,24 @@ def _prompt_style(setting: Setting, default: str = "default") -> str:
 def _pricing(setting: Setting) -> Pricing | None:
     if not setting.is_given:
         return None
-    setting.allow(("prompt", "completion"))
-    return Pricing(prompt=setting.at("prompt").price(), completion=setting.at("completion").price())
+    setting.allow((*_PRICES, "tiers"))
+    tiers: dict[str, PriceList] = {}
+    for name in setting.at("tiers").mapping():
+        tier = setting.at("tiers").at_key(name)
+        if name.lower() in {*STANDARD_TIERS, *tiers}:
+            tier.refuse("each tier once, and the prices of the standard tier outside of `tiers`", is_shown=False)
+        tier.allow(_PRICES)
+        tiers[name.lower()] = PriceList(**_prices(tier))
+    return Pricing(**_prices(setting), tiers=tiers)
+
+
+def _prices(setting: Setting) -> dict[str, Any]:
+    """The prices that are given; those of the prompt and the completion always are."""
+    return {
+        name: setting.at(name).price()
+        for name in _PRICES
+        if name in ("prompt", "completion") or setting.at(name).is_given
+    }
 
 
 def _refuse_secrets(setting: Setting) -> None:

@@ -14,12 +14,14 @@ from debatebench.shared.records import ScoreValue, Side
 __all__ = [
     "MOST_K_FACTOR",
     "MOST_RATING",
+    "STANDARD_TIERS",
     "Config",
     "DimensionConfig",
     "EloConfig",
     "MemberConfig",
     "OnRefusal",
     "Preferences",
+    "PriceList",
     "Pricing",
     "RateLimits",
     "Round",
@@ -111,11 +113,40 @@ class EloConfig(_Frozen):
     min_games_for_display: int = Field(5, ge=0)
 
 
-class Pricing(_Frozen):
-    """USD per token, as published by providers."""
+STANDARD_TIERS = frozenset({"auto", "default", "on_demand", "standard"})
+"""The names that providers give to the tier of requests that ask for no other."""
+
+
+class PriceList(_Frozen):
+    """USD per token of each kind, and per request, as published by providers.
+
+    `prompt` is for tokens that the provider's cache does not change the price of, `cached_prompt` for tokens that were
+    read from it and `cache_write` for those that were written to it; None where that price is not known. `reasoning` is
+    for thinking where it costs other than the rest of the completion.
+    """
 
     prompt: Decimal = Field(ge=0)
     completion: Decimal = Field(ge=0)
+    cached_prompt: Decimal | None = Field(None, ge=0)
+    cache_write: Decimal | None = Field(None, ge=0)
+    reasoning: Decimal | None = Field(None, ge=0)
+    request: Decimal = Field(Decimal(0), ge=0)
+
+
+class Pricing(PriceList):
+    """The prices of the standard tier, and by name those of other tiers in which requests may be served."""
+
+    tiers: dict[str, PriceList] = Field(default_factory=dict)
+
+    def of_tier(self, tier: str | None) -> PriceList | None:
+        """The prices of a tier in a provider's word; None where they are not known."""
+        name = (tier or "standard").lower()
+        return self if name in STANDARD_TIERS else self.tiers.get(name)
+
+    @property
+    def lists(self) -> tuple[PriceList, ...]:
+        """The prices of all tiers, the standard one first."""
+        return self, *self.tiers.values()
 
 
 class RateLimits(_Frozen):

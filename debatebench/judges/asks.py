@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from debatebench.providers.asking import Answer, Ask, CallFailedError, Step, cost_of
+from debatebench.providers.asking import Answer, Ask, CallFailedError, Step
+from debatebench.providers.prices import cost_of
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -75,7 +76,7 @@ def spent(steps: Sequence[JudgeAsks], judge: MemberConfig) -> dict[str, Any]:
     has_all = len(answers) == sum(step.asks for step in steps)
     said = [answer.completion for answer in answers]
     costs = [cost_of(completion, judge) for completion in said]
-    cost = _sum(amount for amount, _ in costs)
+    cost = _sum(each.usd for each in costs)
     currencies = {completion.currency for completion in said if completion.currency}
     return {
         "latency_ms": _sum(answer.duration_ms for answer in answers) if has_all else None,
@@ -83,7 +84,7 @@ def spent(steps: Sequence[JudgeAsks], judge: MemberConfig) -> dict[str, Any]:
         "completion_tokens": _sum(completion.completion_tokens for completion in said),
         "total_tokens": _sum(completion.total_tokens for completion in said),
         "cost": cost,
-        "cost_source": None if cost is None else _weakest([source for _, source in costs]),
+        "cost_source": None if cost is None else _weakest([each.source for each in costs]),
         "currency": None if cost is None else "".join(currencies) if len(currencies) == 1 else "USD",
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.judges import METHODS, used_templates
@@ -14,7 +14,8 @@ from debatebench.plan.hearings import Hearings, Left
 from debatebench.plan.prompt_sizes import PromptSize, PromptSizes, marker_length
 from debatebench.plan.stored_use import StoredUse
 from debatebench.providers import is_simulated
-from debatebench.shared.amounts import amount_text
+from debatebench.providers.prices import asked_tier, most_of
+from debatebench.shared.amounts import amount_decimals, amount_text
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Round
@@ -433,7 +434,8 @@ def _prompts_with(hearing: RehearsedHearing, said: _Speeches) -> _Prompts:
 def _member(role: Role, member: MemberConfig, use: _Use, tokens_per_character: float) -> MemberEstimate:
     prompt = round((use.own + use.history) * tokens_per_character)
     completion = round(use.completion_tokens)
-    cost, most = _cost(member, prompt, completion), _cost(member, use.most_prompt, use.most_completion)
+    cost = _cost(member, prompt, completion, use.calls)
+    most = _most(member, use.most_prompt, use.most_completion, use.calls)
     return MemberEstimate(role, member.id, use.calls, prompt, completion, cost, most)
 
 
@@ -467,10 +469,31 @@ def _plus(total: int | None, more: int | None) -> int | None:
     return None if total is None or more is None else total + more
 
 
-def _cost(member: MemberConfig, prompt: int | None, completion: int | None) -> Decimal | None:
-    """USD; nothing for what costs nothing, None if it is unknown."""
+def _cost(member: MemberConfig, prompt: int, completion: int, requests: int) -> Decimal | None:
+    """USD in the tier that the requests ask for; nothing for what costs nothing, None if it is unknown.
+
+    Without cached tokens, because it is not known how many there will be.
+    """
+    if member.pricing is None:
+        return Decimal(0) if is_simulated(member.provider) or (prompt, completion) == (0, 0) else None
+    prices = member.pricing.of_tier(asked_tier(member))
+    if prices is None:
+        return None
+    return _rounded(
+        requests * prices.request + prompt * prices.prompt + completion * prices.completion, ROUND_HALF_EVEN
+    )
+
+
+def _most(member: MemberConfig, prompt: int | None, completion: int | None, requests: int) -> Decimal | None:
+    """The same at most; None without a bound."""
     if member.pricing is None:
         return Decimal(0) if is_simulated(member.provider) or (prompt, completion) == (0, 0) else None
     if prompt is None or completion is None:
         return None
-    return (prompt * member.pricing.prompt + completion * member.pricing.completion).quantize(Decimal("1e-6"))
+    most = most_of(member, prompt, completion, requests)
+    return None if most is None else _rounded(most, ROUND_CEILING)
+
+
+def _rounded(cost: Decimal, rounding: str) -> Decimal:
+    """Six decimals, or as many as a smaller amount needs."""
+    return cost.quantize(Decimal(1).scaleb(-amount_decimals(cost, 6)), rounding)

@@ -122,5 +122,5 @@ def _member_columns(member: MemberConfig, simulated_providers: Collection[str]) 
         "thinking_tokens": member.thinking_tokens,
         "parameters": member.parameters,
         "earlier_parameters": list(member.earlier_parameters) or None,
-        "pricing": member.pricing.model_dump(mode="json") if member.pricing else None,
+        "pricing": member.pricing.model_dump(mode="json", exclude_defaults=True) if member.pricing else None,
     }

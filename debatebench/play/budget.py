@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Decimal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.plan.prompt_sizes import format_tokens
 from debatebench.providers import is_simulated
+from debatebench.providers.prices import asked_tier, most_of
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import UsageError
@@ -35,7 +37,7 @@ __all__ = [
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
 """Statuses of attempts that may have been billed: nothing proves that nothing was generated (`meanings.py`)."""
 
-_FINEST = Decimal("1e-10")
+_FINEST = Decimal("1e-18")
 
 SIMULATED = "simulated"
 
@@ -44,11 +46,11 @@ AttemptKey = tuple[str, int]
 
 
 def largest_cost(request: Request, member: MemberConfig) -> Decimal | None:
-    """The most that one attempt at `request` can cost in USD, at the member's price; None when there is no bound.
+    """The most that one attempt at `request` can cost in USD, at the member's prices; None when there is no bound.
 
     A token of the usual tokenizers holds at least one byte of UTF-8, so the prompt has at most as many tokens as bytes;
-    the completion is assumed to use its whole token limit. Without a price or a token limit there is no bound; a
-    simulated member costs nothing unless it has a price.
+    the completion is assumed to use its whole token limit, in the dearest tier that has a price. Without a price or a
+    token limit there is no bound; a simulated member costs nothing unless it has a price.
     """
     if member.pricing is None and is_simulated(member.provider):
         return Decimal(0)
@@ -57,8 +59,8 @@ def largest_cost(request: Request, member: MemberConfig) -> Decimal | None:
     size = sum(_bytes_in(message.content) for message in request.messages) + format_tokens(len(request.messages))
     if request.json_schema is not None:
         size += len(json.dumps(sent_schema(request.json_schema)))
-    cost = member.pricing.prompt * size + member.pricing.completion * request.max_tokens
-    return cost.quantize(_FINEST, ROUND_CEILING) if cost <= MOST_MONEY else None
+    cost = most_of(member, size, request.max_tokens)
+    return cost.quantize(_FINEST, ROUND_CEILING) if cost is not None and cost <= MOST_MONEY else None
 
 
 def _bytes_in(text: str) -> int:
@@ -148,6 +150,8 @@ class Ledger:
         self.settled = Spending()
         self.answered = 0
         """The attempts that were answered."""
+        self.served: Counter[tuple[str, str]] = Counter()
+        """The attempts of each member by the tier in which they were served, where the provider says it."""
         self._open: dict[AttemptKey, Decimal | None] = {}
         self._open_total = Decimal(0)
         self._in_flight: set[AttemptKey] = set()
@@ -199,6 +203,11 @@ class Ledger:
         self.settled.add(status, cost, cost_source, bound)
         self.wake()
 
+    def serve(self, member_id: str, tier: str | None) -> None:
+        """Count an attempt by the tier in which it was served."""
+        if tier is not None:
+            self.served[member_id, tier] += 1
+
     async def changed(self) -> None:
         """Wait until an attempt is settled or `wake` is called."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -228,6 +237,11 @@ def check_affordable(plan: Plan) -> None:
                 f"--max-cost needs to know the cost of a request, but the price of '{member.id}' is unknown: give it "
                 "`pricing` (USD per token)."
             )
+        if member.pricing.of_tier(tier := asked_tier(member)) is None:
+            raise UsageError(
+                f"--max-cost needs to know the cost of a request, but '{member.id}' asks for the tier '{tier}', whose "
+                f"prices are unknown: give its `pricing` an entry `tiers: {{{tier}: …}}`."
+            )
         if None in [member.sent_cap(cap) for cap in caps]:
             if None not in caps:
                 raise UsageError(
@@ -255,6 +269,7 @@ def settle_rows(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> None:
             shown_source(row["provider"], row.get("cost_source")),
             money(row.get("possible_cost")),
         )
+        ledger.serve(row.get("model_id") or row["judge_id"], row.get("service_tier"))
 
 
 def money(value: Any) -> Decimal | None:

@@ -19,7 +19,7 @@ from debatebench.play.attempts import Attempt, call_id_of, reply_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, shown_source
 from debatebench.play.pacing import TOO_BUSY, estimated_tokens
 from debatebench.play.retries import RetryPolicy, Tries, is_for_now, way_out
-from debatebench.providers.asking import Answer, CallFailedError, Step, cost_of
+from debatebench.providers.asking import Answer, CallFailedError, Step
 from debatebench.providers.base import (
     Completion,
     FailureKind,
@@ -28,6 +28,7 @@ from debatebench.providers.base import (
     Reply,
     Request,
 )
+from debatebench.providers.prices import bound_of, cost_of
 from debatebench.providers.unreachable import PROXY_LOGIN
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
@@ -301,15 +302,17 @@ class DurableCalls:
         """Journal the outcome of an attempt and any part of a cut reply. With a whole reply, the write may wait."""
         counted = completion or (failure.completion if failure is not None else None) or Completion(text="")
         status = status_of(failure)
-        cost, cost_source = cost_of(counted, call.member)
-        cost = None if cost is None else to_money(cost)
+        usd, cost_source, reason = cost_of(counted, call.member)
+        cost = None if usd is None else to_money(usd)
         # An error that ends the run may come after a part of the answer.
         may_be_billed = status in MAY_HAVE_BEEN_BILLED or bool(counted.text)
-        could_cost = call.possible_cost if cost is None and may_be_billed else None
+        is_unpriced = cost is None and may_be_billed
+        could_cost = bound_of(counted, call.member, call.possible_cost) if is_unpriced else None
         row = {
             **call.row(self._run_tag, sent_at, counted, reply, failure),
             "cost": None if cost is None else str(cost),
             "cost_source": cost_source,
+            "unpriced_reason": reason if is_unpriced else None,
             "possible_cost": None if could_cost is None else str(could_cost),
         }
         known = {name: value for name, value in row.items() if value is not None}
@@ -318,7 +321,15 @@ class DurableCalls:
             outcome["partial_body_base64"] = base64.b64encode(failure.partial_body).decode("ascii")
         self._journal.append(outcome, with_next=reply is not None)
         self._ledger.settle(call.key, status, cost, shown_source(call.member.provider, cost_source), could_cost)
+        self._ledger.serve(call.member.id, counted.service_tier)
         self._progress.call_settled(status, cost)
+        if is_unpriced and could_cost is None and self._ledger.limit is not None:
+            self.stop(
+                f"An answer of '{call.member.id}' has no known cost and no upper bound ({reason}), so the limit of "
+                f"{self._ledger.limit} USD cannot be kept.",
+                RunIncompleteError,
+                f"add that price to the `pricing` of '{call.member.id}', or leave out --max-cost",
+            )
 
     async def _wait(self, seconds: float) -> None:
         """Wait before the next attempt, and count the wait in the progress."""

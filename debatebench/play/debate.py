@@ -10,8 +10,9 @@ import msgspec
 
 from debatebench.config.prompts import debater_values
 from debatebench.config.transcript_layout import render_transcript
-from debatebench.providers.asking import Answer, Ask, CallFailedError, Step, cost_of
+from debatebench.providers.asking import Answer, Ask, CallFailedError, Step
 from debatebench.providers.base import FailureKind, Message
+from debatebench.providers.prices import cost_of
 from debatebench.providers.requests import is_cut_off, request_to, seed_of
 from debatebench.providers.thinking import split_thinking, strip_thinking
 from debatebench.shared.records import Turn
@@ -120,7 +121,7 @@ def _request(context: _TurnContext, step: Step, number: int) -> Request:
 def _turn_record(context: _TurnContext, answer: Answer, speech: str) -> Turn:
     """The row of `raw.turns`."""
     said = answer.completion
-    cost, cost_source = cost_of(said, context.member)
+    cost = cost_of(said, context.member)
     metadata = {
         "cost_details": dict(said.cost_details) if said.cost_details else None,
         "served_model": said.served_model if said.served_model != context.member.model else None,
@@ -140,9 +141,9 @@ def _turn_record(context: _TurnContext, answer: Answer, speech: str) -> Turn:
         prompt_tokens=said.prompt_tokens,
         completion_tokens=said.completion_tokens,
         total_tokens=said.total_tokens,
-        cost=cost,
-        cost_source=cost_source,
-        currency=said.currency or ("USD" if cost is not None else None),
+        cost=cost.usd,
+        cost_source=cost.source,
+        currency=said.currency or ("USD" if cost.usd is not None else None),
         finish_reason=said.finish_reason,
         is_truncated=is_cut_off(said),
         serving_provider=said.serving_provider,

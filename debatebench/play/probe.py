@@ -16,9 +16,10 @@ from debatebench.judges.base import Seat, Transcript
 from debatebench.play.attempts import call_id_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
 from debatebench.providers import is_simulated, make_provider, provider_key
-from debatebench.providers.asking import Answer, CallFailedError, Step, cost_of
+from debatebench.providers.asking import Answer, CallFailedError, Step
 from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError
 from debatebench.providers.endpoints import uses_proxy
+from debatebench.providers.prices import cost_of
 from debatebench.providers.requests import is_cut_off, request_to
 from debatebench.providers.thinking import strip_thinking
 from debatebench.providers.unreachable import PROXY_LOGIN
@@ -67,7 +68,7 @@ class _Spent:
     duration_ms: float = 0.0
 
     def add(self, completion: Completion | None, member: MemberConfig) -> None:
-        cost = cost_of(completion, member)[0] if completion is not None else None
+        cost = cost_of(completion, member).usd if completion is not None else None
         if cost is not None:
             self.cost += cost
         else:
@@ -257,7 +258,7 @@ class _Line:
             if failure.http_status == PROXY_LOGIN:
                 self._proxy_refusal = str(failure)
             partial = failure.completion
-            is_priced = partial is not None and cost_of(partial, member)[0] is not None
+            is_priced = partial is not None and cost_of(partial, member).usd is not None
             if is_priced or status_of(failure) in MAY_HAVE_BEEN_BILLED:
                 spent.add(partial, member)
             raise CallFailedError(failure.kind, str(failure), call_id) from None

@@ -1,6 +1,6 @@
 """Providers by name. One with OpenAI's chat completions is an entry in `profiles.py`; another, a file and a line here.
 
-asking.py             what a debater or judge is asked, the answer, and what it cost
+asking.py             what a debater or judge is asked, and the answer
 base.py               what a provider is: request, reply, completion
 connecting.py         opening a connection to a host with several addresses
 direct_transport.py   a transport of httpx for one address, without a proxy
@@ -12,6 +12,7 @@ moved_answer.py       a JSON answer that stands in a tool call, or as an object 
 openai_compatible.py  any provider with OpenAI's chat completions
 openai_reply.py       a reply → a completion, or the reason why there is none
 page_words.py         what a page says that came in place of an answer
+prices.py             what an answer costs, and what it can cost at most
 profiles.py           what is known of each provider: address, key, names of fields
 proxied_transport.py  httpx's own transports, for proxies
 redaction.py          remove keys from everything that is stored or shown
@@ -82,7 +83,7 @@ def provider_key(member: MemberConfig) -> Hashable:
     """A key that is equal for members that can share one provider instance."""
     if is_simulated(member.provider):
         traits = json.dumps(member.parameters, sort_keys=True, default=str)
-        prices = (member.pricing.prompt, member.pricing.completion) if member.pricing else None
+        prices = member.pricing.model_dump_json() if member.pricing else None
         return member.provider, traits, prices
     return (
         member.provider,

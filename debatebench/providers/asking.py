@@ -1,21 +1,19 @@
-"""What a debater or judge is asked, the answer, and what it cost."""
+"""What a debater or judge is asked, and the answer."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
 from debatebench.providers.base import Completion, FailureKind, Request
 from debatebench.shared.errors import DebatebenchError
-from debatebench.shared.records import MOST_MONEY, CostSource
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
 
-__all__ = ["Answer", "Ask", "CallFailedError", "Step", "cost_of"]
+__all__ = ["Answer", "Ask", "CallFailedError", "Step"]
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -56,14 +54,3 @@ class Ask(Protocol):
     """
 
     async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer: ...
-
-
-def cost_of(completion: Completion, member: MemberConfig) -> tuple[Decimal | None, CostSource | None]:
-    """USD of a completion: as the provider billed it, else from the configured prices, else unknown (None, never 0)."""
-    if completion.cost is not None:
-        return completion.cost, "billed"
-    if member.pricing is None or completion.prompt_tokens is None or completion.completion_tokens is None:
-        return None, None
-    cost = member.pricing.prompt * completion.prompt_tokens + member.pricing.completion * completion.completion_tokens
-    # An amount larger than any column holds comes from implausible token counts.
-    return (cost, "estimated") if cost <= MOST_MONEY else (None, None)

@@ -1,8 +1,8 @@
 """A provider's list of its models: `GET {base URL}/models`, in the format of OpenRouter and servers like it.
 
 Format: `{"data": [{"id", "name", "context_length", "pricing": {"prompt", "completion", …}}, …]}`, prices as text in USD
-per token. Third-party data is read with care: an entry that cannot be understood has no price, and never a wrong
-one.
+per token and per request. Third-party data is read with care: an entry that cannot be understood has no price, and
+never a wrong one.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ __all__ = ["ListedModel", "has_catalogue", "models_url", "parse_catalogue", "rea
 _LARGEST_BODY = 16 * 1024 * 1024
 _LONGEST_TEXT = 200
 _DEADLINE_S = 30.0
+# The names of catalogues → the kinds of a price list.
+_KINDS = {
+    "input_cache_read": "cached_prompt",
+    "input_cache_write": "cache_write",
+    "internal_reasoning": "reasoning",
+    "request": "request",
+}
 # Prices of features that debates do not use.
 _OF_NO_CONCERN = frozenset(
     {
@@ -40,8 +47,6 @@ _OF_NO_CONCERN = frozenset(
         "image",
         "image_output",
         "input_audio_cache",
-        "input_cache_read",
-        "input_cache_write",
         "prompt",
         "web_search",
     }
@@ -137,7 +142,7 @@ def _listed(entry: dict[str, Any], keys: tuple[str, ...]) -> ListedModel:
 
 
 def _pricing(value: Any) -> Pricing | None:
-    """Prices per token; None where one is missing or absurd, or where there are charges that do not depend on tokens.
+    """Prices per token and request; None where one is missing or absurd, or where there are charges of another kind.
 
     OpenRouter writes -1 where the price depends on the model that a router picks.
     """
@@ -147,11 +152,13 @@ def _pricing(value: Any) -> Pricing | None:
     if prompt is None or completion is None:
         return None
     others = {name: _price(price) for name, price in value.items() if name not in _OF_NO_CONCERN}
-    # Thinking is part of the completion, and its tokens are counted there.
-    thinking = others.pop("internal_reasoning", None)
-    if any(price != 0 for price in others.values()) or (thinking or 0) > completion:
+    kinds = {kind: others.pop(name) for name, kind in _KINDS.items() if value.get(name) is not None}
+    if None in kinds.values() or any(price != 0 for price in others.values()):
         return None
-    return Pricing(prompt=prompt, completion=completion)
+    if kinds.get("reasoning") in (0, completion):
+        # Thinking is part of the completion; catalogues also write 0 where it has no price of its own.
+        del kinds["reasoning"]
+    return Pricing(prompt=prompt, completion=completion, **kinds)
 
 
 def _price(value: Any) -> Decimal | None:

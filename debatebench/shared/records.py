@@ -4,7 +4,7 @@ Records cross the border between playing and analysis. The code that makes a rec
 importer from a file) validates it; the code that reads it trusts it. The table's columns, types and key are derived
 from the class (`record_columns.py`), so a table and its record cannot drift apart.
 
-Conventions: times are naive UTC; money is USD with ten decimals and `None` when unknown, never 0; scores are exact
+Conventions: times are naive UTC; money is USD with eighteen decimals and `None` when unknown, never 0; scores are exact
 decimals; text holds no lone surrogates (`clean_text`), because DuckDB refuses them.
 """
 
@@ -59,8 +59,8 @@ __all__ = [
 ]
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_FINEST_MONEY = Decimal("1e-10")
-MOST_MONEY = Decimal("99999999.9999999999")
+_FINEST_MONEY = Decimal("1e-18")
+MOST_MONEY = Decimal("99999999.999999999999999999")
 """The largest amount in USD that a column can hold."""
 MOST_PRICE = Decimal(1)
 """The largest price of a token in USD, thousands of times that of the dearest model."""
@@ -71,7 +71,7 @@ MOST_COUNT = 10**12
 """The largest number of tokens of an answer, or of anything else that is counted: millions of them can be added up."""
 _FINEST_SCORE = Decimal("1e-6")
 # A value with more digits than its column can hold raises `InvalidOperation`.
-_ROUNDED = Context(prec=18, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
+_ROUNDED = Context(prec=26, rounding=ROUND_HALF_UP, traps=[InvalidOperation])
 _EXACT = Context(prec=18, traps=[InvalidOperation, Inexact])
 _ENCODE = msgspec.json.Encoder().encode
 
@@ -109,7 +109,10 @@ def _to_naive_utc(value: Any) -> Any:
 
 
 def to_money(value: Decimal) -> Decimal:
-    """USD rounded to ten decimals, half up as in DuckDB. Raises `ValueError` for more than the column can hold."""
+    """USD rounded to eighteen decimals, half up as in DuckDB. Raises `ValueError` for more than the column can hold.
+
+    A token costs at least a billionth of a dollar, or a tenth of that from a cache, so no real cost becomes 0.
+    """
     try:
         return value.quantize(_FINEST_MONEY, context=_ROUNDED)
     except InvalidOperation:
@@ -127,8 +130,10 @@ def _check_score(value: Decimal) -> Decimal:
     return value
 
 
-# Money is written as text; decimals below a millionth have an exponent.
-_WRITTEN_MONEY = Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]{1,8}\.[0-9]{10}|[0-9](\.[0-9]{1,3})?E-([789]|10))\Z")]
+# Money is written as text; decimals below a millionth have an exponent. Older journals hold ten decimals.
+_WRITTEN_MONEY = Annotated[
+    str, msgspec.Meta(pattern=r"^-?([0-9]{1,8}\.([0-9]{10}|[0-9]{18})|[0-9](\.[0-9]{1,11})?E-([789]|1[0-8]))\Z")
+]
 _WRITTEN_SCORE = Annotated[str, msgspec.Meta(pattern=r"^-?([0-9]{1,6}(\.[0-9]{1,6})?|1000000(\.0{1,6})?)\Z")]
 _WRITTEN_TIME = Annotated[datetime, msgspec.Meta(tz=False)]
 
@@ -136,11 +141,11 @@ Text = Annotated[str, AfterValidator(clean_text)]
 Json = Annotated[Any, BeforeValidator(_clean), Column("JSON")]
 UtcTime = Annotated[datetime, BeforeValidator(_to_naive_utc), Column("TIMESTAMP", _WRITTEN_TIME)]
 # Floats become decimals through their shortest text, so 0.1 stays 0.1; booleans, NaN and infinity are refused.
-Money = Annotated[Decimal, AfterValidator(to_money), Column("DECIMAL(18,10)", _WRITTEN_MONEY)]
+Money = Annotated[Decimal, AfterValidator(to_money), Column("DECIMAL(26,18)", _WRITTEN_MONEY)]
 ScoreValue = Annotated[Decimal, AfterValidator(_check_score), Column("DECIMAL(18,6)", _WRITTEN_SCORE)]
 Side = Literal["pro", "con"]
 Winner = Literal["pro", "con", "tie"]
-CostSource = Literal["billed", "estimated"]
+CostSource = Literal["billed", "estimated", "repriced"]
 
 
 class Row(NamedTuple):
@@ -552,8 +557,28 @@ class Call(Record):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     total_tokens: int | None = None
+    cached_tokens: int | None = Field(
+        None, description="Tokens of the prompt that were read from the provider's cache; null where it does not say."
+    )
+    cache_write_tokens: int | None = Field(
+        None, description="Tokens of the prompt that were written to the provider's cache; null where it does not say."
+    )
+    reasoning_tokens: int | None = Field(
+        None, description="Tokens of the completion that are thinking; null where the provider does not say."
+    )
+    service_tier: Text | None = Field(
+        None,
+        description="The tier in which the request was served, in the provider's word; null where it does not say.",
+    )
     cost: Money | None = None
-    cost_source: CostSource | None = None
+    cost_source: CostSource | None = Field(
+        None,
+        description="`billed` when the provider reported the cost, `estimated` when it follows from configured prices, "
+        "`repriced` when it follows from prices that were named after the run.",
+    )
+    unpriced_reason: Text | None = Field(
+        None, description="Why the cost is not known; null where it is, and where nothing was billed."
+    )
     possible_cost: Money | None = Field(
         None,
         description="Where the cost is unknown: what the attempt may have cost at most, in US dollars (the whole "

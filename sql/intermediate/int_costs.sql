@@ -85,6 +85,7 @@ sums as (
         sum(case when purpose = 'verdict' then cost_usd end) as verdict_cost_usd,
         sum(case when purpose = 'unused' then cost_usd end) as unused_cost_usd,
         sum(case when cost_source = 'estimated' then cost_usd end) as estimated_cost_usd,
+        sum(case when cost_source = 'repriced' then cost_usd end) as repriced_cost_usd,
         sum(possible_cost_usd) as possible_cost_usd,
         count(case when is_unpriced then 1 end) as count_unpriced,
         count(case when purpose = 'turn' and is_unpriced then 1 end) as count_unpriced_turns,
@@ -96,6 +97,8 @@ sums as (
         cast(sum(case when purpose = 'unused' then total_tokens end) as bigint) as unused_tokens,
         cast(sum(prompt_tokens) as bigint) as prompt_tokens,
         cast(sum(completion_tokens) as bigint) as completion_tokens,
+        cast(sum(cached_tokens) as bigint) as cached_tokens,
+        cast(sum(reasoning_tokens) as bigint) as reasoning_tokens,
         count(case when is_unmetered then 1 end) as count_unmetered
 
     from subjects

@@ -49,6 +49,8 @@ attempts as (
         calls.prompt_tokens,
         calls.completion_tokens,
         calls.total_tokens,
+        calls.cached_tokens,
+        calls.reasoning_tokens,
         calls.cost_usd,
         calls.cost_source,
         calls.possible_cost_usd,
@@ -81,9 +83,11 @@ recorded_turns as (
         turns.prompt_tokens,
         turns.completion_tokens,
         turns.total_tokens,
+        cast(null as bigint) as cached_tokens,
+        cast(null as bigint) as reasoning_tokens,
         turns.cost_usd,
         turns.cost_source,
-        cast(null as decimal(18, 10)) as possible_cost_usd,
+        cast(null as decimal(26, 18)) as possible_cost_usd,
         true as is_billable
 
     from staging.stg_turns as turns
@@ -110,9 +114,11 @@ recorded_verdicts as (
         verdicts.prompt_tokens,
         verdicts.completion_tokens,
         verdicts.total_tokens,
+        cast(null as bigint) as cached_tokens,
+        cast(null as bigint) as reasoning_tokens,
         verdicts.cost_usd,
         verdicts.cost_source,
-        cast(null as decimal(18, 10)) as possible_cost_usd,
+        cast(null as decimal(26, 18)) as possible_cost_usd,
         true as is_billable
 
     from verdicts

@@ -140,13 +140,22 @@ def test_hostile_text_arrives_as_it_is_but_for_lone_surrogates(warehouse: duckdb
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [(0.1, "0.1000000000"), ("0.1", "0.1000000000"), (5e-11, "1E-10"), ("0.00000000004", "0E-10"), (0, "0E-10")],
+    [
+        (0.1, "0.100000000000000000"),
+        ("0.1", "0.100000000000000000"),
+        ("0.00000000004", "4.0000000E-11"),
+        (5e-19, "1E-18"),
+        (4e-19, "0E-18"),
+        (0, "0E-18"),
+    ],
 )
-def test_money_is_rounded_to_ten_decimals_halves_up(given: object, kept: str):
+def test_money_is_rounded_to_eighteen_decimals_halves_up(given: object, kept: str):
     assert str(verdict(cost=given).cost) == kept
 
 
-@pytest.mark.parametrize("cost", [True, "seven", float("nan"), float("inf"), 1e8, Decimal("99999999.99999999995")])
+@pytest.mark.parametrize(
+    "cost", [True, "seven", float("nan"), float("inf"), 1e8, Decimal("99999999.9999999999999999995")]
+)
 def test_money_that_its_column_cannot_hold_is_refused(cost: object):
     with pytest.raises(ValidationError):
         verdict(cost=cost)
@@ -155,6 +164,7 @@ def test_money_that_its_column_cannot_hold_is_refused(cost: object):
 ODD_VALUES: list[Any] = [
     *(None, True, 0, 1, 5.0, 7.5, 1e16, 2**40, float("nan"), "", "x", "pro", [], ["a"], {"k\ud800": ["\ud800"]}),
     *("0.1", "0E-10", "-0.0000000001", "99999999.9999999999", "100000000.0000000000", "0.12345678905", "1e3", "007"),
+    *("0E-18", "4.0000000E-11", "1E-18", "0.123456789012345678", "99999999.999999999999999999", "1.5E-30", "12E-18"),
     *(
         "\u0661.\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661",
         "0.1000000000\n",

@@ -338,7 +338,7 @@ def test_a_call_that_ends_without_an_answer_is_not_asked_again() -> None:
     assert f"verdict:{panel[0]}:1" not in ask.asked
 
 
-def test_a_sum_with_an_unknown_part_is_unknown() -> None:
+def test_an_unknown_part_of_a_sum_leaves_the_known_parts() -> None:
     plan = tiny_plan()
     panel, _ = seats(plan)
     script = by_judge(
@@ -350,10 +350,11 @@ def test_a_sum_with_an_unknown_part_is_unknown() -> None:
     verdicts = judge(plan, ScriptedAsk(script))
     partly = verdicts[0]
     assert partly.is_valid
-    assert (partly.cost, partly.cost_source, partly.prompt_tokens) == (None, None, None)
+    assert (partly.cost, partly.cost_source, partly.prompt_tokens) == (Decimal("0.001"), "billed", 100)
     assert (partly.completion_tokens, partly.total_tokens) == (20, 220)
     broken = next(v for v in verdicts if v.judge_id == panel[1])
-    assert (broken.asks, broken.cost, broken.total_tokens, broken.raw_response) == (2, None, None, BAD)
+    assert (broken.asks, broken.cost, broken.total_tokens, broken.raw_response) == (2, Decimal("0.001"), 110, BAD)
+    assert broken.latency_ms is None
     assert broken.invalid_reason.startswith("the call ended without an answer (failed)")
 
 

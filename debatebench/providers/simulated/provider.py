@@ -93,9 +93,10 @@ class Simulated:
             "total_tokens": prompt + completion,
         }
         if self._pricing is not None:
-            cost = self._pricing.prompt * prompt + self._pricing.completion * completion
-            # Records keep ten decimals; the shortest text of such a number is exact again when it is read.
-            usage["cost"] = round(float(cost), 10)
+            prices = self._pricing
+            cost = prices.request + prices.prompt * prompt + prices.completion * completion
+            # Records keep eighteen decimals; the shortest text of a number is exact again when it is read.
+            usage["cost"] = round(float(cost), 18)
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": "stop" if text == whole else "length"}
         return {

@@ -107,6 +107,7 @@ final as (
         costs.verdict_cost_usd,
         costs.unused_cost_usd,
         costs.estimated_cost_usd,
+        costs.repriced_cost_usd,
         costs.possible_cost_usd,
         costs.count_unpriced,
         costs.count_unpriced_turns,
