@@ -16,10 +16,10 @@ _TAG = re.compile(r"<[^<>]*>")
 def words_of_page(body: bytes) -> str:
     """The title of an HTML page, else its text, on one line; text that is no page as it is. It may hold a key.
 
-    Empty when the body is JSON, whose words are those of an error, or holds no text.
+    Empty when the body holds no text, or a JSON object or list, whose words are those of an error.
     """
     text = body[:_SEARCHED].decode("utf-8", "ignore").lstrip("\ufeff \t\r\n")
-    if text.startswith(("{", "[", '"')) or not _is_text(text):
+    if text.startswith(("{", "[")) or not _is_text(text):
         return ""
     if "<" in text:
         title = _TITLE.search(text)

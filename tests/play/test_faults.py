@@ -500,12 +500,13 @@ def test_no_answer_in_time_is_ambiguous_and_its_generation_kept(
     monkeypatch.setattr(OpenAICompatible, "__init__", hurried)
     with FakeProvider([does, AFTER_ALL]) as server:
         session = Session(tmp_path, server)
-        assert session.ask().completion.text == AFTER_ALL
+        assert session.ask(request=CAPPED).completion.text == AFTER_ALL
         assert len(server.requests) == 2
-    (first, *_) = [
-        row for event in read_journal(session.path) for row in event.data.get("records", {}).get("calls", ())
-    ]
+    first, _ = _call_rows(session)
     assert (first["status"], first.get("generation_id")) == ("ambiguous", generation)
+    bound = largest_cost(CAPPED, session.member)
+    assert (first.get("cost"), _money(first["possible_cost"])) == (None, bound)
+    assert session.progress.ledger.total.possible == bound
 
 
 @pytest.mark.usefixtures("wire")
@@ -522,8 +523,9 @@ def test_a_redirect_takes_the_key_nowhere(tmp_path: Path):
     with FakeProvider() as elsewhere, FakeProvider([redirect(f"{elsewhere.url}/chat/completions")]) as server:
         session = Session(tmp_path, server)
         with pytest.raises(CallFailedError, match="redirects are not followed"):
-            session.ask()
+            session.ask(request=CAPPED)
         assert (len(server.requests), len(elsewhere.requests)) == (1, 0)
+    assert session.progress.ledger.total == Spending(), "who sends the client elsewhere generates nothing"
     assert_nowhere(CANARY, tmp_path)
 
 
