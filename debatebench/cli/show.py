@@ -43,13 +43,6 @@ where run_tag = $run_tag and is_displayed
 order by rank, model_id
 """
 
-_HIDDEN = """
-select count(*) as hidden, any_value(r.min_games_for_display) as least
-from marts.leaderboard as l
-join staging.stg_runs as r on r.run_tag = l.run_tag
-where l.run_tag = $run_tag and not l.is_displayed
-"""
-
 _SETTLED = """
 select
     count(*) as debaters,
@@ -78,12 +71,6 @@ order by count_forfeits desc, model_id
 """
 _MOST_NAMED = 5
 
-_REMARKS = """
-select is_simulated, macros.weakened_note(count_weakened, count_decided)
-from marts.runs
-where run_tag = $run_tag
-"""
-
 _DECIMALS = {
     "elo_rating": 1,
     "rating": 1,
@@ -105,6 +92,7 @@ def show_leaderboard(
 
     A rating measures what judges prefer, not what is true.
     """
+    from debatebench.query.left_out import left_out
     from debatebench.query.one_debate import check_marts
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query, run_query
@@ -116,8 +104,10 @@ def show_leaderboard(
         settled = run_query(con, _SETTLED, {"run_tag": run_tag}).rows
         truncated = run_query(con, _TRUNCATED, {"run_tag": run_tag}, limit=None).rows
         forfeits = run_query(con, _FORFEITS, {"run_tag": run_tag}, limit=None).rows
-        hidden, least = run_query(con, _HIDDEN, {"run_tag": run_tag}).rows[0]
-        simulated, weakened = run_query(con, _REMARKS, {"run_tag": run_tag}).rows[0]
+        uncounted = left_out(con, run_tag)
+        (simulated,) = run_query(
+            con, "select is_simulated from marts.runs where run_tag = $run_tag", {"run_tag": run_tag}
+        ).rows[0]
     rows = found.rows if top is None else found.rows[:top]
     if output is Format.TABLE:
         print_rows(*_with_ranges(found.columns, _rounded(found.columns, rows)), output)
@@ -137,10 +127,8 @@ def show_leaderboard(
         note(f"{sum(count for _, count in forfeits)} debates were lost by forfeit, without a verdict: {named}{more}.")
     if simulated:
         note("Debaters or judges of this run are simulated, so it says nothing about real models.")
-    if weakened is not None:
-        note(weakened)
-    if hidden:
-        note(f"{hidden} debaters with fewer than {least} games are not shown.")
+    for each in uncounted:
+        note(each.sentence)
     if top is not None and len(found.rows) > top:
         note(f"{len(found.rows) - top} more debaters are not shown; leave out --top to see all.")
 

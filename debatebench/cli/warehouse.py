@@ -23,8 +23,24 @@ NoBuildOption = Annotated[bool, typer.Option("--no-build", help="Land the data, 
 RunTagArgument = Annotated[str, typer.Option("--run-tag", help="The tag to import under.")]
 
 
-def report_update(update: Update) -> None:
-    """Print what an update of the warehouse did. Raises `DamagedDataError` if a run was set aside."""
+_OF_DATA = frozenset(
+    {
+        "invalid_verdicts",
+        "silent_judge",
+        "undecided_debates",
+        "empty_annotations",
+        "annotations_without_debate",
+        "gold_without_debate",
+    }
+)
+"""What is said of a run when it lands. The end of a run says itself which debates are missing, and why."""
+
+
+def report_update(workspace: Workspace, update: Update) -> None:
+    """Print what an update of the warehouse did, and what does not count in the runs that landed.
+
+    Raises `DamagedDataError` if a run was set aside.
+    """
     for landed in update.landed:
         if landed.rows is None:
             note(f"{landed.run_tag}: unchanged since it was landed")
@@ -35,6 +51,7 @@ def report_update(update: Update) -> None:
         note(f"built {len(update.build.built)} SQL models, {len(update.build.unchanged)} unchanged")
         for warning in update.build.warnings:
             note(f"Warning: {warning}")
+        _note_left_out(workspace, {landed.run_tag for landed in update.landed if landed.rows is not None})
     if len(update.set_aside) == 1:
         ((run_tag, reason),) = update.set_aside.items()
         raise DamagedDataError(f"Run '{run_tag}' was set aside, the others are up to date: {reason}")
@@ -43,6 +60,19 @@ def report_update(update: Update) -> None:
     if update.set_aside:
         names = ", ".join(sorted(update.set_aside))
         raise DamagedDataError(f"{len(update.set_aside)} runs were set aside ({names}); the others are up to date.")
+
+
+def _note_left_out(workspace: Workspace, run_tags: set[str]) -> None:
+    """Print which verdicts and debates of these runs do not count."""
+    from debatebench.query.left_out import left_out
+    from debatebench.query.safe_query import open_for_query
+
+    if not run_tags:
+        return
+    with closing(open_for_query(workspace.database)) as con:
+        for each in left_out(con):
+            if each.run_tag in run_tags and each.kind in _OF_DATA:
+                note(f"{each.run_tag}: {each.sentence}")
 
 
 def import_(
@@ -66,7 +96,7 @@ def import_(
         for warning in report.warnings:
             note(f"Warning: {warning}")
         say(report.summary())
-        report_update(update_warehouse(workspace, [run_tag], now=now, build=not no_build, rows=report.rows))
+        report_update(workspace, update_warehouse(workspace, [run_tag], now=now, build=not no_build, rows=report.rows))
 
 
 def land(
@@ -96,7 +126,7 @@ def land(
         build=not no_build,
         replace_landed=replace,
     )
-    report_update(update)
+    report_update(workspace, update)
     if not update.landed:
         note(
             f"There is nothing to land in {workspace.warehouse}: no run has begun, and nothing was imported; "
@@ -160,7 +190,7 @@ def build(
         select=select,
         full_refresh=full_refresh,
     )
-    report_update(update)
+    report_update(workspace, update)
     say(f"{workspace.database} is up to date.")
 
 

@@ -7,6 +7,7 @@ comparison.py      two runs or benchmark versions side by side, from `marts.*_co
 duckdb_errors.py   errors of DuckDB, in one sentence each
 gate.py            limits on a comparison: is the candidate worse than the baseline?
 landed_records.py  rows of raw tables → records
+left_out.py        what does not count in the results of a run, in sentences
 one_debate.py      one whole debate, as text or JSON
 parquet.py         the result of a query as a Parquet file
 rated_games.py     the rated games of a run as plain lists

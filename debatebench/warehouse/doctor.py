@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -76,6 +76,7 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
     journals, imports = _journals(workspace), _imports(workspace)
     saved = {path.name.partition(".jsonl.saved")[0] for path in workspace.journal.glob("*.jsonl.saved*")}
     landed, problem = _landed(workspace)
+    silent = _silent_judges(workspace) if landed and problem is None else {}
     annotated = folders_of_annotations(workspace.journal)
     known = sorted({*journals, *saved, *imports, *landed, *annotated})
     if run_tag is not None and run_tag not in known:
@@ -104,7 +105,7 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
         except (DebatebenchError, OSError) as error:
             place = journal if tag in journals else imports.get(tag, journal)
             of_tag.append(Finding(tag, "unreadable_source", True, str(place), str(error)))
-        found += of_tag
+        found += [*of_tag, *silent.get(tag, ())]
     if run_tag is None:
         found += _leftovers(workspace)
     return found
@@ -337,6 +338,25 @@ def _landed(workspace: Workspace) -> tuple[dict[str, Content], Finding | None]:
         detail = f"{str(error).splitlines()[0]} `debatebench build --from-journals` creates it again."
         return contents, Finding("", "unreadable_warehouse", True, place, detail)
     return contents, None
+
+
+def _silent_judges(workspace: Workspace) -> dict[str, list[Finding]]:
+    """Run tag → the judges of which no verdict counts, by the SQL models as they were built."""
+    import duckdb
+
+    from debatebench.query.left_out import left_out
+    from debatebench.query.safe_query import open_for_query
+
+    silent: dict[str, list[Finding]] = {}
+    # Models that cannot be read are reported by what builds them.
+    with suppress(DebatebenchError, duckdb.Error), closing(open_for_query(workspace.database)) as con:
+        for each in left_out(con):
+            if each.is_warning:
+                place = f"judge '{each.judge_id}'"
+                silent.setdefault(each.run_tag, []).append(
+                    Finding(each.run_tag, each.kind, False, place, each.explanation)
+                )
+    return silent
 
 
 def _read_all(con: duckdb.DuckDBPyConnection) -> None:

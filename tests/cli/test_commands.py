@@ -153,7 +153,7 @@ def test_debaters_with_too_few_games_are_hidden_and_counted(mine: Path):
     assert debatebench(mine, "run", "--run-tag", "strict", "--sample-topics", "1").code == 0
     done = debatebench_here(mine, "show-leaderboard", "--run-tag", "strict", "--format", "json")
     assert json.loads(done.out) == []
-    assert "6 debaters with fewer than 500 games are not shown" in done.err
+    assert "6 of 6 debaters have fewer than 500 rated debates; the leaderboard does not show them." in done.err
 
 
 def test_summaries_are_eleven_files_with_the_line_ends_of_the_original(mine: Path, tmp_path: Path):

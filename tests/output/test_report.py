@@ -118,7 +118,7 @@ def test_leaderboard_shows_what_the_mart_says(site: Path, database: Path) -> Non
 
 def test_debaters_with_few_debates_are_hidden_and_counted(site: Path) -> None:
     for page in (site / "index.html", site / "runs" / "tiny" / "index.html"):
-        assert "1 debater with fewer than 5 rated debates is not shown." in words(page)
+        assert "1 of 4 debaters has fewer than 5 rated debates; the leaderboard does not show it." in words(page)
 
 
 def test_speeches_cut_at_the_token_limit_are_told_with_the_leaderboard(site: Path, database: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from debatebench.output.report.html import render
 from debatebench.output.report.page import Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
+from debatebench.query.left_out import left_out
 from debatebench.query.safe_query import QueryResult, run_query
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.version import __version__
@@ -52,6 +53,7 @@ class RunPages:
     is_simulated: bool
     allows_judge_overlap: bool
     count_decided: int
+    warnings: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,13 @@ def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tag: st
         raise UsageError(f"No run '{run_tag}' in the warehouse. Known: {', '.join(row[0] for row in known) or 'none'}.")
     most = max((page.limit for page in pages if page.for_each == "debate"), default=0)
     runs = []
-    for tag, *facts in found:
+    for tag, is_simulated, allows_judge_overlap, count_decided in found:
         debates = run_query(con, _DEBATES, {"run_tag": tag}, limit=most, timeout_s=_TIMEOUT_S)
-        runs.append(RunPages(tag, _slug(tag, _SAFE_TAG), dict(debates.rows), *facts))
+        warnings = [each.explanation for each in left_out(con, tag) if each.is_warning]
+        slug = _slug(tag, _SAFE_TAG)
+        runs.append(
+            RunPages(tag, slug, dict(debates.rows), is_simulated, allows_judge_overlap, count_decided, warnings)
+        )
     return runs
 
 
@@ -296,7 +302,7 @@ def _linker(site: Site, place: _Place, path: str) -> Link:
 
 
 def _banners(site: Site, place: _Place) -> list[str]:
-    """Warnings that every reader should see: simulated runs, and judges that judged themselves."""
+    """Warnings that every reader should see: simulated runs, and judges that judged themselves or not at all."""
     runs = [place.run] if place.run and place.page.for_each != "site" else list(site.runs)
     banners = []
     if simulated := [run.tag for run in runs if run.is_simulated]:
@@ -309,6 +315,8 @@ def _banners(site: Site, place: _Place) -> list[str]:
     if overlapping := [run.tag for run in runs if run.allows_judge_overlap]:
         where = "this run" if len(runs) == 1 else _named_runs(overlapping)
         banners.append(f"In {where}, debaters were also judges, so a judge may have judged itself or its opponents.")
+    of_runs = len(runs) > 1
+    banners += [f"Run '{run.tag}': {text}" if of_runs else text for run in runs for text in run.warnings]
     return banners
 
 

@@ -1,0 +1,40 @@
+"""What does not count in the results of runs, in sentences, from `marts.left_out`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["LeftOut", "left_out"]
+
+_IS_BUILT = "select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'left_out'"
+_LEFT_OUT = """
+select run_tag, kind, judge_id, is_warning, explanation
+from marts.left_out
+where $run_tag is null or run_tag = $run_tag
+order by run_tag, kind, judge_id
+"""
+
+
+class LeftOut(NamedTuple):
+    """A kind of what does not count in a run; `judge_id` is empty where it is not about a single judge."""
+
+    run_tag: str
+    kind: str
+    judge_id: str
+    is_warning: bool
+    explanation: str
+
+    @property
+    def sentence(self) -> str:
+        """The explanation, marked if every reader of the results should know it."""
+        return f"Warning: {self.explanation}" if self.is_warning else self.explanation
+
+
+def left_out(con: duckdb.DuckDBPyConnection, run_tag: str | None = None) -> list[LeftOut]:
+    """What does not count in a run, or in each run; nothing in a warehouse that was built without `marts.left_out`."""
+    if not con.execute(_IS_BUILT).fetchall():
+        return []
+    return [LeftOut(*row) for row in con.execute(_LEFT_OUT, {"run_tag": run_tag}).fetchall()]
