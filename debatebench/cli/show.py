@@ -37,7 +37,8 @@ select
     pro_win_rate,
     con_win_rate,
     mean_score,
-    cost_usd
+    cost_usd,
+    is_simulated
 from marts.leaderboard
 where run_tag = $run_tag and is_displayed
 order by rank, model_id

@@ -7,7 +7,8 @@ sides as (
         run_tag,
         pro_model_id as model_id,
         pro_code as code,
-        pro_wins + ties + con_wins as games
+        pro_wins + ties + con_wins as games,
+        count_simulated
 
     from ratings.matchups
 
@@ -17,7 +18,8 @@ sides as (
         run_tag,
         con_model_id as model_id,
         con_code as code,
-        pro_wins + ties + con_wins as games
+        pro_wins + ties + con_wins as games,
+        count_simulated
 
     from ratings.matchups
 
@@ -28,7 +30,8 @@ debaters as (
     select
         run_tag, model_id,
         any_value(code) as code,
-        cast(sum(games) as bigint) as games
+        cast(sum(games) as bigint) as games,
+        sum(count_simulated) = sum(games) as is_simulated
 
     from sides
     group by run_tag, model_id
@@ -62,6 +65,7 @@ final as (
 
     select
         debaters.run_tag, debaters.model_id,
+        debaters.is_simulated,
         fits.standings.rating[debaters.code] as rating,
         fits.standings.ci_low[debaters.code] as ci_low,
         fits.standings.ci_high[debaters.code] as ci_high,

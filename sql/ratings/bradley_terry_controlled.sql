@@ -1,6 +1,6 @@
 -- One row per debater of a run: its rating, adjusted for side and length.
 select
-    run_tag, model_id,
+    run_tag, model_id, is_simulated,
     value as rating,
     ci_low,
     ci_high,

@@ -2,6 +2,7 @@
 select
     run_tag,
     term as effect,
+    is_simulated,
     value,
     ci_low,
     ci_high,

@@ -86,7 +86,8 @@ ranked as (
 final as (
 
     select
-        ranked.run_tag, ranked.kind, ranked.left_out, ranked.model_id, ranked.rating, ranked.rank, ranked.games,
+        ranked.run_tag, ranked.kind, ranked.left_out, ranked.model_id, bradley_terry.is_simulated, ranked.rating,
+        ranked.rank, ranked.games,
         round(ranked.rating - bradley_terry.rating, 9) as rating_change,
         bradley_terry.rank - ranked.rank as places_gained,
         ranked.is_separated

@@ -1,29 +1,18 @@
 -- One row per pool of runs and debater with a rated debate in one of them: Bradley–Terry over all of them.
 with
 
--- If a pool is a single run, its ratings are already known.
+-- If a pool is a single whole run, its ratings are already known.
 single_ratings as (
 
     select
-        runs.pool_kind,
-        runs.pool,
-        bradley_terry.model_id,
-        bradley_terry.rating,
-        bradley_terry.ci_low,
-        bradley_terry.ci_high,
-        bradley_terry.rank,
-        bradley_terry.rank_low,
-        bradley_terry.rank_high,
-        bradley_terry.games,
-        bradley_terry.count_topics,
-        bradley_terry.interval_method,
-        bradley_terry.is_separated,
-        bradley_terry.component,
-        runs.count_runs
+        runs.pool_kind, runs.pool, runs.is_simulated, bradley_terry.model_id, bradley_terry.rating, bradley_terry.ci_low,
+        bradley_terry.ci_high, bradley_terry.rank, bradley_terry.rank_low, bradley_terry.rank_high,
+        bradley_terry.games, bradley_terry.count_topics, bradley_terry.interval_method, bradley_terry.is_separated,
+        bradley_terry.component, runs.count_runs
 
     from ratings.bradley_terry
     inner join ratings.pooled_runs as runs on bradley_terry.run_tag = runs.pooled_run_tag
-    where runs.count_runs = 1
+    where runs.count_runs = 1 and runs.is_whole
 
 ),
 
@@ -31,37 +20,47 @@ single_ratings as (
 pooled_matchups as materialized (
 
     select
-        runs.pool_kind, runs.pool, matchups.topic_id, matchups.pro_model_id, matchups.con_model_id,
+        games.pool_kind, games.pool, games.is_simulated, games.topic_id, games.pro_model_id, games.con_model_id,
         any_value(runs.count_runs) as count_runs,
         any_value(runs.elo_initial_rating) as elo_initial_rating,
-        cast(sum(matchups.pro_wins) as integer) as pro_wins,
-        cast(sum(matchups.ties) as integer) as ties,
-        cast(sum(matchups.con_wins) as integer) as con_wins
+        cast(count(case when games.pro_score = 1 then 1 end) as integer) as pro_wins,
+        cast(count(case when games.pro_score = 0.5 then 1 end) as integer) as ties,
+        cast(count(case when games.pro_score = 0 then 1 end) as integer) as con_wins
 
-    from ratings.matchups
-    inner join ratings.pooled_runs as runs on matchups.run_tag = runs.pooled_run_tag
-    where runs.count_runs > 1
-    group by runs.pool_kind, runs.pool, matchups.topic_id, matchups.pro_model_id, matchups.con_model_id
+    from ratings.pooled_games as games
+    inner join ratings.pooled_runs as runs using (pool_kind, pool, is_simulated, pooled_run_tag)
+    where not games.is_repeated and (runs.count_runs > 1 or not runs.is_whole)
+    group by
+        games.pool_kind,
+        games.pool,
+        games.is_simulated,
+        games.topic_id,
+        games.pro_model_id,
+        games.con_model_id
 
 ),
 
 sides as (
 
-    select pool_kind, pool, pro_model_id as model_id, pro_wins + ties + con_wins as games from pooled_matchups
+    select pool_kind, pool, is_simulated, pro_model_id as model_id, pro_wins + ties + con_wins as games
+    from pooled_matchups
+
     union all
-    select pool_kind, pool, con_model_id as model_id, pro_wins + ties + con_wins as games from pooled_matchups
+
+    select pool_kind, pool, is_simulated, con_model_id as model_id, pro_wins + ties + con_wins as games
+    from pooled_matchups
 
 ),
 
 debaters as (
 
     select
-        pool_kind, pool, model_id,
-        cast(row_number() over (partition by pool_kind, pool order by model_id) as integer) as code,
+        pool_kind, pool, is_simulated, model_id,
+        cast(row_number() over (partition by pool_kind, pool, is_simulated order by model_id) as integer) as code,
         cast(sum(games) as bigint) as games
 
     from sides
-    group by pool_kind, pool, model_id
+    group by pool_kind, pool, is_simulated, model_id
 
 ),
 
@@ -70,7 +69,10 @@ coded_matchups as (
     select
         matchups.*,
         cast(
-            dense_rank() over (partition by matchups.pool_kind, matchups.pool order by matchups.topic_id) as integer
+            dense_rank() over (
+                partition by matchups.pool_kind, matchups.pool, matchups.is_simulated
+                order by matchups.topic_id
+            ) as integer
         ) as topic_code,
         pro_codes.code as pro_code,
         con_codes.code as con_code
@@ -80,11 +82,13 @@ coded_matchups as (
     inner join debaters as pro_codes
         on matchups.pool_kind = pro_codes.pool_kind
         and matchups.pool = pro_codes.pool
+        and matchups.is_simulated = pro_codes.is_simulated
         and matchups.pro_model_id = pro_codes.model_id
 
     inner join debaters as con_codes
         on matchups.pool_kind = con_codes.pool_kind
         and matchups.pool = con_codes.pool
+        and matchups.is_simulated = con_codes.is_simulated
         and matchups.con_model_id = con_codes.model_id
 
 ),
@@ -92,7 +96,7 @@ coded_matchups as (
 fits as materialized (
 
     select
-        pool_kind, pool,
+        pool_kind, pool, is_simulated,
         any_value(count_runs) as count_runs,
         bradley_terry_standings(
             list(topic_code),
@@ -107,7 +111,7 @@ fits as materialized (
         ) as standings
 
     from coded_matchups
-    group by pool_kind, pool
+    group by pool_kind, pool, is_simulated
 
 ),
 
@@ -118,7 +122,7 @@ final as (
     union all
 
     select
-        pool_kind, pool, debaters.model_id,
+        pool_kind, pool, is_simulated, debaters.model_id,
         fits.standings.rating[debaters.code] as rating,
         fits.standings.ci_low[debaters.code] as ci_low,
         fits.standings.ci_high[debaters.code] as ci_high,
@@ -133,7 +137,7 @@ final as (
         fits.count_runs
 
     from debaters
-    inner join fits using (pool_kind, pool)
+    inner join fits using (pool_kind, pool, is_simulated)
 
 )
 

@@ -1,11 +1,23 @@
 -- One row per run and term of the Bradley–Terry model with controls: each debater, the pro side, and length.
 with
 
+sides as (
+
+    select run_tag, pro_model_id as model_id, pro_code as code, is_simulated from marts.games
+    union all
+    select run_tag, con_model_id as model_id, con_code as code, is_simulated from marts.games
+
+),
+
 debaters as (
 
-    select run_tag, pro_model_id as model_id, pro_code as code from marts.games
-    union
-    select run_tag, con_model_id as model_id, con_code as code from marts.games
+    select
+        run_tag, model_id,
+        any_value(code) as code,
+        count(case when not is_simulated then 1 end) = 0 as is_simulated
+
+    from sides
+    group by run_tag, model_id
 
 ),
 
@@ -110,6 +122,7 @@ terms as (
         'debater' as term,
         debaters.code as number,
         debaters.model_id,
+        debaters.is_simulated,
         fits.fit.debaters[debaters.code] as estimate,
         fits.fit,
         fits.games
@@ -119,12 +132,30 @@ terms as (
 
     union all
 
-    select run_tag, 'pro_side' as term, 0 as number, null as model_id, fit.pro_side as estimate, fit, games
+    select
+        run_tag,
+        'pro_side' as term,
+        0 as number,
+        null as model_id,
+        null as is_simulated,
+        fit.pro_side as estimate,
+        fit,
+        games
+
     from fits
 
     union all
 
-    select run_tag, 'length' as term, 0 as number, null as model_id, fit.length as estimate, fit, games
+    select
+        run_tag,
+        'length' as term,
+        0 as number,
+        null as model_id,
+        null as is_simulated,
+        fit.length as estimate,
+        fit,
+        games
+
     from fits
 
 ),
@@ -133,6 +164,8 @@ final as (
 
     select
         run_tag, term, number, model_id,
+        -- An effect is simulated if all games of the run are.
+        coalesce(is_simulated, bool_and(is_simulated) over (partition by run_tag)) as is_simulated,
         estimate.value as value,
         estimate.ci_low as ci_low,
         estimate.ci_high as ci_high,

@@ -2,7 +2,7 @@
 select
     run_tag,
     left_out as category,
-    model_id, rating, rank, games, rating_change, places_gained, is_separated
+    model_id, is_simulated, rating, rank, games, rating_change, places_gained, is_separated
 
 from ratings.bradley_terry_left_out
 where kind = 'category'

@@ -14,23 +14,39 @@ pair_counts as (
 
 ),
 
-debaters as (
+sides as (
 
     select
         run_tag,
         pro_model_id as model_id,
-        pro_code as code
+        pro_code as code,
+        pro_wins + ties + con_wins as games,
+        count_simulated
 
     from ratings.matchups
 
-    union
+    union all
 
     select
         run_tag,
         con_model_id as model_id,
-        con_code as code
+        con_code as code,
+        pro_wins + ties + con_wins as games,
+        count_simulated
 
     from ratings.matchups
+
+),
+
+debaters as (
+
+    select
+        run_tag, model_id,
+        any_value(code) as code,
+        sum(count_simulated) = sum(games) as is_simulated
+
+    from sides
+    group by run_tag, model_id
 
 ),
 
@@ -56,7 +72,7 @@ fits as materialized (
 final as (
 
     select
-        debaters.run_tag, debaters.model_id,
+        debaters.run_tag, debaters.model_id, debaters.is_simulated,
         fits.fit.rating[debaters.code] as rating,
         macros.shared_rank(fits.fit.rating[debaters.code], debaters.run_tag) as rank,
         fits.fit.nu as nu,

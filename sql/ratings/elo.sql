@@ -11,7 +11,8 @@ sides as (
         max(game_number) as last_game,
         count(case when pro_score = 1 then 1 end) as wins,
         count(case when pro_score = 0 then 1 end) as losses,
-        count(case when pro_score = 0.5 then 1 end) as ties
+        count(case when pro_score = 0.5 then 1 end) as ties,
+        count(case when is_simulated then 1 end) as count_simulated
 
     from marts.games
     group by run_tag, pro_model_id
@@ -25,7 +26,8 @@ sides as (
         max(game_number) as last_game,
         count(case when pro_score = 0 then 1 end) as wins,
         count(case when pro_score = 1 then 1 end) as losses,
-        count(case when pro_score = 0.5 then 1 end) as ties
+        count(case when pro_score = 0.5 then 1 end) as ties,
+        count(case when is_simulated then 1 end) as count_simulated
 
     from marts.games
     group by run_tag, con_model_id
@@ -42,7 +44,8 @@ totals as (
         cast(sum(wins + losses + ties) as bigint) as games,
         cast(sum(wins) as bigint) as wins,
         cast(sum(losses) as bigint) as losses,
-        cast(sum(ties) as bigint) as ties
+        cast(sum(ties) as bigint) as ties,
+        sum(count_simulated) = sum(wins + losses + ties) as is_simulated
 
     from sides
     group by run_tag, model_id
@@ -112,6 +115,7 @@ final as (
     select
         totals.run_tag,
         totals.model_id,
+        totals.is_simulated,
         case totals.last_side when 'pro' then elo_games.pro_after else elo_games.con_after end as rating,
         totals.games,
         totals.wins,

@@ -53,11 +53,12 @@ steps as (
 final as (
 
     select
-        run_tag, game_number, pro_before, con_before,
-        pro_before + pro_gain as pro_after,
-        con_before - pro_gain as con_after
+        run_tag, game_number, games.is_simulated, steps.pro_before, steps.con_before,
+        steps.pro_before + steps.pro_gain as pro_after,
+        steps.con_before - steps.pro_gain as con_after
 
     from steps
+    inner join marts.games using (run_tag, game_number)
 
 )
 

@@ -9,7 +9,8 @@ counted as (
         any_value(con_model_id) as con_model_id,
         count(case when pro_score = 1 then 1 end) as pro_wins,
         count(case when pro_score = 0.5 then 1 end) as ties,
-        count(case when pro_score = 0 then 1 end) as con_wins
+        count(case when pro_score = 0 then 1 end) as con_wins,
+        count(case when is_simulated then 1 end) as count_simulated
 
     from marts.games
     group by run_tag, topic_id, pro_code, con_code
@@ -26,7 +27,8 @@ final as (
         con_code,
         cast(pro_wins as integer) as pro_wins,
         cast(ties as integer) as ties,
-        cast(con_wins as integer) as con_wins
+        cast(con_wins as integer) as con_wins,
+        cast(count_simulated as integer) as count_simulated
 
     from counted
 

@@ -1,17 +1,17 @@
--- One row per pool of runs and run in it: a benchmark version pools its runs, and one pool holds all runs that held debates.
+-- One row per pool of debates that are rated together (of a version or of all runs, real or simulated) and run in it.
 with
 
-members as (
+counts as (
 
-    select 'version' as pool_kind, benchmark_version as pool, run_tag, elo_initial_rating, elo_k_factor, created_at
-    from staging.stg_runs
-    where benchmark_version is not null and source_run_tag is null
+    select
+        pool_kind, pool, is_simulated, pooled_run_tag,
+        count(case when not is_repeated then 1 end) as count_games,
+        count(case when is_repeated then 1 end) as count_repeated,
+        count(*) over (partition by pool_kind, pool, pooled_run_tag) = 1
+        and count(case when is_repeated then 1 end) = 0 as is_whole
 
-    union all
-
-    select 'overall' as pool_kind, 'overall' as pool, run_tag, elo_initial_rating, elo_k_factor, created_at
-    from staging.stg_runs
-    where source_run_tag is null
+    from ratings.pooled_games
+    group by pool_kind, pool, is_simulated, pooled_run_tag
 
 ),
 
@@ -19,22 +19,28 @@ members as (
 final as (
 
     select
-        pool_kind, pool,
-        run_tag as pooled_run_tag,
-        row_number() over (partition by pool_kind, pool order by created_at nulls last, run_tag) as run_number,
-        count(*) over (partition by pool_kind, pool) as count_runs,
-        -- The settings of the last run are used for the ratings.
-        last_value(elo_initial_rating) over pool_runs as elo_initial_rating,
-        last_value(elo_k_factor) over pool_runs as elo_k_factor
+        counts.pool_kind, counts.pool, counts.is_simulated, counts.pooled_run_tag,
+        row_number() over pool_runs as run_number,
+        count(case when counts.count_games > 0 then 1 end) over every_run as count_runs,
+        counts.count_games, counts.count_repeated, counts.is_whole,
+        -- The settings of the last run with a game are used for the ratings.
+        last_value(case when counts.count_games > 0 then runs.elo_initial_rating end ignore nulls) over every_run
+            as elo_initial_rating,
+        last_value(case when counts.count_games > 0 then runs.elo_k_factor end ignore nulls) over every_run as elo_k_factor
 
-    from members
-    where run_tag in (select run_tag from ratings.elo)
+    from counts
+    inner join staging.stg_runs as runs on counts.pooled_run_tag = runs.run_tag
 
-    window pool_runs as (
-        partition by pool_kind, pool
-        order by created_at nulls last, run_tag
-        rows between unbounded preceding and unbounded following
-    )
+    window
+        pool_runs as (
+            partition by counts.pool_kind, counts.pool, counts.is_simulated
+            order by runs.created_at nulls last, counts.pooled_run_tag
+        ),
+        every_run as (
+            partition by counts.pool_kind, counts.pool, counts.is_simulated
+            order by runs.created_at nulls last, counts.pooled_run_tag
+            rows between unbounded preceding and unbounded following
+        )
 
 )
 

@@ -13,7 +13,8 @@ ranked as (
     union all
     select 'left_out', concat_ws('|', run_tag, kind, left_out), model_id, rating, rank from ratings.bradley_terry_left_out
     union all
-    select 'pooled', concat_ws('|', pool_kind, pool), model_id, rating, rank from ratings.bradley_terry_pooled
+    select 'pooled', concat_ws('|', pool_kind, pool, is_simulated), model_id, rating, rank
+    from ratings.bradley_terry_pooled
 
 )
 

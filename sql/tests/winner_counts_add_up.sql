@@ -1,9 +1,23 @@
--- Runs whose winners do not add up to the decided debates.
+-- Runs whose winners do not add up to the decided debates of two sides.
+with
+
+decided as (
+
+    select
+        run_tag,
+        count(*) as count_decided
+
+    from marts.decided_debates
+    where format = 'two_sided'
+    group by run_tag
+
+)
+
 select
-    runs.run_tag, runs.count_decided,
+    winner_counts.run_tag, decided.count_decided,
     sum(winner_counts.count) as counted
 
-from marts.runs
-left join marts.winner_counts using (run_tag)
-group by runs.run_tag, runs.count_decided
-having runs.count_decided <> coalesce(sum(winner_counts.count), 0)
+from marts.winner_counts
+left join decided using (run_tag)
+group by winner_counts.run_tag, decided.count_decided
+having coalesce(decided.count_decided, 0) <> sum(winner_counts.count)

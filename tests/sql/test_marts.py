@@ -86,7 +86,7 @@ def contents(con: duckdb.DuckDBPyConnection, project: Project, run_tag: str) -> 
 def is_about_a_run(model: SqlModel) -> bool:
     """Whether rows belong to a run; the others pool or compare runs, and say so by their key."""
     columns = {column.name for column in model.properties.columns}
-    return "run_tag" in columns and "baseline" not in columns
+    return "run_tag" in columns and not {"baseline", "first_run_tag"} & columns
 
 
 def failures(results: Iterable[Any]) -> list[str]:
@@ -215,7 +215,7 @@ def test_every_model_has_a_tested_key(project: Project):
         scope = (
             {"run_tag"}
             if is_about_a_run(model)
-            else {"benchmark_version", "pool", "baseline", "model_id", "source_run_tag"}
+            else {"benchmark_version", "pool", "baseline", "model_id", "source_run_tag", "content_id"}
         )
         assert name in CONSTANTS or scope & set(keys[0]), name
 

@@ -3,6 +3,7 @@ select
     'run' as kind,
     run_tag as subject,
     model_id,
+    is_simulated,
     rating,
     ci_low,
     ci_high,
@@ -15,12 +16,16 @@ union all
 
 select
     'version' as kind,
-    benchmark_version as subject,
+    pool as subject,
     model_id,
+    is_simulated,
     rating,
     ci_low,
     ci_high,
     rank,
     games
 
-from ratings.bradley_terry_by_version
+-- Debates of a version that are all simulated are compared with each other; otherwise only the real ones count.
+from ratings.bradley_terry_pooled
+where pool_kind = 'version'
+qualify is_simulated = bool_and(is_simulated) over (partition by pool)

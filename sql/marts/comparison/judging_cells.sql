@@ -10,14 +10,12 @@ counted_verdicts as materialized (
 votes as (
 
     select
-        run_tag, debate_id,
-        count(*) as count_verdicts,
-        count(case when winner = 'pro' then 1 end) as pro,
-        count(case when winner = 'con' then 1 end) as con,
-        count(case when winner = 'tie' then 1 end) as tie
+        run_tag, debate_id, winner,
+        count(*) as count_alike,
+        sum(count(*)) over (partition by run_tag, debate_id) as count_verdicts
 
     from counted_verdicts
-    group by run_tag, debate_id
+    group by run_tag, debate_id, winner
 
 ),
 
@@ -54,16 +52,10 @@ judging_values as (
         'judge' as role,
         counted_verdicts.judge_id as member_id,
         'agreement' as measure,
-        cast(
-            cast(
-                case counted_verdicts.winner when 'pro' then votes.pro when 'con' then votes.con else votes.tie end - 1
-                as double
-            ) / (votes.count_verdicts - 1)
-            as decimal(38, 12)
-        ) as value
+        cast(cast(votes.count_alike - 1 as double) / (votes.count_verdicts - 1) as decimal(38, 12)) as value
 
     from counted_verdicts
-    inner join votes using (run_tag, debate_id)
+    inner join votes using (run_tag, debate_id, winner)
     where votes.count_verdicts > 1
 
     union all
@@ -76,6 +68,7 @@ judging_values as (
         case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
 
     from counted_verdicts
+    where winner in ('pro', 'con', 'tie')
 
     union all
 
@@ -101,13 +94,13 @@ judging_values as (
         '' as member_id,
         'agreement' as measure,
         cast(
-            cast(pro * (pro - 1) + con * (con - 1) + tie * (tie - 1) as double)
-            / (count_verdicts * (count_verdicts - 1))
+            cast(sum(count_alike * (count_alike - 1)) as double) / (count_verdicts * (count_verdicts - 1))
             as decimal(38, 12)
         ) as value
 
     from votes
     where count_verdicts > 1
+    group by run_tag, debate_id, count_verdicts
 
     union all
 
@@ -119,7 +112,7 @@ judging_values as (
         case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
 
     from marts.decided_debates
-    where not is_forfeit
+    where not is_forfeit and format = 'two_sided'
 
 ),
 

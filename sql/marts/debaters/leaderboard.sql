@@ -108,6 +108,7 @@ final as (
         bradley_terry.rank_low,
         bradley_terry.rank_high,
         debaters.model_id,
+        coalesce(bradley_terry.is_simulated, debaters.is_simulated) as is_simulated,
         bradley_terry.rating,
         bradley_terry.ci_low,
         bradley_terry.ci_high,

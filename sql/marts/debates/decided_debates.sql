@@ -19,6 +19,7 @@ final as (
         debates.run_tag,
         debates.debate_id,
         debates.topic_id,
+        debates.format,
         debates.pro_model_id,
         debates.con_model_id,
         debates.schedule_position,

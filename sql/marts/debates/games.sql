@@ -30,10 +30,21 @@ debaters as (
 codes as (
 
     select
-        run_tag, model_id,
-        cast(row_number() over (partition by run_tag order by model_id) as integer) as code
+        debaters.run_tag, debaters.model_id,
+        cast(row_number() over (partition by debaters.run_tag order by debaters.model_id) as integer) as code,
+        coalesce(configured.is_simulated, false) as is_simulated
 
     from debaters
+    left join staging.stg_debaters as configured using (run_tag, model_id)
+
+),
+
+simulated_panels as (
+
+    select distinct verdicts.run_tag, verdicts.debate_id
+    from marts.judge_verdicts as verdicts
+    inner join staging.stg_judges as judges using (run_tag, judge_id)
+    where judges.is_simulated and verdicts.is_valid
 
 ),
 
@@ -57,7 +68,8 @@ final as (
         con_codes.code as con_code,
         rated_debates.winner,
         cast(case rated_debates.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as double) as pro_score,
-        rated_debates.is_forfeit
+        rated_debates.is_forfeit,
+        pro_codes.is_simulated or con_codes.is_simulated or simulated_panels.debate_id is not null as is_simulated
 
     from rated_debates
 
@@ -68,6 +80,10 @@ final as (
     inner join codes as con_codes
         on rated_debates.run_tag = con_codes.run_tag
         and rated_debates.con_model_id = con_codes.model_id
+
+    left join simulated_panels
+        on rated_debates.run_tag = simulated_panels.run_tag
+        and rated_debates.debate_id = simulated_panels.debate_id
 
 )
 

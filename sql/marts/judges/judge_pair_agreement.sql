@@ -14,6 +14,7 @@ totals as (
         cast(sum(n) as bigint) as n,
         cast(sum(count_trials) as bigint) as count_trials,
         cast(sum(count_decisive) as bigint) as count_decisive,
+        coalesce(sum(count_teams), 0) > 0 as has_teams,
         cast(sum(agree) as double) as agree,
         cast(sum(decisive) as double) as decisive,
         cast(sum(opposed) as double) as opposed,
@@ -35,7 +36,8 @@ wholes as materialized (
         len(clusters) as count_clusters,
         agree / n as agreement_rate,
         macros.mean_error(clusters, agree / n) as agreement_error,
-        macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 0) as kappa
+        case when not has_teams then macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 0) end
+            as kappa
 
     from totals
 
@@ -103,8 +105,10 @@ final as (
         macros.at_least(kappa - half_width, -1) as kappa_ci_low,
         macros.at_most(kappa + half_width, 1) as kappa_ci_high,
         macros.reason_of(half_width is null, n, kappa, count_clusters, cluster_unit) as kappa_reason,
-        macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 1) as kappa_linear,
-        macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 3) as kappa_quadratic,
+        case when not has_teams then macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 1) end
+            as kappa_linear,
+        case when not has_teams then macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 3) end
+            as kappa_quadratic,
         count_clusters
 
     from intervals

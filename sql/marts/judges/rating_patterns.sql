@@ -7,6 +7,7 @@ panels as (
     select
         panel_winners.run_tag, panel_winners.debate_id, clusters.cluster_unit, clusters.cluster_id,
         panel_winners.count_pro, panel_winners.count_tie, panel_winners.count_con,
+        teams.debate_id is not null as is_of_teams,
         row_number() over (
             partition by panel_winners.run_tag, clusters.source_debate_id
             order by panel_winners.debate_id
@@ -18,6 +19,7 @@ panels as (
 
     from marts.panel_winners
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    left join (select distinct run_tag, debate_id from marts.team_verdicts) as teams using (run_tag, debate_id)
     where panel_winners.winner <> 'no_decision' and panel_winners.count_valid_verdicts > 1
 
 ),
@@ -41,7 +43,46 @@ winner_patterns as (
         count(case when is_first_of_size then 1 end) as count_first_of_size
 
     from panels
+    where not is_of_teams
     group by run_tag, cluster_unit, cluster_id, count_pro, count_tie, count_con
+
+),
+
+-- Winning teams have no order, so their numbers only say which are the same.
+team_codes as (
+
+    select *, dense_rank() over (partition by run_tag order by winner) as code
+    from marts.team_verdicts
+
+),
+
+team_lists as (
+
+    select
+        team_codes.run_tag, panels.cluster_unit, panels.cluster_id, panels.is_first, panels.is_first_of_size,
+        list_sort(list(cast(team_codes.code as decimal(18, 6)))) as ratings
+
+    from team_codes
+    inner join panels using (run_tag, debate_id)
+    group by
+        team_codes.run_tag, team_codes.debate_id, panels.cluster_unit, panels.cluster_id, panels.is_first,
+        panels.is_first_of_size
+    having count(*) > 1
+
+),
+
+team_patterns as (
+
+    select
+        run_tag,
+        'winning_teams' as unit,
+        cluster_unit, cluster_id, ratings,
+        count(*) as count_rated,
+        count(case when is_first then 1 end) as count_first,
+        count(case when is_first_of_size then 1 end) as count_first_of_size
+
+    from team_lists
+    group by run_tag, cluster_unit, cluster_id, ratings
 
 ),
 
@@ -99,6 +140,8 @@ score_patterns as (
 final as (
 
     select * from winner_patterns
+    union all
+    select * from team_patterns
     union all
     select * from score_patterns
 

@@ -100,8 +100,8 @@ final as (
         value - half_width as ci_low,
         macros.at_most(value + half_width, 1) as ci_high,
         macros.reason_of(half_width is null, n, value, count_clusters, cluster_unit) as reason,
-        case when unit = 'winner' then count_first else count_first // 2 end as count_debates,
-        case when unit = 'winner' then count_rated else count_rated // 2 end as count_trials,
+        case when unit in ('winner', 'winning_teams') then count_first else count_first // 2 end as count_debates,
+        case when unit in ('winner', 'winning_teams') then count_rated else count_rated // 2 end as count_trials,
         n as count_ratings,
         count_clusters
 

@@ -18,7 +18,7 @@ panel_sizes as (
         row_number() over (partition by run_tag order by sum(count_rated) desc, panel_size desc) as place
 
     from rating_patterns
-    where unit = 'winner'
+    where unit in ('winner', 'winning_teams')
     group by run_tag, panel_size
 
 ),
@@ -28,7 +28,7 @@ patterns as materialized (
 
     select
         rating_patterns.*,
-        unnest(case when unit = 'winner' and place = 1 then ['every', 'usual'] else ['every'] end) as panels
+        unnest(case when unit in ('winner', 'winning_teams') and place = 1 then ['every', 'usual'] else ['every'] end) as panels
 
     from rating_patterns
     left join panel_sizes using (run_tag, panel_size)
@@ -65,7 +65,7 @@ ranks as (
         run_tag, unit, rating,
         2 * sum(sum(count_rated)) over (partition by run_tag, unit order by rating) - sum(count_rated) as twice_rank,
         sum(sum(count_rated)) over (partition by run_tag, unit) as n,
-        max(case when unit <> 'winner' then abs(rating) end) over (partition by run_tag, unit) as largest_score
+        max(case when unit not in ('winner', 'winning_teams') then abs(rating) end) over (partition by run_tag, unit) as largest_score
 
     from ratings
     where panels = 'every'
@@ -80,8 +80,16 @@ points as materialized (
         run_tag, unit, rating,
         unnest([
             {'level': 'interval', 'coordinate': 'value', 'x': macros.scaled(rating, n, largest_score)},
-            {'level': 'ordinal', 'coordinate': 'rank', 'x': macros.scaled(twice_rank - n, n, n)},
-            {'level': 'nominal', 'coordinate': cast(rating as varchar), 'x': case when unit = 'winner' then 1 end}
+            {
+                'level': 'ordinal',
+                'coordinate': 'rank',
+                'x': case when unit <> 'winning_teams' then macros.scaled(twice_rank - n, n, n) end
+            },
+            {
+                'level': 'nominal',
+                'coordinate': cast(rating as varchar),
+                'x': case when unit in ('winner', 'winning_teams') then 1 end
+            }
         ]) as point
 
     from ranks

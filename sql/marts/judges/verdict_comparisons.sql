@@ -18,8 +18,13 @@ verdicts as (
         clusters.cluster_id,
         counted_verdicts.judge_id,
         counted_verdicts.winner,
-        cast(case counted_verdicts.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(18, 9))
-            as pro_points,
+        -- Null for four teams, whose winner is not a side.
+        cast(
+            case
+                when debates.format = 'two_sided'
+                    then case counted_verdicts.winner when 'pro' then 1 when 'con' then 0 else 0.5 end
+            end as decimal(18, 9)
+        ) as pro_points,
         cast(
             (verdict_totals.pro_total + verdict_totals.con_total) / 2 / nullif(verdict_totals.count_dimensions, 0)
             as decimal(18, 9)

@@ -1,4 +1,4 @@
--- One row per judge with a valid verdict in a decided debate.
+-- One row per judge with a valid verdict in a decided debate of two sides.
 with
 
 counts as (
@@ -11,6 +11,8 @@ counts as (
         count(*) as total
 
     from marts.counted_verdicts
+    -- Of four teams, the winner is not a side.
+    where winner in ('pro', 'con', 'tie')
     group by run_tag, judge_id
 
 ),

@@ -1,4 +1,4 @@
--- One row per topic with a decided debate.
+-- One row per topic with a decided debate of two sides.
 select
     run_tag, topic_id,
     count(case when winner = 'pro' then 1 end) as pro_wins,
@@ -7,4 +7,6 @@ select
     count(*) as total
 
 from marts.decided_debates
+-- Of four teams, the winner is not a side.
+where format = 'two_sided'
 group by run_tag, topic_id

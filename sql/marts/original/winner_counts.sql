@@ -18,6 +18,8 @@ counts as (
         count(*) as count
 
     from marts.decided_debates
+    -- Of four teams, the winner is not a side.
+    where format = 'two_sided'
     group by run_tag, winner
 
 ),
