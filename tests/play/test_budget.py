@@ -121,7 +121,7 @@ def test_the_ledger_of_a_resumed_run_is_that_of_the_run_itself(attempts: list[tu
         cost = Decimal(number) if is_priced and status_ == "answered" else None
         row = Call(
             run_tag="r", call_id=f"c{number}", attempt=1, debate_id="d", step="s", purpose="turn", provider="p",
-            model_name="m", status=status_, cost=cost, cost_source="billed" if cost is not None else None,
+            model_id="m", model_name="m", status=status_, cost=cost, cost_source="billed" if cost is not None else None,
             possible_cost=Decimal(7) if status_ == "ambiguous" else None,
         )  # fmt: skip
         live.sent((row.call_id, 1), Decimal(7))
@@ -316,7 +316,7 @@ def test_a_catalogue_is_read_with_care():
         ).encode()
     )
     assert {name: model.pricing is not None for name, model in listed.items()} == {
-        "a": True, "router": False, "fee": False, "nan": False, "true": False, "none": False,
+        "a": True, "router": False, "fee": True, "nan": False, "true": False, "none": False,
     }  # fmt: skip
     assert listed["none"].name == "Free [31mtext"
 
