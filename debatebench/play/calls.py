@@ -217,7 +217,7 @@ class DurableCalls:
             admission.reached()
             self._progress.provider_reached(name)
             return
-        if failure.is_lasting and not admission.was_reached and self._resume.is_new(call.member):
+        if failure.is_lasting and not admission.was_reached:
             self.stop(str(failure), RunIncompleteError)
             return
         lasted_s = admission.unreachable()

@@ -56,9 +56,9 @@ class Pacing:
     the lowest applies where several are given for the same provider or model.
 
     `is_new` says which of the `members` have never taken a request: the first one goes alone. `is_proxied` says whose
-    requests go through a proxy: of all these, the first one goes alone. `clock` gives monotonic seconds. Admitting one
-    of n waiting requests costs O(log n), plus one check of each model
-    that requests are waiting for.
+    requests go through a proxy: of all these, the first one goes alone. `has_answered` says whose model has answered
+    before. `clock` gives monotonic seconds. Admitting one of n waiting requests costs O(log n), plus one check of each
+    model that requests are waiting for.
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Pacing:
         *,
         is_new: Callable[[MemberConfig], bool] = lambda _: False,
         is_proxied: Callable[[MemberConfig], bool] = lambda _: False,
+        has_answered: Callable[[MemberConfig], bool] = lambda _: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._concurrency = concurrency
@@ -82,6 +83,7 @@ class Pacing:
         for member in members:
             model = self._model_of(member)
             model.lane.is_proxied = is_proxied(member)
+            model.lane.was_reached |= has_answered(member)
             if is_new(member):
                 model.is_tried = False
             model.quota.allow(member.limits)

@@ -161,6 +161,7 @@ def play_run(
             members,
             is_new=lambda member: member.id in speakers and resume.is_new(member),
             is_proxied=lambda member: uses_proxy(member, environ),
+            has_answered=lambda member: not resume.is_new(member),
         )
         return uvloop.run(
             _Session(

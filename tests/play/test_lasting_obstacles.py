@@ -148,6 +148,19 @@ def test_a_probe_asks_a_proxy_for_its_password_once():
     assert all("needs a name and a password" in (probe.problem or "") for probe in probes)
 
 
+def test_a_host_has_answered_if_any_of_its_models_has():
+    async def play() -> None:
+        hosts = [
+            MemberConfig(id=f"{host}-{model}", provider="http", model=model, endpoint=f"https://{host}.invalid/v1")
+            for host in ("a", "b")
+            for model in ("old", "new")
+        ]
+        pacing = Pacing(8, hosts, has_answered=lambda member: member.id == "a-old")
+        assert [(await pacing.admit(host)).was_reached for host in hosts] == [True, True, False, False]
+
+    asyncio.run(play())
+
+
 def test_the_first_request_through_a_proxy_goes_alone_until_it_has_let_one_pass():
     async def play() -> None:
         hosts = [

@@ -57,8 +57,13 @@ class Session:
         async def session() -> Any:
             resume = Resume()
             self.progress.ledger = resume.ledger
-            self.pacing = Pacing(options.pop("concurrency", 8), clock=lambda: self.seconds)
             with Journal.open(self.path, resume.see) as journal:
+                self.pacing = Pacing(
+                    options.pop("concurrency", 8),
+                    [self.member],
+                    has_answered=lambda member: not resume.is_new(member),
+                    clock=lambda: self.seconds,
+                )
                 provider = make_provider(self.member, {"CANARY_KEY": CANARY})
                 calls = DurableCalls(
                     "run",
