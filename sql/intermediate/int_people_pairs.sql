@@ -39,7 +39,7 @@ ratings as (
 final as (
 
     select
-        ratings.run_tag, ratings.debate_id, ratings.unit, ratings.side,
+        ratings.run_tag, ratings.debate_id, clusters.cluster_id, clusters.cluster_unit, ratings.unit, ratings.side,
         ratings.person_id as annotator_a,
         others.person_id as annotator_b,
         ratings.rating as rating_a,
@@ -47,6 +47,7 @@ final as (
         abs(ratings.rating - others.rating) as difference
 
     from ratings
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
 
     inner join ratings as others
         on ratings.run_tag = others.run_tag

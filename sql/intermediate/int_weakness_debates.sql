@@ -44,7 +44,7 @@ final as (
 
     select
         sources.run_tag, sources.debate_id, sources.source_run_tag, sources.source_debate_id,
-        clusters.cluster_id,
+        clusters.cluster_id, clusters.cluster_unit,
         held.is_control, held.side, held.weakness_type,
         held.dimension as weak_dimension
 

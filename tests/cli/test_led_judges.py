@@ -1,4 +1,6 @@
-"""Simulated judges of known weakness judge a hundred stored debates: the weakness is measured, and noise is none."""
+"""Simulated judges of known weakness judge a hundred stored debates on twenty topics: what leads them is found, and
+noise is not taken for it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ attacks:
 @pytest.fixture(scope="module")
 def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("led")
-    assert debatebench(root, "run", "--run-tag", "held", "--sample-topics", "4", "--no-build").code == 0
+    debaters = [f"--debater=sim-{name}" for name in ("atlas", "breeze", "cedar")]
+    run = ("run", "--run-tag", "held", "--sample-topics", "20", *debaters, "--no-build", "--no-input")
+    assert debatebench(root, *run).code == 0
     (root / "configs").mkdir(exist_ok=True)
     (root / "configs" / "judges.yaml").write_text(JUDGES % json.dumps(RATES))
     (root / "configs" / "attacks.yaml").write_text(ATTACKS)

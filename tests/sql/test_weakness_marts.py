@@ -17,7 +17,7 @@ from weakened import DIMENSIONS, WEAK_DIMENSIONS, Verdicts, annotations, judged,
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.shared.records import Adjudication, Annotation, Debate, Record, Score, Turn, Weakness
 from debatebench.shared.workspace import packaged
-from debatebench.stats.agreement import cohen_kappa, krippendorff_alpha
+from debatebench.stats.agreement import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval
 from debatebench.stats.distributions import t_quantile
 from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
@@ -144,6 +144,7 @@ def test_two_people_hardly_agree_on_the_debate_that_both_annotated(debateflow: d
         assert (row["alpha"], row["kappa"], row["kappa_quadratic"]) == (near(alpha), near(kappa), near(quadratic)), unit
         # One debate does not show how agreement varies.
         assert (row["alpha_ci_low"], row["kappa_ci_low"], row["agreement_rate_ci_low"]) == (None, None, None), unit
+        assert row["agreement_rate_reason"] == "one_cluster", unit
 
 
 def test_the_debate_on_which_people_part_is_named_with_how_far(debateflow: duckdb.DuckDBPyConnection) -> None:
@@ -181,8 +182,12 @@ def test_people_as_judges_detect_what_they_do_by_hand(debateflow: duckdb.DuckDBP
         1,
     )
     assert (winner["detection_rate"], winner["control_rate"]) == (near(4 / 6), near(1 / 3))
+    # Two of the six debates have one topic, and both count: residuals 2/3, -2/3, -2/3, 1/3 and 1/3, squares 14/9.
+    error = math.sqrt(5 / 4 * 14 / 9) / 6
+    effective = 6 * min(1, 2 / 9 / (5 * error**2)) * (t_quantile(0.95, 5) / t_quantile(0.95, 4)) ** 2
+    assert (winner["count_clusters"], winner["cluster_unit"]) == (5, "topic")
     assert (winner["detection_rate_ci_low"], winner["detection_rate_ci_high"]) == tuple(
-        map(near, wilson_interval(4, 6, 0.95))
+        map(near, wilson_interval(4 / 6 * effective, effective, 0.95))
     )
     assert (dimension["detection_rate"], dimension["tie_rate"]) == (0.5, near(1 / 6))
     assert (dimension["control_rate"], dimension["difference"]) == (near(1 / 6), near(1 / 3))
@@ -381,21 +386,59 @@ def test_a_mirrored_run_has_the_same_rates() -> None:
     assert all(found[0])
 
 
-def test_trials_of_a_debate_count_once() -> None:
-    records = list(source("run", balanced(2, 4), topics=4))
+@pytest.mark.parametrize("topics", [2, 4])
+def test_trials_of_a_debate_count_once(topics: int) -> None:
+    """Only the counts of verdicts may know how often a judge without noise was asked."""
+    records = list(source("run", balanced(2, 4), topics=topics))
+    counts = {"count_preferences", "count_diagnoses", "count_sees", "count_blames", "count_misses", "count_rewards"}
     found = []
     for trials in (1, 3):
         con = built(records, list(judged("judged", records, {"j": judge_by_number}, trials=trials)))
         found.append(
-            rows(
-                con,
-                "select weakness_type, measure, count_debates, detection_rate, detection_rate_ci_low, control_rate, "
-                "difference_ci_low, difference_ci_high from marts.weakness_detection order by all",
-            )
-            + rows(con, "select weakness_type, sees_rate, misses_rate from marts.judge_profile order by all")
+            [
+                # Thirds of a rate do not add up to it to the last digit.
+                {
+                    column: round(value, 12) if isinstance(value, float) else value
+                    for column, value in row.items()
+                    if column not in counts
+                }
+                for name in ("weakness_rates", "weakness_detection", "judge_profile", "weakness_confusion")
+                for row in rows(con, f"from marts.{name} order by all")
+            ]
         )
         con.close()
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(("topics", "unit"), [(2, "debate"), (4, "topic"), (24, "topic")])
+def test_debates_of_one_topic_count_together_from_three_topics_on(topics: int, unit: str) -> None:
+    """Weaknesses are seen on every second topic only. Debates that are topics of their own have Wilson's interval."""
+    records = list(source("run", [("logical_gaps", "pro")] * 24, topics=topics))
+
+    def verdict(debate: Debate, weakness: Weakness | None, number: int) -> Any:
+        low = int(debate.topic_id[1:]) % 2 == 0
+        return dict.fromkeys(DIMENSIONS, (1, 3) if low else (3, 1)), "con" if low else "pro"
+
+    con = built(records, list(judged("judged", records, {"j": verdict})))
+    found = detection(con, "j", "winner")
+    profile = one(con, "from marts.judge_profile where weakness_type = 'all'")
+    con.close()
+    low, high = wilson_interval(12, 24)
+    reason = "few_topics" if unit == "debate" else None
+    assert (found["detection_rate"], profile["sees_rate"]) == (0.5, 0.5)
+    assert (found["cluster_unit"], found["count_clusters"]) == (unit, 24 if unit == "debate" else topics)
+    assert (found["detection_rate_reason"], profile["reason"]) == (reason, reason)
+    # There is no control to compare with.
+    assert (found["difference_ci_low"], found["difference_reason"]) == (None, "no_cases")
+    for start, end in (
+        (found["detection_rate_ci_low"], found["detection_rate_ci_high"]),
+        (profile["sees_rate_ci_low"], profile["sees_rate_ci_high"]),
+    ):
+        if topics == 4:
+            assert start < low - 0.1
+            assert end > high + 0.1
+        else:
+            assert (start, end) == (near(low), near(high))
 
 
 def judge_by_number(debate: Debate, weakness: Weakness | None, number: int) -> Any:
@@ -489,6 +532,7 @@ def drawn(seed: int, share: float) -> Verdicts:
 @pytest.mark.parametrize("count", [2, 3])
 def test_agreement_is_that_of_the_functions_for_two_and_for_more_people(count: int) -> None:
     records = list(source("run", [("logical_gaps", "pro")] * 25, topics=5))
+    topic = {record.debate_id: record.topic_id for record in records if isinstance(record, Debate)}
     people = {f"person {n}": drawn(n, 0.6) for n in range(count)}
     said = list(annotations(records, people))
     con = built([*records, *said])
@@ -500,7 +544,11 @@ def test_agreement_is_that_of_the_functions_for_two_and_for_more_people(count: i
         by_person.setdefault(record.annotator_id, {})[record.debate_id] = record
     units = [debate for each in by_person.values() for debate in each]
     winners = [record.winner for each in by_person.values() for record in each.values()]
+    by_topic = krippendorff_alpha_interval(units, winners, [topic[debate] for debate in units])
+    assert by_topic is not None
+    assert (found["winner"]["cluster_unit"], found["winner"]["count_clusters"]) == ("topic", 5)
     assert found["winner"]["alpha"] == near(krippendorff_alpha(units, winners))
+    assert found["winner"]["alpha_ci_low"] == near(by_topic.ci_low)
     assert found["winner"]["alpha_ci_low"] < found["winner"]["alpha"] < found["winner"]["alpha_ci_high"]
     assert (found["winner"]["count_annotators"], found["winner"]["count_debates"]) == (count, 25)
     assert found["winner"]["count_pairs"] == 25 * count * (count - 1) // 2
@@ -522,6 +570,31 @@ def test_agreement_is_that_of_the_functions_for_two_and_for_more_people(count: i
         assert row["kappa_ci_low"] < row["kappa"] < row["kappa_ci_high"]
     else:
         assert (row["kappa"], row["kappa_quadratic"]) == (None, None)
+
+
+def test_people_who_agree_on_whole_topics_have_wider_intervals_than_their_debates_say() -> None:
+    """Two people agree on every debate of half of the topics and on none of the others."""
+
+    def person(is_contrary: bool) -> Verdicts:
+        def verdict(debate: Debate, weakness: Weakness | None, number: int) -> Any:
+            side = "pro" if number % 3 else "con"
+            differs = is_contrary and int(debate.topic_id[1:]) % 2
+            return None, {"pro": "con", "con": "pro"}[side] if differs else side
+
+        return verdict
+
+    widths = {}
+    for topics in (4, 40):
+        records = list(source("run", [("logical_gaps", "pro")] * 40, topics=topics))
+        con = built([*records, *annotations(records, {"a": person(False), "b": person(True)})])
+        row = one(con, "from marts.people_agreement where unit = 'winner'")
+        con.close()
+        assert (row["agreement_rate"], row["count_clusters"], row["agreement_rate_reason"]) == (0.5, topics, None)
+        assert row["kappa_quadratic_reason"] == "no_cases"
+        widths[topics] = [
+            row[f"{name}_ci_high"] - row[f"{name}_ci_low"] for name in ("agreement_rate", "kappa", "alpha")
+        ]
+    assert all(few > 2 * many for few, many in zip(widths[4], widths[40], strict=True))
 
 
 def test_an_adjudicated_verdict_is_a_truth_of_its_own_and_not_an_annotation() -> None:

@@ -11,7 +11,8 @@ pairs as (
 
     select
         attacked.run_tag, attacked.judge_id, debates.attack, attacked.debate_id, debates.clean_debate_id,
-        debates.attack_kind, debates.attack_side, debates.topic_id, debates.source_debate_id,
+        debates.attack_kind, debates.attack_side, debates.topic_id, debates.source_debate_id, clusters.cluster_id,
+        clusters.cluster_unit,
         attacked.method, attacked.is_baseline,
         clean.winner as clean_winner,
         attacked.winner as attacked_winner,
@@ -27,6 +28,10 @@ pairs as (
         on attacked.run_tag = clean.run_tag
         and debates.clean_debate_id = clean.debate_id
         and attacked.judge_id = clean.judge_id
+
+    inner join intermediate.int_clusters as clusters
+        on attacked.run_tag = clusters.run_tag
+        and debates.clean_debate_id = clusters.debate_id
 
 ),
 
@@ -45,7 +50,7 @@ final as (
 
     select
         run_tag, judge_id, attack, debate_id, clean_debate_id, attack_kind, attack_side, topic_id, source_debate_id,
-        method, is_baseline, clean_winner, attacked_winner,
+        cluster_id, cluster_unit, method, is_baseline, clean_winner, attacked_winner,
         case when move > 0 then 'towards' when move < 0 then 'away' when move = 0 then 'none' end as change,
         case
             when move is null or clean_winner = attack_side then null

@@ -15,8 +15,8 @@ typed as (
 by_debate as (
 
     select
-        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness, source_debate_id,
-        weak_dimension,
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness, source_debate_id, cluster_id,
+        cluster_unit, weak_dimension,
         count(*) as count_diagnoses,
         count(case when diagnosis = 'sees it' then 1 end) as count_sees,
         count(case when diagnosis = 'blames another dimension' then 1 end) as count_blames,
@@ -25,27 +25,95 @@ by_debate as (
 
     from typed
     group by
-        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness, source_debate_id,
-        weak_dimension
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness, source_debate_id, cluster_id,
+        cluster_unit, weak_dimension
+
+),
+
+shares as (
+
+    select
+        run_tag, judge_id, is_person, method, typed_weakness, cluster_id, cluster_unit,
+        unnest(
+            [
+                {'diagnosis': 'sees', 'value': cast(count_sees as double) / count_diagnoses},
+                {'diagnosis': 'blames', 'value': cast(count_blames as double) / count_diagnoses},
+                {'diagnosis': 'misses', 'value': cast(count_misses as double) / count_diagnoses},
+                {'diagnosis': 'rewards', 'value': cast(count_rewards as double) / count_diagnoses}
+            ]
+        ) as share
+
+    from by_debate
+
+),
+
+clusters as (
+
+    select
+        run_tag, judge_id, is_person, method, typed_weakness, cluster_id, cluster_unit,
+        share.diagnosis as diagnosis,
+        count(*) as n,
+        sum(cast(share.value as decimal(38, 18))) as total
+
+    from shares
+    group by run_tag, judge_id, is_person, method, typed_weakness, cluster_id, cluster_unit, share.diagnosis
+
+),
+
+rates as (
+
+    select
+        run_tag, judge_id, is_person, method, typed_weakness, cluster_unit, diagnosis,
+        cast(sum(n) as bigint) as n,
+        count(*) as count_clusters,
+        cast(sum(total) as double) / sum(n) as rate,
+        list({'n': n, 'total': cast(total as double)}) as parts
+
+    from clusters
+    group by run_tag, judge_id, is_person, method, typed_weakness, cluster_unit, diagnosis
+
+),
+
+counted as (
+
+    select
+        rates.*,
+        macros.effective_count(
+            rate, n, count_clusters,
+            macros.cluster_error(
+                macros.sum_of_squares(list_transform(parts, lambda part: part.total - part.n * rate)), count_clusters, n
+            ),
+            of_debates.t_95, of_clusters.t_95
+        ) as effective_n
+
+    from rates
+    left join intermediate.int_t_quantiles as of_debates on rates.n - 1 = of_debates.df
+    left join intermediate.int_t_quantiles as of_clusters on rates.count_clusters - 1 = of_clusters.df
+
+),
+
+diagnoses as (
+
+    select
+        run_tag, judge_id, is_person, method, typed_weakness, cluster_unit, count_clusters,
+        map(list(diagnosis), list({'rate': rate, 'n': effective_n})) as rates
+
+    from counted
+    group by run_tag, judge_id, is_person, method, typed_weakness, cluster_unit, count_clusters
 
 ),
 
 totals as (
 
     select
-        run_tag, judge_id, is_person, method, is_baseline, source_run_tag,
-        typed_weakness as weakness_type,
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness,
         case when min(weak_dimension) = max(weak_dimension) then min(weak_dimension) end as weak_dimension,
         count(*) as count_debates,
         cast(sum(count_diagnoses) as bigint) as count_diagnoses,
         cast(sum(count_sees) as bigint) as count_sees,
         cast(sum(count_blames) as bigint) as count_blames,
         cast(sum(count_misses) as bigint) as count_misses,
-        cast(sum(count_rewards) as bigint) as count_rewards,
-        cast(sum(cast(cast(count_sees as double) / count_diagnoses as decimal(38, 18))) as double) as sees,
-        cast(sum(cast(cast(count_blames as double) / count_diagnoses as decimal(38, 18))) as double) as blames,
-        cast(sum(cast(cast(count_misses as double) / count_diagnoses as decimal(38, 18))) as double) as misses,
-        cast(sum(cast(cast(count_rewards as double) / count_diagnoses as decimal(38, 18))) as double) as rewards
+        cast(sum(count_rewards) as bigint) as count_rewards
 
     from by_debate
     group by run_tag, judge_id, is_person, method, is_baseline, source_run_tag, typed_weakness
@@ -55,22 +123,27 @@ totals as (
 final as (
 
     select
-        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, weak_dimension,
-        count_debates, count_diagnoses, count_sees, count_blames, count_misses, count_rewards,
-        sees / count_debates as sees_rate,
-        macros.wilson_low(sees, count_debates) as sees_rate_ci_low,
-        macros.wilson_high(sees, count_debates) as sees_rate_ci_high,
-        blames / count_debates as blames_rate,
-        macros.wilson_low(blames, count_debates) as blames_rate_ci_low,
-        macros.wilson_high(blames, count_debates) as blames_rate_ci_high,
-        misses / count_debates as misses_rate,
-        macros.wilson_low(misses, count_debates) as misses_rate_ci_low,
-        macros.wilson_high(misses, count_debates) as misses_rate_ci_high,
-        rewards / count_debates as rewards_rate,
-        macros.wilson_low(rewards, count_debates) as rewards_rate_ci_low,
-        macros.wilson_high(rewards, count_debates) as rewards_rate_ci_high
+        run_tag, judge_id, is_person, method, totals.is_baseline, totals.source_run_tag,
+        typed_weakness as weakness_type,
+        totals.weak_dimension, totals.count_debates, totals.count_diagnoses, totals.count_sees, totals.count_blames,
+        totals.count_misses, totals.count_rewards, diagnoses.count_clusters, diagnoses.cluster_unit,
+        macros.reason_of(rates['sees'].n is null, count_debates, rates['sees'].rate, count_clusters, cluster_unit)
+            as reason,
+        rates['sees'].rate as sees_rate,
+        macros.wilson_low(rates['sees'].rate * rates['sees'].n, rates['sees'].n) as sees_rate_ci_low,
+        macros.wilson_high(rates['sees'].rate * rates['sees'].n, rates['sees'].n) as sees_rate_ci_high,
+        rates['blames'].rate as blames_rate,
+        macros.wilson_low(rates['blames'].rate * rates['blames'].n, rates['blames'].n) as blames_rate_ci_low,
+        macros.wilson_high(rates['blames'].rate * rates['blames'].n, rates['blames'].n) as blames_rate_ci_high,
+        rates['misses'].rate as misses_rate,
+        macros.wilson_low(rates['misses'].rate * rates['misses'].n, rates['misses'].n) as misses_rate_ci_low,
+        macros.wilson_high(rates['misses'].rate * rates['misses'].n, rates['misses'].n) as misses_rate_ci_high,
+        rates['rewards'].rate as rewards_rate,
+        macros.wilson_low(rates['rewards'].rate * rates['rewards'].n, rates['rewards'].n) as rewards_rate_ci_low,
+        macros.wilson_high(rates['rewards'].rate * rates['rewards'].n, rates['rewards'].n) as rewards_rate_ci_high
 
     from totals
+    inner join diagnoses using (run_tag, judge_id, is_person, method, typed_weakness)
 
 )
 

@@ -36,7 +36,8 @@ controls as (
 
     select
         outcomes.run_tag, outcomes.judge_id, outcomes.is_person, outcomes.method, outcomes.is_baseline,
-        outcomes.source_run_tag, outcomes.source_debate_id, outcomes.cluster_id, mixes.measured_type, outcomes.measure,
+        outcomes.source_run_tag, outcomes.source_debate_id, outcomes.cluster_id, outcomes.cluster_unit,
+        mixes.measured_type, outcomes.measure,
         max(outcomes.count_preferences) as count_preferences,
         cast(
             sum(
@@ -55,14 +56,15 @@ controls as (
     where outcomes.is_control
     group by
         outcomes.run_tag, outcomes.judge_id, outcomes.is_person, outcomes.method, outcomes.is_baseline,
-        outcomes.source_run_tag, outcomes.source_debate_id, outcomes.cluster_id, mixes.measured_type, outcomes.measure
+        outcomes.source_run_tag, outcomes.source_debate_id, outcomes.cluster_id, outcomes.cluster_unit,
+        mixes.measured_type, outcomes.measure
 
 ),
 
 final as (
 
     select
-        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id,
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id, cluster_unit,
         measured_type as weakness_type,
         measure,
         false as is_control,
@@ -73,7 +75,7 @@ final as (
     union all
 
     select
-        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id,
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id, cluster_unit,
         measured_type as weakness_type,
         measure,
         true as is_control,

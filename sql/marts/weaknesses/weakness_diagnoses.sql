@@ -23,8 +23,8 @@ compared as (
 
     select
         wholes.run_tag, wholes.debate_id, wholes.judge_id, wholes.is_person, wholes.method, wholes.is_baseline,
-        wholes.source_run_tag, wholes.source_debate_id, wholes.cluster_id, wholes.weakness_type, wholes.side,
-        wholes.weak_dimension,
+        wholes.source_run_tag, wholes.source_debate_id, wholes.cluster_id, wholes.cluster_unit, wholes.weakness_type,
+        wholes.side, wholes.weak_dimension,
         case details.side when 'pro' then details.pro_score else details.con_score end as weak_score,
         case details.side when 'pro' then details.con_score else details.pro_score end as other_score,
         case when details.winner = 'tie' then 'equal' when details.winner = details.side then 'higher' else 'lower' end
@@ -64,8 +64,8 @@ final as (
 
     select
         run_tag, debate_id, judge_id, is_person, diagnosed.method, diagnosed.is_baseline, diagnosed.source_run_tag,
-        diagnosed.source_debate_id, diagnosed.cluster_id, diagnosed.weakness_type, diagnosed.side,
-        diagnosed.weak_dimension, diagnosed.weak_score, diagnosed.other_score, diagnosed.dimension_outcome,
+        diagnosed.source_debate_id, diagnosed.cluster_id, diagnosed.cluster_unit, diagnosed.weakness_type,
+        diagnosed.side, diagnosed.weak_dimension, diagnosed.weak_score, diagnosed.other_score, diagnosed.dimension_outcome,
         diagnosed.outcome, diagnosed.diagnosis, marks.marked_dimensions
 
     from diagnosed

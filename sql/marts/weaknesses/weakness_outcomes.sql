@@ -21,8 +21,8 @@ said as (
 final as (
 
     select
-        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id, is_control,
-        side, weakness_type, weak_dimension, measure, dimension,
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id,
+        cluster_unit, is_control, side, weakness_type, weak_dimension, measure, dimension,
         count(*) as count_preferences,
         cast(count(case when preferred = 'con' then 1 end) as double) / count(*) as pro_lower_rate,
         cast(count(case when preferred = 'pro' then 1 end) as double) / count(*) as con_lower_rate,
@@ -31,8 +31,8 @@ final as (
     from said
     where preferred is not null
     group by
-        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id, is_control,
-        side, weakness_type, weak_dimension, measure, dimension
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, source_debate_id, cluster_id,
+        cluster_unit, is_control, side, weakness_type, weak_dimension, measure, dimension
 
 )
 

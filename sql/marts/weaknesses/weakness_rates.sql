@@ -11,6 +11,7 @@ totals as (
 
     select
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
+        cluster_unit,
         case when min(weak_dimension) = max(weak_dimension) then min(weak_dimension) end as weak_dimension,
         count(*) as n,
         cast(sum(count_preferences) as bigint) as count_preferences,
@@ -18,7 +19,9 @@ totals as (
         cast(sum(cast(tie_rate as decimal(38, 18))) as double) / count(*) as tie_rate
 
     from cases
-    group by run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control
+    group by
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
+        cluster_unit
 
 ),
 
@@ -96,25 +99,22 @@ final as (
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
         weak_dimension,
         n as count_debates,
-        count_preferences, count_clusters, rate, tie_rate,
+        count_preferences, count_clusters, cluster_unit, rate,
+        macros.wilson_low(rate * effective_n, effective_n) as rate_ci_low,
+        macros.wilson_high(rate * effective_n, effective_n) as rate_ci_high,
+        macros.reason_of(effective_n is null, n, rate, count_clusters, cluster_unit) as rate_reason,
+        tie_rate,
         case
             when count_clusters < 2 then null
             when not is_control then macros.wilson_low(rate * effective_n, effective_n)
-            else
-                greatest(
-                    0,
-                    rate - greatest(half_width, (decided / n - macros.wilson_low(decided, n)) / 2)
-                )
-        end as clustered_ci_low,
+            else greatest(0, rate - greatest(half_width, (decided / n - macros.wilson_low(decided, n)) / 2))
+        end as compared_ci_low,
         case
             when count_clusters < 2 then null
             when not is_control then macros.wilson_high(rate * effective_n, effective_n)
-            else
-                least(
-                    1,
-                    rate + greatest(half_width, (macros.wilson_high(decided, n) - decided / n) / 2)
-                )
-        end as clustered_ci_high
+            else least(1, rate + greatest(half_width, (macros.wilson_high(decided, n) - decided / n) / 2))
+        end as compared_ci_high,
+        macros.reason_of(count_clusters < 2, n, rate, count_clusters, cluster_unit) as compared_reason
 
     from counted
 

@@ -36,8 +36,8 @@ final as (
 
     select
         said.run_tag, said.debate_id, said.judge_id, said.is_person, said.method, said.is_baseline,
-        debates.source_run_tag, debates.source_debate_id, debates.cluster_id, debates.is_control, debates.side,
-        debates.weakness_type, debates.weak_dimension, said.dimension, said.winner, said.scored_winner, said.pro_score,
+        debates.source_run_tag, debates.source_debate_id, debates.cluster_id, debates.cluster_unit,
+        debates.is_control, debates.side, debates.weakness_type, debates.weak_dimension, said.dimension, said.winner, said.scored_winner, said.pro_score,
         said.con_score
 
     from said
