@@ -105,8 +105,20 @@ def land(
         str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Land only this run. Default: all runs.")
     ] = None,
     reparse: Annotated[
-        bool, typer.Option("--reparse", help="First parse the stored answers of judges again with the current parser.")
+        bool,
+        typer.Option(
+            "--reparse",
+            help="First read the stored answers again: verdicts with the current parser, tokens, and costs.",
+        ),
     ] = False,
+    prices: Annotated[
+        Path | None,
+        typer.Option(
+            "--prices",
+            metavar="FILE",
+            help="With --reparse: the prices, in a file like models.yaml or a saved catalogue (.json).",
+        ),
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Land a run even if its source has lost records since it was landed.")
     ] = False,
@@ -117,8 +129,10 @@ def land(
     from debatebench.warehouse.update import update_warehouse
 
     workspace = workspace_of(context)
+    if prices is not None and not reparse:
+        raise UsageError("--prices needs --reparse.")
     if reparse:
-        _reparse(workspace, run_tag, output)
+        _reparse(workspace, run_tag, prices, output)
     update = update_warehouse(
         workspace,
         None if run_tag is None else [run_tag],
@@ -134,18 +148,25 @@ def land(
         )
 
 
-def _reparse(workspace: Workspace, run_tag: str | None, output: Format) -> None:
+def _reparse(workspace: Workspace, run_tag: str | None, prices: Path | None, output: Format) -> None:
     """Read the stored answers of one run or of all again, and print what that changes."""
+    from debatebench.plan.prices import prices_in
     from debatebench.play.reparsing import ChangedVerdict, reparse_run
+    from debatebench.play.repricing import ChangedCosts, reprice_run
     from debatebench.warehouse.sources import sources
 
     known = sources(workspace)
     if run_tag is not None and run_tag not in known:
         raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
+    price_of = None if prices is None else prices_in(prices)
     journals = [source.path for source in known.values() if source.is_journal and run_tag in (None, source.run_tag)]
     changed = [row for journal in journals for row in reparse_run(journal)]
     print_rows(ChangedVerdict.columns(), [row.row() for row in changed], output)
     note(f"The current parser reads {len(changed):,} verdicts of {len(journals):,} runs differently.")
+    costs = [row for journal in journals for row in reprice_run(journal, price_of or (lambda _: None))]
+    if costs or price_of is not None:
+        print_rows(ChangedCosts.columns(), [row.row() for row in costs], output)
+        note(f"The tokens or cost of {sum(row.changed_attempts for row in costs):,} attempts are read differently.")
 
 
 def build(

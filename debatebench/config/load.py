@@ -44,6 +44,7 @@ __all__ = [
     "load_config",
     "load_debaters",
     "load_judges",
+    "load_prices",
     "load_quick_test",
     "load_topics",
     "read_rounds",
@@ -150,6 +151,21 @@ def load_judges(path: Path) -> tuple[MemberConfig, ...]:
     """Read `judges.yaml`: the judges, as a list or a mapping with the key `judges` (and `limits`). It may be empty."""
     file = _read(path)
     return _members(_entries(file, "judges", "limits"), file)
+
+
+def load_prices(path: Path) -> dict[tuple[str, str], Pricing]:
+    """(provider, model) → its prices, in a file with entries as in `models.yaml` or `judges.yaml`."""
+    file = _read(path)
+    lists = [file] if isinstance(file.value, list) else [file.at("models"), file.at("judges")]
+    found: dict[tuple[str, str], Pricing] = {}
+    for entry in (entry for setting in lists for entry in setting.items()):
+        pricing = _pricing(entry.at("pricing"))
+        names = (entry.at("provider").name(), entry.at("model").name())
+        if pricing is not None and found.setdefault(names, pricing) != pricing:
+            entry.at("pricing").refuse("the prices that another entry gives this model", is_shown=False)
+    if not found:
+        file.refuse("entries with `provider`, `model` and `pricing`, as in models.yaml", is_shown=False)
+    return found
 
 
 def load_quick_test(path: Path) -> tuple[tuple[MemberConfig, ...], tuple[MemberConfig, ...], int | None]:

@@ -103,9 +103,9 @@ class Response(msgspec.Struct, frozen=True, tag="response"):
 
 
 class Outcome(msgspec.Struct, frozen=True, tag="outcome"):
-    """How an attempt or a debate ended."""
+    """How an attempt or a debate ended, or what attempts cost at prices that were named later."""
 
-    of: Literal["call", "debate"]
+    of: Literal["call", "debate", "prices"]
     records: Records
     debate_id: str | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,6 +31,9 @@ class _Planned(msgspec.Struct, frozen=True):
 
 _read_attempt = msgspec.json.Decoder(Attempt).decode
 _read_planned = msgspec.json.Decoder(_Planned).decode
+
+# What an event about prices begins with.
+_PRICES = b'{"type":"outcome","of":"prices"'
 
 CUT_SHORT = "the process ended before an answer was kept"
 """The error of an attempt whose end is not in the journal."""
@@ -76,6 +80,7 @@ def journal_rows(path: Path) -> Iterator[Row]:
 def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
     """The result of `make` for every record of a run."""
     journal_header(path)
+    repriced = _repriced(path)
     planned: set[str] = set()
     last_outcomes: dict[str, tuple[int, int]] = {}
     intents: dict[Attempt, Intent] = {}
@@ -104,8 +109,13 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
                 raise _foreign(path, event, f"the outcome of debate '{found.debate_id}', which is not in the plan")
             last_outcomes[found.debate_id] = event.seq, event.offset
         elif isinstance(found, Outcome):
-            yield from _of_records(found.records, event, path, make)
-            for row in found.records.get("calls", ()):
+            rows = found.records.get("calls", ())
+            for table, key in _MEMBERS.items():
+                for row in found.records.get(table, ()):
+                    members[table, from_json(bytes(row))[key]] = row, event
+            last = [row for row in rows if repriced.get(_read_attempt(row), event.seq) == event.seq]
+            yield from _of_records({"calls": last}, event, path, make)
+            for row in rows:
                 attempt = _read_attempt(row)
                 intents.pop(attempt, None)
                 answered.discard(attempt)
@@ -118,6 +128,20 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
     for attempt, intent in intents.items():
         call = _unsettled_call(path.stem, intent, is_answered=attempt in answered)
         yield make(TABLES["calls"], to_json(call))
+
+
+def _repriced(path: Path) -> dict[Attempt, int]:
+    """The attempts that were priced again later, each with the number of the event that has its last row."""
+    # Most runs have none, and their journals need not be read twice. No text in an event holds a bare quotation mark.
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as contents:
+        if contents.find(_PRICES) < 0:
+            return {}
+    found: dict[Attempt, int] = {}
+    for event in read_journal(path):
+        outcome = read_event(path, event)
+        if isinstance(outcome, Outcome) and outcome.of == "prices":
+            found |= {_read_attempt(row): event.seq for row in outcome.records.get("calls", ())}
+    return found
 
 
 def _foreign(path: Path, event: Event, what: str) -> DamagedDataError:

@@ -72,6 +72,16 @@ group by all
 order by all
 """
 
+# Providers also serve a request in another tier than the one it asked for.
+_SERVED = """
+select case purpose when 'turn' then 'debater' else 'judge' end, coalesce(model_id, judge_id),
+    list(distinct service_tier)
+from raw.calls
+where run_tag = ? and service_tier is not null
+group by all
+order by all
+"""
+
 
 def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str, str], str | None]:
     """Item and part → setting as text, for a run whose other tables have landed."""
@@ -95,6 +105,7 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
         *_of_weights_and_ties(dimensions, run),
         *_of_weaknesses(run, [name for (name,) in con.execute(_INJECTED, [run_tag]).fetchall()]),
         *_of_schedule(*con.execute(_SCHEDULE, [run_tag]).fetchall()[0]),
+        *_of_tiers(con.execute(_SERVED, [run_tag]).fetchall()),
         *_of_answers(con.execute(_NAMES_WINNERS, [run_tag]).fetchall()),
     )
     # A dimension may also be called `order`. If parts have the same name, the last one counts.
@@ -206,7 +217,24 @@ def _of_played_member(member: Debater | Judge, usual_temperature: Any, refused: 
     window = member.context_window if isinstance(member, Judge) else None
     within = "" if window is None else f" in a window of {window}"
     yield f"{_or(member.token_limit, 'none')}{thinking}{within}"
-    yield " and ".join(_per_million(_object(member.pricing).get(kind)) for kind in ("prompt", "completion"))
+    yield _of_prices(_object(member.pricing))
+
+
+def _of_prices(pricing: Mapping[str, Any]) -> str:
+    """The price of a million tokens of the prompt and of the completion, then other prices, then those of tiers."""
+    shown = " and ".join(_per_million(pricing.get(kind)) for kind in ("prompt", "completion"))
+    others = sorted(pricing.keys() - {"prompt", "completion", "request", "tiers"})
+    parts = [shown, *(f"{kind} {_per_million(pricing[kind])}" for kind in others if pricing[kind] is not None)]
+    if pricing.get("request") is not None:
+        parts.append(f"{pricing['request']} per request")
+    tiers = _object(pricing.get("tiers"))
+    return "; ".join([", ".join(parts), *(f"{name}: {_of_prices(_object(tiers[name]))}" for name in sorted(tiers))])
+
+
+def _of_tiers(served: Iterable[tuple[str, str, Sequence[str]]]) -> Iterator[_Setting]:
+    """The tiers in which a member's requests were served, where the provider says it."""
+    for role, member_id, tiers in served:
+        yield "service_tiers", f"{role} {member_id}", " and ".join(sorted(tiers))
 
 
 def _per_million(price: Any) -> str:

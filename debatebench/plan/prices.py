@@ -6,10 +6,11 @@ They are frozen with the plan, so that a run that continues next month uses the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.providers import is_simulated, provider_key
-from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
     from debatebench.providers.served_models import ListedModel
 
-__all__ = ["with_listed_prices", "with_prices_of"]
+__all__ = ["prices_in", "with_listed_prices", "with_prices_of"]
 
 
 def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[str], None]) -> Plan:
@@ -48,6 +49,24 @@ def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[s
         return model.pricing if model is not None else None
 
     return _priced(plan, listed)
+
+
+def prices_in(path: Path) -> Callable[[MemberConfig], Pricing | None]:
+    """The prices in a file: entries as in `models.yaml`, or a provider's catalogue as its address `/models` gives it.
+
+    Raises `ConfigError` or `UsageError` for a file that holds none.
+    """
+    from debatebench.config.load import load_prices
+    from debatebench.providers.served_models import parse_catalogue
+
+    if path.suffix != ".json":
+        given = load_prices(path)
+        return lambda member: given.get((member.provider, member.model))
+    try:
+        listed = parse_catalogue(path.read_bytes())
+    except (OSError, DebatebenchError) as error:
+        raise UsageError(f"{path} is not a provider's catalogue of models: {error}") from error
+    return lambda member: model.pricing if (model := listed.get(member.model)) is not None else None
 
 
 def with_prices_of(plan: Plan, frozen: Plan) -> Plan:

@@ -15,6 +15,7 @@ progress.py        counters of a run, and what follows from them
 rate_limits.py     the configured limits of a provider or model
 reparsing.py       stored answers of judges, parsed again with the current parser
 remaining.py       which calls of a run are left, from its journal
+repricing.py       stored replies, read again for their tokens and priced again
 resume.py          what earlier sessions of a run have done, from its journal
 retries.py         after a failed attempt at a call: whether there is another one, and when
 runner.py          the run: workers, debates, panels, stops

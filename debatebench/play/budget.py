@@ -7,16 +7,15 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_CEILING, Decimal
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from debatebench.plan.prompt_sizes import format_tokens
 from debatebench.providers import is_simulated
-from debatebench.providers.prices import asked_tier, most_of
+from debatebench.providers.prices import as_bound, asked_tier, most_of
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import UsageError
-from debatebench.shared.records import MOST_MONEY
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -36,8 +35,6 @@ __all__ = [
 
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
 """Statuses of attempts that may have been billed: nothing proves that nothing was generated (`meanings.py`)."""
-
-_FINEST = Decimal("1e-18")
 
 SIMULATED = "simulated"
 
@@ -59,8 +56,7 @@ def largest_cost(request: Request, member: MemberConfig) -> Decimal | None:
     size = sum(_bytes_in(message.content) for message in request.messages) + format_tokens(len(request.messages))
     if request.json_schema is not None:
         size += len(json.dumps(sent_schema(request.json_schema)))
-    cost = most_of(member, size, request.max_tokens)
-    return cost.quantize(_FINEST, ROUND_CEILING) if cost is not None and cost <= MOST_MONEY else None
+    return as_bound(most_of(member, size, request.max_tokens))
 
 
 def _bytes_in(text: str) -> int:
@@ -208,6 +204,15 @@ class Ledger:
         if tier is not None:
             self.served[member_id, tier] += 1
 
+    def mend(self, before: Iterable[dict[str, Any]], now: Iterable[dict[str, Any]]) -> None:
+        """Put other costs in the place of those of settled attempts, given as rows of `raw.calls`."""
+        for rows, sign in ((before, -1), (now, 1)):
+            added = Spending()
+            for row in rows:
+                added.add(row["status"], *_costs_of(row))
+            for name in ("billed", "estimated", "simulated", "unknown", "possible", "unbounded"):
+                setattr(self.settled, name, getattr(self.settled, name) + sign * getattr(added, name))
+
     async def changed(self) -> None:
         """Wait until an attempt is settled or `wake` is called."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -265,11 +270,15 @@ def settle_rows(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> None:
         ledger.settle(
             (row["call_id"], row["attempt"]),
             row["status"],
-            money(row.get("cost")),
-            shown_source(row["provider"], row.get("cost_source")),
-            money(row.get("possible_cost")),
+            *_costs_of(row),
         )
         ledger.serve(row.get("model_id") or row["judge_id"], row.get("service_tier"))
+
+
+def _costs_of(row: dict[str, Any]) -> tuple[Decimal | None, str | None, Decimal | None]:
+    """The cost in a row of `raw.calls`, where it comes from, and the most that it can be."""
+    source = shown_source(row["provider"], row.get("cost_source"))
+    return money(row.get("cost")), source, money(row.get("possible_cost"))
 
 
 def money(value: Any) -> Decimal | None:

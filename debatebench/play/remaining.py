@@ -118,6 +118,8 @@ class Remaining:
                 self._models[role, member["id"]] = (member["provider"], member["model"], method)
 
     def _see_outcome(self, data: dict[str, Any], records: dict[str, Any]) -> None:
+        if data.get("of") == "prices":
+            return
         for row in records.get("calls", ()):
             self._open.pop(row["call_id"], None)
             status = "busy" if row["status"] == "retried" and row.get("http_status") in TOO_BUSY else row["status"]

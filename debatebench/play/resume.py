@@ -125,6 +125,9 @@ class Resume:
         self.cut_short += 1
 
     def _see_outcome(self, data: dict[str, Any]) -> None:
+        if data.get("of") == "prices":
+            self.ledger.mend(data.get("before", ()), data["records"].get("calls", ()))
+            return
         settle_rows(self.ledger, data["records"].get("calls", ()))
         for row in data["records"].get("calls", ()):
             past = self._attempts[row["call_id"]][row["attempt"]]

@@ -40,9 +40,9 @@ from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
-    from debatebench.providers.base import Provider
+    from debatebench.providers.base import Completion, Provider, Reply
 
-__all__ = ["KNOWN", "is_simulated", "make_provider", "provider_key"]
+__all__ = ["KNOWN", "is_simulated", "make_provider", "provider_key", "reply_reader"]
 
 
 def _openai_compatible(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
@@ -77,6 +77,18 @@ def make_provider(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
     if factory is None:
         raise UsageError(f"No provider '{member.provider}' (of '{member.id}'). Known: {', '.join(KNOWN)}.")
     return factory(member, environ)
+
+
+def reply_reader(member: MemberConfig) -> Callable[[Reply], Completion]:
+    """Reads stored replies to the member as its provider does; it needs no key and sends nothing."""
+    if is_simulated(member.provider):
+        from debatebench.providers.simulated.provider import Simulated
+
+        return Simulated(member.pricing).read
+    from debatebench.providers.openai_compatible import OpenAICompatible
+
+    profile = PROFILES[member.provider]
+    return OpenAICompatible(member.provider, "", profile, trust_reported_cost=member.trust_reported_cost).read
 
 
 def provider_key(member: MemberConfig) -> Hashable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from debatebench.shared.records import MOST_MONEY, CostSource
@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, PriceList, Pricing
     from debatebench.providers.base import Completion
 
-__all__ = ["Cost", "asked_tier", "bound_of", "cost_of", "most_of", "priced"]
+__all__ = ["Cost", "as_bound", "asked_tier", "bound_of", "cost_of", "most_of", "priced"]
 
+_FINEST = Decimal("1e-18")
 # Anthropic's cache for an hour, the dearest of any provider. For five minutes it is 1.25 (its documentation, 2026).
 _DEAREST_CACHE_WRITE = 2
 
@@ -83,15 +84,26 @@ def most_of(member: MemberConfig, prompt_tokens: int, completion_tokens: int, re
 def bound_of(completion: Completion, member: MemberConfig, most: Decimal | None) -> Decimal | None:
     """The most that an answer of unknown cost can have cost, where the attempt could cost `most`; None without a bound.
 
-    What it reports may show that something was billed at a price that is not known and not counted in `most`.
+    Its tokens, where they are known, bound it more closely. But what it reports may also show that something was billed
+    at a price that is not known and not counted in either.
     """
     if member.pricing is None:
         return most
     prices = member.pricing.of_tier(completion.service_tier)
     if prices is None or completion.audio_tokens:
         return None
-    writes_unasked = completion.cache_write_tokens and prices.cache_write is None and not _asks_to_cache(member)
-    return None if writes_unasked else most
+    if completion.cache_write_tokens and prices.cache_write is None and not _asks_to_cache(member):
+        return None
+    if completion.prompt_tokens is None or completion.completion_tokens is None:
+        return most
+    of_tokens = most_of(member, completion.prompt_tokens, completion.completion_tokens)
+    bounds = [bound for bound in (most, as_bound(of_tokens)) if bound is not None]
+    return min(bounds, default=None)
+
+
+def as_bound(cost: Decimal | None) -> Decimal | None:
+    """An amount as records keep a bound: rounded up; None for more than a column can hold."""
+    return None if cost is None or cost > MOST_MONEY else cost.quantize(_FINEST, ROUND_CEILING)
 
 
 def asked_tier(member: MemberConfig) -> str | None:

@@ -79,6 +79,9 @@ def _consistent(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
                 continue
             if row["status"] == "answered":
                 answered.add(row["call_id"])
+        elif kind == "outcome" and data.get("of") == "prices":
+            if not {(row["call_id"], row["attempt"]) for row in data["records"].get("calls", ())} <= replies:
+                continue
         elif kind == "outcome" and not _used_calls(data) <= answered:
             continue
         yield data

@@ -79,5 +79,7 @@ from (
     (32, 'weights_and_ties', 'everything', false, false, false,
         'A dimension had a different weight or a different rule for ties.'),
     (33, 'weaknesses', 'everything', true, true, true,
-        'The debates had different weaknesses, or other instructions for them.')
+        'The debates had different weaknesses, or other instructions for them.'),
+    (34, 'service_tiers', 'costs', false, false, true,
+        'Requests were served in different tiers: do not rely on differences in cost.')
 ) as items (position, item, affects, is_list, decides_schedule, is_of_source, effect)

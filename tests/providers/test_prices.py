@@ -250,11 +250,13 @@ def test_a_fee_the_dearest_tier_and_writing_to_the_cache_raise_the_bound():
 def test_an_unknown_cost_keeps_its_bound_only_where_nothing_dearer_may_have_been_billed():
     most = Decimal("0.5")
     told = {**COUNTS, "cached_tokens": 50}
-    assert bound_of(Completion("x", **told), member(PLAIN), most) == most
+    assert bound_of(Completion("x", prompt_tokens=100), member(PLAIN), most) == most
+    assert bound_of(Completion("x", **told), member(PLAIN), most) == Decimal("0.00012")
+    assert bound_of(Completion("x", **told), member(PLAIN), None) == Decimal("0.00012")
     for dearer in ({"cache_write_tokens": 1}, {"audio_tokens": 1}, {"service_tier": "priority"}):
         assert bound_of(Completion("x", **COUNTS, **dearer), member(PLAIN), most) is None
     caching = member(PLAIN, parameters={"cache_control": {"type": "ephemeral"}})
-    assert bound_of(Completion("x", **COUNTS, cache_write_tokens=1), caching, most) == most
+    assert bound_of(Completion("x", **COUNTS, cache_write_tokens=1), caching, most) == Decimal("0.00022")
 
 
 # --- where prices come from -------------------------------------------------------------------------------------------
