@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from debatebench.cli.common import Format, note, print_rows
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.visible_text import plain_name
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
@@ -55,6 +56,7 @@ def _with_ids(
     members: tuple[MemberConfig, ...], ids: Sequence[str] | None, picked: Collection[str], kind: str
 ) -> tuple[MemberConfig, ...]:
     known = [member.id for member in members]
+    ids = None if ids is None else [plain_name(id_) for id_ in ids]
     for wanted in ids or ():
         if wanted not in known and wanted not in picked:
             raise UsageError(f"No {kind} '{wanted}'. Known: {', '.join(known) or 'none'}.")

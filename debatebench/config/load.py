@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from unicodedata import normalize
 
 from debatebench.config.dimensions import read_dimensions
 from debatebench.config.types import (
@@ -27,6 +28,7 @@ from debatebench.config.types import (
     Round,
     TopicConfig,
 )
+from debatebench.shared.visible_text import plain_name
 
 if TYPE_CHECKING:
     from debatebench.config.setting import Setting
@@ -228,8 +230,9 @@ def _topic(entry: Setting) -> TopicConfig:
     entry.allow(("id", "motion", "category", "info_slide"))
     return TopicConfig(
         id=entry.at("id").name(),
-        motion=entry.at("motion").text(),
-        category=entry.at("category").optional_text(),
+        # The same motion in two Unicode forms is one motion.
+        motion=normalize("NFC", entry.at("motion").text()),
+        category=plain_name(entry.at("category").optional_text() or "") or None,
         info_slide=entry.at("info_slide").optional_text(),
     )
 
@@ -349,6 +352,7 @@ def _refuse_twice(entries: Iterable[Setting]) -> None:
     seen: set[str] = set()
     for entry in entries:
         setting = entry.at("id")
-        if setting.value is not None and str(setting.value) in seen:
+        id_ = plain_name(str(setting.value))
+        if setting.value is not None and id_ in seen:
             setting.refuse("ids without duplicates")
-        seen.add(str(setting.value))
+        seen.add(id_)

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.records import MOST_COUNT, MOST_PRICE
-from debatebench.shared.visible_text import shortened
+from debatebench.shared.visible_text import plain_name, shortened
 
 __all__ = ["LARGEST_FILE", "Setting", "parse_json", "parse_yaml", "read_file", "read_text"]
 
@@ -237,7 +237,7 @@ class Setting:
         name = self.text(default)
         if name != name.strip() or not name.isprintable() or len(name) > 200:
             self.refuse("text on one line, of at most 200 characters, without leading or trailing spaces")
-        return name
+        return plain_name(name)
 
     def optional_text(self) -> str | None:
         """Text, or None if there is no value or only blanks."""

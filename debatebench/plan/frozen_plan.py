@@ -8,6 +8,7 @@ from debatebench.journal.reading import events_of, has_begun
 from debatebench.plan.plan import Plan, begun_plan
 from debatebench.plan.schedule import plan_part
 from debatebench.shared.errors import DamagedDataError, UsageError
+from debatebench.shared.visible_text import plain_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,6 +102,7 @@ def _newcomers(
 ) -> list[str]:
     """The ids that are to be added now; each once, and none that was added before."""
     from_the_beginning = {member.id for member in begun} - set(added)
+    wanted = [plain_name(id_) for id_ in wanted]
     for id_ in wanted:
         if id_ not in known:
             raise UsageError(f"No {what} '{id_}' to add. Known: {', '.join(known)}.")

@@ -23,6 +23,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_with_decimal_lengths
 from debatebench.shared.records import ScheduledDebate
 from debatebench.shared.version import __version__
+from debatebench.shared.visible_text import plain_name
 
 __all__ = ["checked_pool", "generator", "make_plan", "plan_part", "replacement_judges", "selected"]
 
@@ -185,6 +186,7 @@ def selected(entries: Sequence[_Entry], ids: Sequence[str] | None, kind: str) ->
     if ids is None:
         return tuple(entries)
     known = [entry.id for entry in entries]
+    ids = [plain_name(id_) for id_ in ids]
     for wanted in ids:
         if wanted not in known:
             raise UsageError(f"No {kind} '{wanted}'. Known: {', '.join(known) or 'none'}.")

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import cache
 
-__all__ = ["cut", "is_hidden", "shortened", "spreadsheet_safe", "visible", "width"]
+__all__ = ["cut", "is_hidden", "plain_name", "shortened", "spreadsheet_safe", "visible", "width"]
 
 # Controls, formats, halves of surrogate pairs, and separators of lines and paragraphs.
 _HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -70,6 +70,28 @@ def visible(text: str, *, keep_lines: bool = False) -> str:
             characters[place] = text[place]
         return "".join(characters)
     return shown
+
+
+def plain_name(text: str) -> str:
+    """A name as a reader sees it: in Unicode's form NFC, without hidden characters, each white space as one space.
+
+    Two names that look the same for one of these reasons are then one name. Upper and lower case stay different, and so
+    do letters of different scripts that look alike. The joiners that `visible` keeps stay.
+    """
+    if text.isascii() and text.isprintable() and text == text.strip() and "  " not in text:
+        return text
+    while True:
+        composed = unicodedata.normalize("NFC", text)
+        kept = [
+            each
+            for place, each in enumerate(composed)
+            if each.isspace() or not is_hidden(each) or (_JOINERS.match(each) and _is_needed(composed, place))
+        ]
+        plain = unicodedata.normalize("NFC", " ".join("".join(kept).split()))
+        # Without a character, a joiner may have other neighbours.
+        if plain == text:
+            return plain
+        text = plain
 
 
 def _is_needed(text: str, place: int) -> bool:

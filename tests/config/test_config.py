@@ -405,6 +405,10 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
         ("- {id: a, provider: p}", "FILE: [0].model: found nothing; allowed: text."),
         ("- a", "FILE: [0]: found 'a'; allowed: a mapping."),
         (MODEL + "}\n" + MODEL + "}", "FILE: [1].id: found 'a'; allowed: ids without duplicates."),
+        (
+            MODEL.replace("id: a", "id: José") + "}\n" + MODEL.replace("id: a", "id: Jose\u0301") + "}",
+            "FILE: [1].id: found 'Jose\u0301'; allowed: ids without duplicates.",
+        ),
         (MODEL + ", role: referee}", "FILE: [0].role: found 'referee'; allowed: debater, judge."),
         (MODEL + ", token_limit: 1.5}", "FILE: [0].token_limit: found 1.5; allowed: a whole number of at least 1."),
         (MODEL + ", thinking_tokens: 0}", "FILE: [0].thinking_tokens: found 0; allowed: a whole number of at least 1."),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.shared.visible_text import cut, is_hidden, shortened, spreadsheet_safe, visible, width
+from debatebench.shared.visible_text import cut, is_hidden, plain_name, shortened, spreadsheet_safe, visible, width
 
 HIDDEN = {
     "a control": "\x1b",
@@ -124,3 +124,34 @@ def test_the_characters_of_a_newer_unicode_are_not_called_hidden() -> None:
     unassigned = "\U0001faff"
     assert unicodedata.category("\U000105ff") == "Cn"
     assert visible("\U000105ff" + unassigned) == "\U000105ff" + unassigned
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_a_name_has_no_hidden_characters(kind: str) -> None:
+    # Separators of lines and paragraphs, and a carriage return, are white space between words.
+    assert plain_name(f"gpt{HIDDEN[kind]}4") in ("gpt4", "gpt 4")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Jose\u0301", "Jos\u00e9"),
+        ("  gpt\u00a0 4\t", "gpt 4"),
+        ("\u212b", "\u00c5"),
+        ("GPT-4", "GPT-4"),
+        ("\u0627\u200c\u0628", "\u0627\u200c\u0628"),
+        ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"),
+        (" \u200b ", ""),
+    ],
+)
+def test_a_name_is_what_a_reader_sees(text: str, name: str) -> None:
+    assert plain_name(text) == name
+
+
+@given(st.text(st.sampled_from("aé \u0301\u200b\u200d\u094d\u0915\u0627\ufe0f❤\u00a0\n") | st.characters()))
+def test_a_plain_name_is_its_own(text: str) -> None:
+    name = plain_name(text)
+    assert plain_name(name) == name
+    assert unicodedata.is_normalized("NFC", name)
+    for form in ("NFC", "NFD"):
+        assert plain_name(unicodedata.normalize(form, text)) == name

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
+from unicodedata import normalize
 
 import msgspec
 from msgspec import UNSET
@@ -19,6 +20,7 @@ from debatebench.landing.importers.source_schema import known
 from debatebench.landing.importers.strict_json import LARGEST_RECORD, json_lines, lines_between
 from debatebench.landing.importers.two_readers import Chunk, read_in_two, write_chunks
 from debatebench.shared.records import Debater, Dimension, Judge, Row, Topic
+from debatebench.shared.visible_text import plain_name
 
 __all__ = ["EXPECTED", "LANDED_FACTS", "RULES", "find_files", "read", "read_accepted", "read_kept"]
 
@@ -124,7 +126,7 @@ def read_kept(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
             except (ValueError, RecursionError):
                 line = _read_line(number, text, run_tag, "digests")
             else:
-                line = _Line(number, None, debate_id=kept.transcript.debate_id, **_outline(kept))
+                line = _Line(number, None, debate_id=plain_name(kept.transcript.debate_id), **_outline(kept))
             unit = _unit(line, f"{file.name}:{number}", run_tag)
             yield unit if isinstance(unit, BadRecord) else unit._replace(digest=partial(_digest, text))
 
@@ -195,7 +197,7 @@ def _outline(source: Any) -> dict[str, Any]:
     """The topic of a debate, and what the debate states about its run."""
     transcript, topic, elo = source.transcript, source.transcript.topic, source.elo
     return {
-        "topic": (topic.id, topic.motion, topic.category or None),
+        "topic": (plain_name(topic.id), normalize("NFC", topic.motion), plain_name(topic.category or "") or None),
         "facts": (
             _stated(transcript.benchmark_version),
             _stated(transcript.rubric_version),

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Annotated, Any
+from unicodedata import is_normalized
 
 import msgspec
 from msgspec import UNSET
@@ -14,18 +15,22 @@ from pydantic import Field
 
 from debatebench.landing.importers.base import BadSourceError, sorted_json
 from debatebench.landing.importers.source_schema import (
+    NAMED,
     Amount,
+    Category,
     Count,
     Name,
     Number,
     Source,
     SourceTime,
     Whole,
+    Words,
     check,
     strict_struct,
 )
 from debatebench.landing.importers.strict_json import parse_json
 from debatebench.shared.records import Side, Winner
+from debatebench.shared.visible_text import plain_name
 
 __all__ = ["read_accepted_debate", "read_debate"]
 
@@ -33,13 +38,14 @@ _DEEPEST_DETAIL = 32
 # DuckDB does not read every ISO 8601 time, and ignores an offset from UTC.
 _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|\+00:00)?"
 _are_usual = re.compile(rf"{_TIME}(?:\n{_TIME})*").fullmatch
+_are_plain = re.compile(r"[!-~]+(?: [!-~]+)*+(?:\n[!-~]+(?: [!-~]+)*+)*+").fullmatch
 _has_escaped_colon = re.compile(rb"\\u003").search
 
 
 class _Topic(Source):
     id: Name
-    motion: Name
-    category: str | None = None
+    motion: Words
+    category: Category | None = None
 
 
 class _Usage(Source):
@@ -64,7 +70,7 @@ class _Turn(_Usage):
 
 
 class _Scores(Source):
-    scores: dict[Name, Number]
+    scores: Annotated[dict[Name, Number], NAMED]
 
 
 class _Verdict(_Usage):
@@ -89,8 +95,8 @@ class _Transcript(Source):
 
 class _Aggregate(Source):
     winner: Winner | None = None
-    mean_pro: dict[str, float] = Field(default_factory=dict)
-    mean_con: dict[str, float] = Field(default_factory=dict)
+    mean_pro: Annotated[dict[Category, float], NAMED] = Field(default_factory=dict)
+    mean_con: Annotated[dict[Category, float], NAMED] = Field(default_factory=dict)
 
 
 class _Elo(Source):
@@ -131,7 +137,7 @@ def read_accepted_debate(text: bytes) -> Any:
         source = _read_strictly(text)
     except (ValueError, RecursionError):
         return read_debate(text)[0]
-    return source if _has_usual_times(source) else read_debate(text)[0]
+    return source if _has_usual_names(source) and _has_usual_times(source) else read_debate(text)[0]
 
 
 def _read_quickly(text: bytes) -> tuple[Any, bytes] | None:
@@ -161,13 +167,24 @@ def _read_slowly(text: bytes) -> tuple[_Debate, bytes]:
 
 def _is_usual(source: Any) -> bool:
     """Whether a `_Debate` would be accepted: the checks that its strict struct does not make."""
-    transcript, judges = source.transcript, source.judges
-    topic = transcript.topic
-    names = [transcript.debate_id, topic.id, topic.motion, transcript.pro_model_id, transcript.con_model_id]
-    for verdict in judges:
+    is_named = source.transcript.topic.motion.strip() != "" and _has_usual_names(source)
+    return is_named and _has_usual_times(source) and not _is_deep(source)
+
+
+def _has_usual_names(source: Any) -> bool:
+    """Whether the motion is in the form NFC, and every name in the form in which it lands."""
+    transcript, topic, aggregate = source.transcript, source.transcript.topic, source.aggregate
+    names = [transcript.debate_id, topic.id, transcript.pro_model_id, transcript.con_model_id]
+    for verdict in source.judges:
         names.append(verdict.judge_id)
         names += [*verdict.pro.scores, *verdict.con.scores]
-    return all(map(str.strip, names)) and _has_usual_times(source) and not _is_deep(source)
+    if topic.category:
+        names.append(topic.category)
+    if aggregate:
+        names += [*(aggregate.mean_pro or ()), *(aggregate.mean_con or ())]
+    # One search in all of them together; most names are ASCII.
+    is_plain = _are_plain("\n".join(names)) or all(name and name == plain_name(name) for name in names)
+    return is_plain and is_normalized("NFC", topic.motion)
 
 
 def _has_usual_times(source: Any) -> bool:

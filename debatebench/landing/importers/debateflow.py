@@ -13,7 +13,17 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from debatebench.config.parts import load_rubric, load_weaknesses
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, visible_files
-from debatebench.landing.importers.source_schema import Name, Source, SourceSide, SourceTime, check, known, score
+from debatebench.landing.importers.source_schema import (
+    Category,
+    Name,
+    Source,
+    SourceSide,
+    SourceTime,
+    Words,
+    check,
+    known,
+    score,
+)
 from debatebench.landing.importers.strict_json import json_lines, parse_json, read_bytes
 from debatebench.shared.records import (
     Annotation,
@@ -70,14 +80,14 @@ class _Model(Source):
 
 
 class _Constraint(Source):
-    type: str | None = None
+    type: Category | None = None
     target_side: SourceSide | None = None
 
 
 class _Metadata(Source):
     debate_id: Name
-    resolution: Name
-    category: str | None = None
+    resolution: Words
+    category: Category | None = None
     aff_model: _Model
     neg_model: _Model
     constraint: _Constraint | None = None

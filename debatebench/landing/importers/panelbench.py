@@ -13,10 +13,11 @@ from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, visible_files
 from debatebench.landing.importers.panelbench_gold import read_gold
-from debatebench.landing.importers.source_schema import Name, Source, check
+from debatebench.landing.importers.source_schema import Name, Source, Words, check
 from debatebench.landing.importers.strict_json import read_bytes
 from debatebench.landing.importers.strict_yaml import parse_yaml
 from debatebench.shared.records import Debate, Debater, Participant, Record, Side, Topic, Turn
+from debatebench.shared.visible_text import plain_name
 
 EXPECTED = (
     "the PanelBench folder, or one of its sets (DebateArt, BP-Competition) with the folders motion, speech and gold"
@@ -48,7 +49,7 @@ _Speakers = Annotated[list[Annotated[_Speaker, BeforeValidator(_named)]], Field(
 class _Motion(Source):
     """A motion file; DebateArt and BP-Competition name its keys differently."""
 
-    motion: Name
+    motion: Words
     pro: _Speakers = Field(validation_alias=AliasChoices("pro_side", "pro_speakers"))
     con: _Speakers = Field(validation_alias=AliasChoices("con_side", "con_speakers"))
     info_slide: str | None = None
@@ -87,8 +88,8 @@ def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | Ba
     """For each set, every debate by name and then the gold verdicts of each debate."""
     for folder in _sets(path):
         prefix = "" if folder == path else f"{folder.name}/"
-        motions = {file.stem: file for file in _yaml_files(folder / "motion")}
-        speeches = {file.stem: file for file in _yaml_files(folder / "speech")}
+        motions = {plain_name(file.stem): file for file in _yaml_files(folder / "motion")}
+        speeches = {plain_name(file.stem): file for file in _yaml_files(folder / "speech")}
         for debate_id in sorted(motions.keys() | speeches.keys()):
             file = motions.get(debate_id) or speeches[debate_id]
             where = f"{prefix}{file.parent.name}/{file.name}"

@@ -13,6 +13,7 @@ from typing import Any
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported
 from debatebench.landing.importers.strict_json import read_bytes
 from debatebench.shared.records import Gold, Winner
+from debatebench.shared.visible_text import plain_name
 
 __all__ = ["read_gold"]
 
@@ -94,7 +95,7 @@ def _gold(row: dict[str, str], by_number: dict[int, str], run_tag: str) -> Gold:
     return Gold(
         run_tag=run_tag,
         debate_id=debate_id,
-        unit=unit or "winner",
+        unit=plain_name(unit or "winner"),
         label=value,
         winner=winner,
         winning_positions=positions,

@@ -7,15 +7,19 @@ from functools import cache, lru_cache, reduce
 from operator import or_
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from unicodedata import normalize
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from debatebench.landing.importers.base import BadSourceError
 from debatebench.shared.records import MOST_COUNT, MOST_SCORE, Score
+from debatebench.shared.visible_text import plain_name
 
 __all__ = [
+    "NAMED",
     "Amount",
+    "Category",
     "Count",
     "Name",
     "Number",
@@ -23,6 +27,7 @@ __all__ = [
     "SourceSide",
     "SourceTime",
     "Whole",
+    "Words",
     "check",
     "known",
     "score",
@@ -64,8 +69,28 @@ def _not_blank(value: str) -> str:
     return value
 
 
+def _name(value: str) -> str:
+    """A name in the form in which all names land, so that two spellings of what looks the same are one name."""
+    return _not_blank(plain_name(value))
+
+
+def _words(value: str) -> str:
+    return normalize("NFC", _not_blank(value))
+
+
+def _refuse_alike(value: Any) -> Any:
+    """Refuse keys that are one name."""
+    if isinstance(value, dict) and len({plain_name(str(key)) for key in value}) != len(value):
+        raise ValueError("two keys must not be the same name in different spellings")
+    return value
+
+
 # Both readers, pydantic and msgspec, need each bound.
-Name = Annotated[str, AfterValidator(_not_blank)]
+Name = Annotated[str, AfterValidator(_name)]
+Category = Annotated[str, AfterValidator(plain_name)]
+Words = Annotated[str, AfterValidator(_words)]
+NAMED = BeforeValidator(_refuse_alike)
+"""Marks a mapping whose keys are names."""
 Whole = Annotated[int, Field(ge=-(2**63), lt=2**63), Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Field(ge=0, le=MOST_COUNT), Meta(ge=0, le=MOST_COUNT)]
 Amount = Annotated[float, Field(ge=0, lt=1e8), Meta(ge=0, lt=1e8)]
