@@ -156,3 +156,21 @@ def test_versions_2_and_3_can_be_compared(tmp_path: Path):
         "a": False,
         "b": True,
     }
+
+
+def test_consistency_says_which_verdicts_survive_the_swap(packaged_rule: duckdb.DuckDBPyConnection):
+    survive = (
+        "select judge_id, count_both_orders, count_same_in_both_orders, order_agreement_rate, "
+        "order_agreement_rate_ci_low < order_agreement_rate_ci_high, order_agreement_rate_reason "
+        "from marts.judge_consistency where dimension = 'overall' order by 1"
+    )
+    assert packaged_rule.execute(survive).fetchall() == [
+        ("first", 4, 0, 0.0, True, None),
+        ("half", 4, 2, 0.5, True, None),
+        ("steady", 4, 4, 1.0, True, None),
+    ]
+    one_by_one = (
+        "select source_debate_id, is_same_in_both_orders from marts.repeated_judgments "
+        "where judge_id = 'half' and dimension = 'overall' order by 1"
+    )
+    assert packaged_rule.execute(one_by_one).fetchall() == [("d0", True), ("d1", False), ("d2", False), ("d3", True)]

@@ -1,73 +1,22 @@
 -- One row per judge and dimension (or `overall`) with a debate that the judge judged at least twice.
 with
 
-predictions as (
-
-    select
-        predictions.run_tag, predictions.judge_id, predictions.method, predictions.dimension,
-        clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
-        coalesce(array_to_string(predictions.predicted_positions, ' '), predictions.prediction) as predicted,
-        predictions.pro_score - predictions.con_score as score_difference
-
-    from marts.judge_predictions as predictions
-    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    where predictions.prediction is not null
-
-),
-
-counts as (
-
-    select
-        run_tag, judge_id, method, dimension, source_debate_id, cluster_unit, cluster_id, predicted,
-        count(*) as count_trials
-
-    from predictions
-    group by run_tag, judge_id, method, dimension, source_debate_id, cluster_unit, cluster_id, predicted
-
-),
-
--- The share of pairs of trials with equal predictions.
-debates as (
-
-    select
-        run_tag, judge_id, method, dimension, source_debate_id, cluster_unit, cluster_id,
-        cast(sum(count_trials) as bigint) as count_trials,
-        cast(
-            cast(sum(count_trials * (count_trials - 1)) as double)
-            / nullif(sum(count_trials) * (sum(count_trials) - 1), 0) as decimal(38, 15)
-        ) as agreement
-
-    from counts
-    group by run_tag, judge_id, method, dimension, source_debate_id, cluster_unit, cluster_id
-    having sum(count_trials) > 1
-
-),
-
-deviations as (
-
-    select
-        run_tag, judge_id, dimension, source_debate_id,
-        cast(stddev_samp(score_difference) as decimal(38, 12)) as score_deviation
-
-    from predictions
-    group by run_tag, judge_id, dimension, source_debate_id
-
-),
-
+-- Decimals, so that sums do not depend on the order of rows.
 cluster_sums as (
 
     select
-        debates.run_tag, debates.judge_id, debates.method, debates.dimension, debates.cluster_unit, debates.cluster_id,
+        run_tag, judge_id, method, dimension, cluster_unit, cluster_id,
         count(*) as n,
-        cast(sum(debates.count_trials) as bigint) as count_trials,
-        sum(debates.agreement) as agreement,
-        count(deviations.score_deviation) as count_deviations,
-        sum(deviations.score_deviation) as score_deviation
+        cast(sum(count_trials) as bigint) as count_trials,
+        sum(cast(agreement_rate as decimal(38, 15))) as agreement,
+        count(order_agreement_rate) as n_swapped,
+        count(case when is_same_in_both_orders then 1 end) as count_same,
+        sum(cast(order_agreement_rate as decimal(38, 15))) as order_agreement,
+        count(score_deviation) as count_deviations,
+        sum(score_deviation) as score_deviation
 
-    from debates
-    left join deviations using (run_tag, judge_id, dimension, source_debate_id)
-    group by
-        debates.run_tag, debates.judge_id, debates.method, debates.dimension, debates.cluster_unit, debates.cluster_id
+    from marts.repeated_judgments
+    group by run_tag, judge_id, method, dimension, cluster_unit, cluster_id
 
 ),
 
@@ -79,7 +28,13 @@ wholes as (
         cast(sum(count_trials) as bigint) as count_trials,
         cast(sum(agreement) as double) / sum(n) as agreement_rate,
         cast(sum(score_deviation) as double) / nullif(sum(count_deviations), 0) as mean_score_deviation,
-        list({'n': n, 'y': cast(agreement as double)}) as clusters
+        list({'n': n, 'y': cast(agreement as double)}) as clusters,
+        cast(sum(n_swapped) as bigint) as n_swapped,
+        cast(sum(count_same) as bigint) as count_same,
+        cast(sum(order_agreement) as double) / nullif(sum(n_swapped), 0) as order_agreement_rate,
+        list_filter(
+            list({'n': n_swapped, 'y': cast(order_agreement as double)}), lambda each: each.n > 0
+        ) as swapped_clusters
 
     from cluster_sums
     group by run_tag, judge_id, method, dimension, cluster_unit
@@ -97,11 +52,22 @@ counted as (
             macros.mean_error(wholes.clusters, wholes.agreement_rate),
             of_debates.t_95,
             of_clusters.t_95
-        ) as effective_n
+        ) as effective_n,
+        macros.effective_count(
+            wholes.order_agreement_rate,
+            nullif(wholes.n_swapped, 0),
+            len(wholes.swapped_clusters),
+            macros.mean_error(wholes.swapped_clusters, wholes.order_agreement_rate),
+            of_swapped.t_95,
+            of_swapped_clusters.t_95
+        ) as effective_n_swapped
 
     from wholes
     left join intermediate.int_t_quantiles as of_debates on wholes.n - 1 = of_debates.df
     left join intermediate.int_t_quantiles as of_clusters on len(wholes.clusters) - 1 = of_clusters.df
+    left join intermediate.int_t_quantiles as of_swapped on wholes.n_swapped - 1 = of_swapped.df
+    left join intermediate.int_t_quantiles as of_swapped_clusters
+        on len(wholes.swapped_clusters) - 1 = of_swapped_clusters.df
 
 ),
 
@@ -115,6 +81,16 @@ final as (
         macros.wilson_high(agreement_rate * effective_n, effective_n) as agreement_rate_ci_high,
         macros.reason_of(effective_n is null, n, agreement_rate, len(clusters), cluster_unit) as agreement_rate_reason,
         len(clusters) as count_clusters,
+        n_swapped as count_both_orders,
+        count_same as count_same_in_both_orders,
+        order_agreement_rate,
+        macros.wilson_low(order_agreement_rate * effective_n_swapped, effective_n_swapped)
+            as order_agreement_rate_ci_low,
+        macros.wilson_high(order_agreement_rate * effective_n_swapped, effective_n_swapped)
+            as order_agreement_rate_ci_high,
+        macros.reason_of(
+            effective_n_swapped is null, n_swapped, order_agreement_rate, len(swapped_clusters), cluster_unit
+        ) as order_agreement_rate_reason,
         mean_score_deviation
 
     from counted

@@ -32,7 +32,8 @@ noted as (
 verdicts as (
 
     select
-        verdicts.run_tag, verdicts.debate_id, verdicts.judge_id, verdicts.is_valid, debates.format,
+        verdicts.run_tag, verdicts.debate_id, verdicts.judge_id, verdicts.is_valid, verdicts.presented_first,
+        debates.format,
         judges.method, judges.is_baseline, sources.source_run_tag, sources.source_debate_id, sources.trial,
         people.debate_id is not null as has_truth,
         weakened.debate_id is not null as has_weakness,
@@ -131,8 +132,8 @@ predictions as (
 final as (
 
     select
-        run_tag, debate_id, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, trial, dimension,
-        is_valid, has_truth, has_weakness,
+        run_tag, debate_id, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, trial,
+        presented_first, dimension, is_valid, has_truth, has_weakness,
         cast(pro_score as double) as pro_score,
         cast(con_score as double) as con_score,
         score_comparison, score_positions, direct_prediction, direct_positions,
