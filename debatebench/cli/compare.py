@@ -112,7 +112,7 @@ def gate(
     The exit code is 6 if a measure got worse by more than its limit, and by more than chance explains, or if an attack
     leads a judge more often than --max-attack-success.
     """
-    from debatebench.query.gate import GateLimits, check_gate
+    from debatebench.query.gate import GateLimits, check_gate, power_sentence
 
     attacks = None if max_attack_success is None else _attacks(context, candidate, max_attack_success)
     if baseline is None:
@@ -141,6 +141,9 @@ def gate(
     elif output is Format.CSV:
         _print_rows(_gate_data(comparison, result, summary)["checks"], output)
     else:
+        say("What this gate can find:", output)
+        for power in result.power:
+            say(power_sentence(power), output)
         _print_checks(result, output)
         _print_attack_checks(attacks, output)
     for warning in result.warnings:
@@ -247,7 +250,8 @@ def _gate_data(comparison: Comparison, result: GateResult, summary: str) -> dict
         "baseline": asdict(comparison.baseline),
         "candidate": asdict(comparison.candidate),
         "comparability": comparison.verdict,
-        "checks": [{**asdict(check), "is_too_small": check.is_too_small} for check in result.checks],
+        "power": [asdict(power) for power in result.power],
+        "checks": [asdict(check) for check in result.checks],
         "failures": result.failures,
         "warnings": result.warnings,
     }
@@ -350,7 +354,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _print_checks(result: GateResult, output: Format) -> None:
     """Print one table for each measure."""
-    names = ("outcome", "model_id", *_CHANGES, "allowed", "detectable")
+    names = ("outcome", "model_id", *_CHANGES, "allowed", "detectable", "count_topics_needed")
     for measure in dict.fromkeys(check.measure for check in result.checks):
         own = [check for check in result.checks if check.measure == measure]
         print_caption(_CAPTIONS[measure], output)

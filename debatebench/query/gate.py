@@ -1,18 +1,24 @@
 """Is the candidate worse than the baseline? Limits on a comparison, for a pipeline that must stop on a regression.
 
-A check fails if the change exceeds its limit **and** its interval excludes zero: the limit says how large a drop
-matters, and the interval says whether there is a drop. The whole interval need not lie beyond the limit, because then
-a true drop of exactly the limit would pass 39 times out of 40. All checks of a gate share one error rate: intervals are
-widened by Bonferroni's inequality, so that a gate over any number of debaters fails in at most 2.5 % of the cases in
-which nothing has changed. A change that is the same on all topics has no interval: the exact sign test over topics
-decides, at the same error rate.
+A check fails if the change exceeds its limit **and** chance does not explain it: the limit says how large a drop
+matters, and the test says whether there is a drop. The whole interval need not lie beyond the limit, because then a
+true drop of exactly the limit would pass 19 times out of 20. The tests are one-sided, because only a change for the
+worse fails. They share one error rate by Bonferroni's inequality, so that a gate over any number of debaters fails in
+at most 5 % of the cases in which nothing has changed.
+
+**Few topics.** The spread of one difference over three topics is a guess, and Student's t with two degrees of freedom
+finds next to nothing. All debaters were on the same topics, so a standard error is at least the *pooled* one, the root
+of the mean of the squared errors of all debaters, which G topics and n debaters show with (G - 1) (n - 1) degrees of
+freedom (as in `stats/rank_sets.py`). `benchmarks/gate_power.py` has false alarms and power. A change that is the same
+on all topics for all debaters has no error: the exact sign test over topics decides, at the same error rate.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from debatebench.query.comparison import is_settled
 from debatebench.shared.errors import UsageError
@@ -20,12 +26,14 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     from debatebench.query.comparison import Comparison
 
-__all__ = ["Check", "GateLimits", "GateResult", "Outcome", "check_gate"]
+__all__ = ["Check", "GateLimits", "GateResult", "Outcome", "Power", "check_gate", "power_sentence"]
 
 Outcome = Literal["passed", "failed", "unsettled", "missing"]
 
-_LEVEL = 0.95
+_FALSE_ALARMS = 0.05
 _POWER = 0.8
+# More topics than this are no help to anybody who plans a run.
+_MOST_TOPICS = 100_000
 # Measures for which a higher value is worse.
 _COSTS = {"turn_cost_usd"}
 _SPOILS = {"turn_cost_usd": {"everything", "costs"}}
@@ -60,11 +68,13 @@ class GateLimits:
 class Check:
     """One number under one limit.
 
-    `model_id` is `None` for the panels' agreement. `ci_low` and `ci_high` are the ends of the widened interval of
-    `difference` (candidate - baseline), `allowed` is the limit as a difference, in the same unit and with its sign, and
-    `detectable` is the smallest true change for the worse that such a check finds four times out of five. `outcome` is
-    `failed`; `unsettled` if the change exceeds the limit and chance may explain it; `missing` if the candidate does not
-    have the debater; else `passed`.
+    `model_id` is `None` for the panels' agreement. `ci_low` and `ci_high` are the ends of the interval of `difference`
+    (candidate - baseline) that such a test excludes 0 from, `allowed` is the limit as a difference, in the same unit
+    and with its sign, and `detectable` is the smallest true change for the worse with which the check fails four times
+    out of five. It comes from `count_topics`; with `count_topics_needed` and the same spread, a true change of the
+    limit would be told from chance four times out of five (`None` where that is not known). `outcome` is `failed`;
+    `unsettled` if the change exceeds the limit and chance may explain it; `missing` if the candidate does not have the
+    debater; else `passed`.
     """
 
     measure: str
@@ -77,20 +87,35 @@ class Check:
     ci_high: float | None
     allowed: float | None
     detectable: float | None
+    count_topics: int | None
+    count_topics_needed: int | None
+    is_too_small: bool
+    """Whether chance would often hide a change of the limit."""
 
-    @property
-    def is_too_small(self) -> bool:
-        """Whether a change just beyond the limit would often not be detected."""
-        if self.outcome == "missing" or self.allowed is None:
-            return False
-        return self.detectable is None or self.detectable > abs(self.allowed)
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What the checks of one measure can find: the least of them, because each debater is to be checked.
+
+    `detectable`, `count_topics` and `count_topics_needed` as in `Check`. `limit` is the largest of its checks.
+    """
+
+    measure: str
+    limit: float
+    detectable: float | None
+    count_topics: int | None
+    count_topics_needed: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The result of a gate. `failures` and `warnings` are sentences; the gate passes if there are no failures."""
+    """The result of a gate. `failures` and `warnings` are sentences; the gate passes if there are no failures.
+
+    `power` says what the gate could find, whatever it found.
+    """
 
     checks: tuple[Check, ...]
+    power: tuple[Power, ...]
     failures: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -133,15 +158,17 @@ def check_gate(
             f"run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} debates are "
             "complete"
         )
-    return GateResult(checks, tuple(failures), tuple(warnings))
+    return GateResult(checks, tuple(_powers(checks)), tuple(failures), tuple(warnings))
 
 
 def _checks(comparison: Comparison, limits: GateLimits, debaters: Collection[str]) -> Iterator[Check]:
-    rows = [(row, limit) for row, limit in _limited_rows(comparison, limits, debaters)]
-    # All checks together share one level.
+    rows = list(_limited_rows(comparison, limits, debaters))
+    # All checks together share one error rate.
     count = sum(row["difference"] is not None for row, _ in rows)
+    alpha = _FALSE_ALARMS / max(count, 1)
     for row, limit in rows:
-        yield _check(row, limit, 1 - (1 - _LEVEL) / max(count, 1))
+        alike = [each for each in comparison.debaters if "model_id" in row and each["measure"] == row["measure"]]
+        yield _check(row, limit, _Error.of(row, alike), alpha)
 
 
 def _limited_rows(
@@ -169,46 +196,123 @@ def _limited_rows(
                 yield row, limits.agreement_drop
 
 
-def _check(row: Mapping[str, Any], limit: float, level: float) -> Check:
-    measure, baseline, difference = row["measure"], row["baseline_value"], row["difference"]
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """A standard error and its degrees of freedom, `None` where it is as good as known."""
+
+    size: float
+    df: int | None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], alike: Collection[Mapping[str, Any]]) -> _Error | None:
+        """The error of a row's difference: at least the pooled one of the rows of all debaters; `None` if unknown.
+
+        Errors of costs are pooled as shares of what the debater cost, because prices differ by orders of magnitude.
+        """
+        own, df = row["standard_error"], row["degrees_of_freedom"]
+        if row["difference"] is None or own is None:
+            return None
+        known = [each for each in alike if each["standard_error"] is not None and _unit(each)]
+        if len(known) < 2:
+            return cls(own, df)
+        squares = sum((each["standard_error"] / _unit(each)) ** 2 for each in known)
+        least = min(
+            (each["degrees_of_freedom"] for each in known if each["degrees_of_freedom"] is not None), default=df
+        )
+        pooled = _unit(row) * math.sqrt(squares / len(known))
+        return cls(max(own, pooled), None if least is None else least * (len(known) - 1))
+
+    def critical(self, alpha: float) -> float:
+        """The change for the worse that chance exceeds in a share `alpha` of the cases, one-sided."""
+        from debatebench.stats.distributions import normal_quantile, t_quantile
+
+        return self.size * (normal_quantile(1 - alpha) if self.df is None else t_quantile(1 - 2 * alpha, self.df))
+
+    def detectable(self, alpha: float) -> float:
+        """The smallest true change that is told from chance with the power of a gate."""
+        from debatebench.stats.distributions import normal_quantile
+        from debatebench.stats.power import detectable_effect
+
+        if self.df is None:
+            return self.critical(alpha) + normal_quantile(_POWER) * self.size
+        effect = detectable_effect(self.df + 1, _POWER, 2 * alpha)
+        return self.size * math.sqrt(self.df + 1) * cast(float, effect)
+
+    def with_topics(self, count: int, topics: int) -> _Error:
+        """The error if a comparison of `count` topics had `topics` of them."""
+        df = None if self.df is None else max(round(self.df * (topics - 1) / (count - 1)), 1)
+        return _Error(self.size * math.sqrt(count / topics), df)
+
+
+def _unit(row: Mapping[str, Any]) -> float:
+    """What one unit of a limit is for this row."""
+    return abs(row["baseline_value"] or 0.0) if row["measure"] in _COSTS else 1.0
+
+
+def _check(row: Mapping[str, Any], limit: float, error: _Error | None, alpha: float) -> Check:
+    measure, difference = row["measure"], row["difference"]
     sign = 1 if measure in _COSTS else -1
-    allowed = sign * limit * (abs(baseline) if measure in _COSTS else 1)
-    low, high, detectable = _widened(row, level)
+    allowed = limit * _unit(row)
+    is_known = error is not None and error.size > 0
+    margin = error.critical(alpha) if error is not None and is_known else None
     if difference is None:
         outcome: Outcome = "missing" if row["candidate_value"] is None else "unsettled"
-    elif sign * difference <= abs(allowed):
+    elif sign * difference <= allowed:
         outcome = "passed"
     else:
-        outcome = "failed" if is_settled({**row, "ci_low": low, "ci_high": high}, level) else "unsettled"
+        is_real = sign * difference > margin if margin is not None else _is_one_sided(row, alpha)
+        outcome = "failed" if is_real else "unsettled"
+    topics, needed, smallest = row["count_topics"], None, None
+    if error is not None and is_known:
+        smallest = error.detectable(alpha)
+        needed = _topics_needed(error, alpha, allowed, topics)
     return Check(
         measure=measure,
         model_id=row.get("model_id"),
         outcome=outcome,
-        baseline_value=baseline,
+        baseline_value=row["baseline_value"],
         candidate_value=row["candidate_value"],
         difference=difference,
-        ci_low=low,
-        ci_high=high,
-        allowed=allowed,
-        detectable=detectable,
+        ci_low=None if margin is None else difference - margin,
+        ci_high=None if margin is None else difference + margin,
+        allowed=sign * allowed,
+        detectable=None if smallest is None or error is None else max(smallest, allowed + _beyond(error)),
+        count_topics=topics,
+        count_topics_needed=needed,
+        is_too_small=outcome != "missing" and (smallest is None or smallest > allowed),
     )
 
 
-def _widened(row: Mapping[str, Any], level: float) -> tuple[float | None, float | None, float | None]:
-    """The 95 % interval scaled to another level, each end in proportion, and the smallest change that it detects."""
-    from debatebench.stats.distributions import normal_quantile, t_quantile
+def _beyond(error: _Error) -> float:
+    """By how much a true change must exceed a limit so that the observed one does so with the power of a gate."""
+    from debatebench.stats.distributions import normal_quantile
 
-    if row["ci_low"] is None or row["ci_high"] is None:
-        return None, None, None
-    df = row["degrees_of_freedom"]
-    if df is None:
-        wide, usual = (normal_quantile(0.5 + each / 2) for each in (level, _LEVEL))
-    else:
-        wide, usual = (t_quantile(each, df) for each in (level, _LEVEL))
-    below = (row["difference"] - row["ci_low"]) * wide / usual
-    above = (row["ci_high"] - row["difference"]) * wide / usual
-    detectable = (below + above) / 2 + normal_quantile(_POWER) * row["standard_error"]
-    return row["difference"] - below, row["difference"] + above, detectable
+    return normal_quantile(_POWER) * error.size
+
+
+def _is_one_sided(row: Mapping[str, Any], alpha: float) -> bool:
+    """Whether a change without any spread has one sign on more topics than chance explains."""
+    return is_settled({**row, "ci_low": None, "ci_high": None}, 1 - 2 * alpha)
+
+
+def _topics_needed(error: _Error, alpha: float, allowed: float, count: int | None) -> int | None:
+    """The fewest topics with which a change of `allowed` is told from chance, from two up; `None` if not known."""
+    if count is None or count < 2 or allowed <= 0:
+        return None
+
+    def is_enough(topics: int) -> bool:
+        return error.with_topics(count, topics).detectable(alpha) <= allowed
+
+    most = 2
+    while not is_enough(most):
+        if most >= _MOST_TOPICS:
+            return None
+        most *= 2
+    low = most // 2
+    while most - low > 1:
+        middle = (low + most) // 2
+        low, most = (low, middle) if is_enough(middle) else (middle, most)
+    return most
 
 
 # --- in words ---------------------------------------------------------------------------------------------------------
@@ -250,6 +354,37 @@ def _incomparable(comparison: Comparison, measures: Collection[str]) -> str | No
         if item["state"] in ("different", "unknown") and item["affects"] in spoiled
     ]
     return f"not like for like: {', '.join(spoiling)}" if spoiling else None
+
+
+def _powers(checks: Collection[Check]) -> Iterator[Power]:
+    for measure in dict.fromkeys(check.measure for check in checks):
+        own = [check for check in checks if check.measure == measure and check.outcome != "missing"]
+        if not own:
+            continue
+        found, needed, topics = (
+            [getattr(check, name) for check in own] for name in ("detectable", "count_topics_needed", "count_topics")
+        )
+        yield Power(
+            measure=measure,
+            limit=max(abs(check.allowed or 0.0) for check in own),
+            detectable=None if None in found else max(found),
+            count_topics=None if None in topics else min(topics),
+            count_topics_needed=None if None in needed else max(needed),
+        )
+
+
+def power_sentence(power: Power) -> str:
+    """What a gate can find, in one sentence: `rating: a drop of 142.3 fails four times out of five (6 topics); …`."""
+    change = "rise" if power.measure in _COSTS else "drop"
+    topics = "" if power.count_topics is None else f" with {power.count_topics} topics"
+    if power.detectable is None:
+        found = f"what these runs can find is not known{topics}"
+    else:
+        found = f"a {change} of {_size(power.measure, power.detectable)} fails four times out of five{topics}"
+    if power.count_topics_needed is None:
+        return f"{power.measure}: {found}."
+    needed = f"to tell one of {_size(power.measure, power.limit)} from chance, {power.count_topics_needed:,} are needed"
+    return f"{power.measure}: {found}; {needed}."
 
 
 def _power_warnings(checks: Collection[Check]) -> Iterator[str]:

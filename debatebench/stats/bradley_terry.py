@@ -49,6 +49,7 @@ __all__ = [
     "fit",
     "fit_resampled",
     "linked",
+    "ratings_without_topics",
     "resampled_ratings",
     "standard_errors",
 ]
@@ -152,6 +153,21 @@ def fit_resampled(pairs: Pairs, counts: Array, points: Array, start: Fit) -> Arr
                     converged=_CONVERGED_RESAMPLE,
                 )
     return strengths
+
+
+def ratings_without_topics(games: Games, mean: float = 400.0) -> tuple[Array, Array]:
+    """The topics that have a game, and the ratings on the Elo scale without each: (topics,) and (topics, debaters).
+
+    To about a thousandth of a point.
+    """
+    import numpy as np
+
+    topics, unit = np.unique(games.topic, return_inverse=True)
+    pairs, counts, points = pair_counts(games, unit)
+    is_played = counts.any(axis=1)
+    rest, rest_points = counts.sum(axis=0) - counts[is_played], points.sum(axis=0) - points[is_played]
+    strengths = fit_resampled(pairs, rest, rest_points, fit(games))
+    return topics[is_played], np.asarray(mean + ELO_PER_LOG_STRENGTH * strengths)
 
 
 def resampled_ratings(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -29,12 +30,14 @@ from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.plan_records import run_records
 from debatebench.plan.schedule import make_plan
 from debatebench.query.comparison import Comparison, Subject, compare, find_subject
-from debatebench.query.gate import GateLimits, check_gate
+from debatebench.query.gate import GateLimits, Power, check_gate, power_sentence
 from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Record, Run
 from debatebench.shared.result_formats import render
 from debatebench.shared.workspace import Workspace, packaged
+from debatebench.stats.bradley_terry import ELO_PER_LOG_STRENGTH, fit
+from debatebench.stats.counted_games import counted_games
 
 pytestmark = pytest.mark.slow
 
@@ -437,6 +440,36 @@ def test_the_interval_of_a_win_rate_is_that_of_paired_differences_clustered_by_t
         assert row["ci_high"] == pytest.approx(mean + T_5 * error, abs=1e-6)
 
 
+def test_the_error_of_a_rating_is_the_jackknife_over_topics_that_are_left_out_of_both_runs(simulated: Path):
+    """Ratings are fitted again from the results of every debate, without each topic in turn."""
+    results = rows_of(
+        database_of(simulated),
+        "select run_tag, topic_id, pro_model_id, con_model_id, winner from marts.decided_debates where is_rated",
+    )
+    names = sorted({name for _, _, *pair, _ in results for name in pair})
+    topics = sorted({topic for _, topic, *_ in results})
+
+    def ratings(tag: str, left_out: str | None) -> list[float]:
+        played = [
+            (1, names.index(pro) + 1, names.index(con) + 1, *(int(winner == each) for each in ("pro", "tie", "con")))
+            for run_tag, topic, pro, con, winner in results
+            if run_tag == tag and topic != left_out
+        ]
+        return [400 + ELO_PER_LOG_STRENGTH * each for each in fit(counted_games(*zip(*played, strict=True))).strengths]
+
+    for candidate in ("noise", "drop"):
+        found = compared(database_of(simulated), "base", candidate).debaters
+        for row in (row for row in found if row["measure"] == "rating"):
+            place = names.index(row["model_id"])
+            changes = [ratings(candidate, each)[place] - ratings("base", each)[place] for each in topics]
+            mean = sum(changes) / 6
+            error = math.sqrt(5 / 6 * sum((change - mean) ** 2 for change in changes))
+            assert (row["method"], row["count_topics"], row["degrees_of_freedom"]) == ("paired", 6, 5)
+            assert row["standard_error"] == pytest.approx(error, abs=0.01)
+            assert row["ci_low"] == pytest.approx(row["difference"] - T_5 * error, abs=0.03)
+            assert row["ci_high"] == pytest.approx(row["difference"] + T_5 * error, abs=0.03)
+
+
 def test_sql_table_and_json_tell_the_same(simulated: Path):
     done = debatebench(simulated, "compare", "base", "drop", "--format", "json")
     assert done.code == 0, done.err
@@ -486,6 +519,11 @@ def test_a_gate_passes_on_noise(simulated: Path):
     )  # fmt: skip
     assert done.code == 0, done.err
     assert done.err.splitlines()[-1] == "Passed: run 'noise' against run 'base', 10 checks."
+    said = [line for line in done.out.splitlines() if "four times out of five" in line]
+    assert [line.partition(":")[0] for line in said] == ["rating", "win_rate", "turn_cost_usd", "agreement"]
+    assert re.search(
+        r"^rating: a drop of [0-9.]+ fails .* with 6 topics; .* 25\.0 from chance, [0-9,]+ are needed\.$", said[0]
+    )
 
 
 def test_a_gate_fails_on_a_planted_drop_and_says_whose_and_by_how_much(simulated: Path):
@@ -559,6 +597,7 @@ def row(
         "ci_high": difference + half if known else None,
         "standard_error": half / 1.959964 if known else None,
         "degrees_of_freedom": None,
+        "count_topics": None,
         **more,
     }
 
@@ -595,21 +634,21 @@ def test_a_check_fails_only_beyond_its_limit_and_beyond_its_interval():
 
 
 def test_a_drop_that_is_the_same_on_all_topics_fails_if_the_sign_test_rejects_chance():
-    """Six topics with one sign have a p value of 1/32, which is below 0.05, and not below 0.05 / 2."""
+    """Five topics with one sign have a probability of 1/32, which is below 0.05, and not below 0.05 / 2."""
     limits = GateLimits(rating_drop=None, win_rate_drop=0.1)
 
     def drop(name: str, topics: int) -> dict[str, Any]:
         return row(name, -0.5, None, measure="win_rate", standard_error=0.0, degrees_of_freedom=topics - 1)
 
-    assert outcomes(of(drop("a", 5)), limits) == ["unsettled"]
-    assert outcomes(of(drop("a", 6)), limits) == ["failed"]
-    assert outcomes(of(drop("a", 6), drop("b", 7)), limits) == ["unsettled", "failed"]
+    assert outcomes(of(drop("a", 4)), limits) == ["unsettled"]
+    assert outcomes(of(drop("a", 5)), limits) == ["failed"]
+    assert outcomes(of(drop("a", 5), drop("b", 6)), limits) == ["unsettled", "failed"]
 
 
 def test_an_unsettled_drop_passes_with_a_warning():
     result = check_gate(of(row("a", -40.0, 50.0)), GateLimits())
     assert result.is_passed
-    assert result.warnings[0].startswith("rating of a -40.0 (allowed -25.0; interval -90.0 to +10.0): too few debates")
+    assert result.warnings[0].startswith("rating of a -40.0 (allowed -25.0; interval -82.0 to +2.0): too few debates")
 
 
 def test_many_checks_share_one_error_rate():
@@ -618,15 +657,46 @@ def test_many_checks_share_one_error_rate():
     crowd = [row(f"m{n}", 0.0, 35.0) for n in range(29)]
     result = check_gate(of(drop, *crowd), GateLimits())
     assert result.checks[0].outcome == "unsettled"
-    # 2.5 % over 30 checks: the normal quantile at 1 - 0.025 / 30 is 3.1440.
-    assert result.checks[0].ci_high == pytest.approx(-40 + 35 * 3.1440 / 1.959964, abs=0.01)
+    # 5 % over 30 checks: the normal quantile at 1 - 0.05 / 30 is 2.9352.
+    assert result.checks[0].ci_high == pytest.approx(-40 + 35 * 2.9352 / 1.959964, abs=0.01)
 
 
-def test_small_samples_widen_by_students_distribution():
-    rows = [row(f"m{n}", 0.0, 4.302653, measure="win_rate", degrees_of_freedom=2) for n in range(2)]
-    result = check_gate(of(*rows), GateLimits(rating_drop=None, win_rate_drop=0.1))
-    # At 97.5 % and 2 degrees of freedom t is 6.2053.
-    assert [check.ci_high for check in result.checks] == [pytest.approx(6.2053, abs=1e-3)] * 2
+def errors(*sizes: float, df: int | None = 2, measure: str = "win_rate") -> Comparison:
+    """A comparison in which nothing changed, with these standard errors."""
+    return of(
+        *(
+            row(f"m{n}", 0.0, 1.0, measure=measure, standard_error=size, degrees_of_freedom=df)
+            for n, size in enumerate(sizes)
+        )
+    )
+
+
+def test_a_single_debater_is_tested_by_students_distribution():
+    (check,) = check_gate(errors(1.0), GateLimits(rating_drop=None, win_rate_drop=0.1)).checks
+    # One-sided at 5 % and 2 degrees of freedom t is 2.9200.
+    assert check.ci_high == pytest.approx(2.9200, abs=1e-4)
+
+
+def test_the_spread_over_topics_is_that_of_all_debaters_together():
+    """Four debaters over three topics have 2 * 3 degrees of freedom; at 5 % / 4, one-sided, t is 2.9687."""
+    limits = GateLimits(rating_drop=None, win_rate_drop=0.1)
+    ends = [check.ci_high for check in check_gate(errors(0.01, 0.01, 0.01, 2.0), limits).checks]
+    # The pooled error is the root of 4.0003 / 4. A debater that varies more than the others has its own.
+    assert ends == pytest.approx([2.9687 * 1.0] * 3 + [2.9687 * 2.0], abs=1e-3)
+
+
+def test_a_check_of_one_debater_uses_the_spread_of_all():
+    limits = GateLimits(rating_drop=None, win_rate_drop=0.1)
+    (check,) = check_gate(errors(0.01, 1.0, 1.0, 1.0), limits, debaters=["m0"]).checks
+    # At 5 %, one-sided, and 6 degrees of freedom t is 1.9432.
+    assert check.ci_high == pytest.approx(1.9432 * math.sqrt(3.0001 / 4), abs=1e-3)
+
+
+def test_costs_are_pooled_as_shares_of_what_a_debate_cost():
+    """A debater that costs a thousand times as much as another does not hide that the other becomes dearer."""
+    dear = row("dear", 0.0, 1.0, measure="turn_cost_usd", baseline_value=10.0, standard_error=0.1, degrees_of_freedom=9)
+    cheap = {**dear, "model_id": "cheap", "baseline_value": 0.01, "difference": 0.005, "standard_error": 0.0001}
+    assert outcomes(of(dear, cheap), GateLimits(rating_drop=None, cost_increase=0.2)) == ["passed", "failed"]
 
 
 def test_a_cost_may_rise_by_a_share_of_what_it_was():
@@ -669,14 +739,49 @@ def test_what_is_not_like_for_like_is_a_warning_or_on_request_a_failure():
 
 
 def test_a_comparison_that_is_too_small_says_what_it_would_find():
-    result = check_gate(of(row("a", 0.0, 100.0), row("b", 0.0, 1.0)), GateLimits())
-    assert [check.is_too_small for check in result.checks] == [True, False]
-    # Half of the interval at 97.5 %, and 0.8416 standard errors.
-    detectable = 100 * 2.241403 / 1.959964 + 0.841621 * 100 / 1.959964
+    result = check_gate(of(row("a", 0.0, 100.0), row("b", 0.0, 100.0)), GateLimits())
+    assert [check.is_too_small for check in result.checks] == [True, True]
+    # At 2.5 %, one-sided, chance explains 1.96 standard errors; a power of 0.8 takes 0.8416 more.
+    detectable = 100 * (1.959964 + 0.841621) / 1.959964
     assert result.warnings == (
-        "the runs are too small: of 2 checks of rating, 1 would find only changes of "
+        "the runs are too small: of 2 checks of rating, 2 would find only changes of "
         f"{detectable:.1f} or more (4 times out of 5)",
     )
+
+
+def test_a_gate_says_what_it_can_find_also_when_it_passes():
+    """A drop fails only beyond the limit, so that the observed one must exceed 25 four times out of five."""
+    result = check_gate(of(row("a", 0.0, 5.0), row("b", 0.0, 5.0)), GateLimits())
+    assert (result.is_passed, result.warnings) == (True, ())
+    (power,) = result.power
+    assert power.detectable == pytest.approx(25 + 0.841621 * 5 / 1.959964, abs=1e-4)
+    assert power_sentence(power) == "rating: a drop of 27.1 fails four times out of five."
+
+
+@pytest.mark.parametrize("df", [5, None])
+def test_the_topics_that_a_limit_needs_are_the_fewest_with_which_it_is_told_from_chance(df: int | None):
+    def gate(topics: int) -> Power:
+        spread = 30.0 * math.sqrt(6 / topics)
+        change = row("a", 0.0, 1.0, standard_error=spread, count_topics=topics)
+        change["degrees_of_freedom"] = None if df is None else topics - 1
+        (power,) = check_gate(of(change), GateLimits()).power
+        return power
+
+    needed = gate(6).count_topics_needed
+    assert needed is not None
+    assert 40 < needed < 70
+    assert gate(needed).count_topics_needed == gate(needed - 1).count_topics_needed == needed
+    at, below = (check_gate_of_spread(30.0 * math.sqrt(6 / n), n, df) for n in (needed, needed - 1))
+    assert (at, below) == (False, True)
+    assert power_sentence(gate(6)).endswith(f" with 6 topics; to tell one of 25.0 from chance, {needed} are needed.")
+
+
+def check_gate_of_spread(spread: float, topics: int, df: int | None) -> bool:
+    """Whether a gate with this standard error is too small for its limit."""
+    change = row("a", 0.0, 1.0, standard_error=spread, count_topics=topics)
+    change["degrees_of_freedom"] = None if df is None else topics - 1
+    (check,) = check_gate(of(change), GateLimits()).checks
+    return check.is_too_small
 
 
 def test_a_run_that_is_not_finished_is_said_to_be_so():

@@ -65,6 +65,20 @@ def bradley_terry_standings(
     }
 
 
+def bradley_terry_without_topics(
+    topic: Codes, pro: Codes, con: Codes, pro_wins: Codes, ties: Codes, con_wins: Codes, mean: float
+) -> list[list[float | None] | None]:
+    """Ratings without each topic: element t is the list of all debaters' ratings without the topic with code t."""
+    from debatebench.stats.bradley_terry import ratings_without_topics
+
+    games, codes = _games(topic, pro, con, pro_wins, ties, con_wins)
+    topics, ratings = ratings_without_topics(games, mean)
+    left_out: list[list[float | None] | None] = [None] * max(topic, default=0)
+    for place, own in zip(topics.tolist(), ratings.round(3), strict=True):
+        left_out[place] = _by_code(codes, own)
+    return left_out
+
+
 def bradley_terry_errors(
     topic: Codes, pro: Codes, con: Codes, pro_wins: Codes, ties: Codes, con_wins: Codes
 ) -> dict[str, list[Any]]:
@@ -202,6 +216,9 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
         "STRUCT(rating DOUBLE[], ci_low DOUBLE[], ci_high DOUBLE[], rank BIGINT[], rank_low BIGINT[], "
         "rank_high BIGINT[], component BIGINT[], is_separated BOOLEAN, interval_method VARCHAR, count_topics BIGINT)",
         _STANDINGS,
+    ),
+    "bradley_terry_without_topics": SqlFunction(
+        bradley_terry_without_topics, ("INTEGER[]", *_COUNTS, "DOUBLE"), "DOUBLE[][]", _FIT
     ),
     "bradley_terry_errors": SqlFunction(
         bradley_terry_errors, ("INTEGER[]", *_COUNTS), "STRUCT(model DOUBLE[], games DOUBLE[], topics DOUBLE[])", _FIT

@@ -83,7 +83,11 @@ chosen as (
             else sqrt(power(baseline_error, 2) + power(candidate_error, 2))
         end as error,
         case when paired_topics > 1 then paired_topics else least(baseline_topics, candidate_topics) end
-            as count_topics
+            as count_topics,
+        case
+            when paired_topics > 1 then paired_topics - 1
+            else macros.welch_df(baseline_error, baseline_topics - 1, candidate_error, candidate_topics - 1)
+        end as df
 
     from errors
 
@@ -113,6 +117,7 @@ final as (
         round(spreads.difference + t_quantiles.t_95 * spreads.spread, 12) as ci_high,
         case when t_quantiles.df is not null then round(spreads.error, 12) end as standard_error,
         t_quantiles.df as degrees_of_freedom,
+        t_quantiles.detectable_t * spreads.spread as detectable_difference,
         spreads.count_baseline_debates,
         spreads.count_candidate_debates,
         case when spreads.method = 'paired' then spreads.count_pairs else 0 end as count_pairs,
@@ -121,7 +126,7 @@ final as (
     from spreads
 
     left join intermediate.int_t_quantiles as t_quantiles
-        on least(spreads.count_topics - 1, 1000) = t_quantiles.df
+        on least(spreads.df, 1000) = t_quantiles.df
         and spreads.difference is not null
 
 )

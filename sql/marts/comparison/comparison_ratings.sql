@@ -8,7 +8,9 @@ select
     ci_low,
     ci_high,
     rank,
-    games
+    games,
+    count_topics,
+    interval_method
 
 from ratings.bradley_terry
 
@@ -23,7 +25,9 @@ select
     ci_low,
     ci_high,
     rank,
-    games
+    games,
+    count_topics,
+    interval_method
 
 -- Debates of a version that are all simulated are compared with each other; otherwise only the real ones count.
 from ratings.bradley_terry_pooled

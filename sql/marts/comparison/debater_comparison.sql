@@ -6,7 +6,7 @@ rated_sides as (
     select
         pairs.*,
         'baseline' as side,
-        ratings.model_id, ratings.rating, ratings.ci_low, ratings.ci_high, ratings.rank, ratings.games
+        ratings.model_id, ratings.rating, ratings.rank, ratings.games
 
     from intermediate.int_comparison_pairs as pairs
     inner join marts.comparison_ratings as ratings on pairs.baseline_kind = ratings.kind and pairs.baseline = ratings.subject
@@ -16,7 +16,7 @@ rated_sides as (
     select
         pairs.*,
         'candidate' as side,
-        ratings.model_id, ratings.rating, ratings.ci_low, ratings.ci_high, ratings.rank, ratings.games
+        ratings.model_id, ratings.rating, ratings.rank, ratings.games
 
     from intermediate.int_comparison_pairs as pairs
     inner join marts.comparison_ratings as ratings on pairs.candidate_kind = ratings.kind and pairs.candidate = ratings.subject
@@ -28,13 +28,9 @@ ratings as (
     select
         baseline_kind, baseline, candidate_kind, candidate, model_id,
         max(case when side = 'baseline' then rating end) as baseline_rating,
-        max(case when side = 'baseline' then ci_low end) as baseline_low,
-        max(case when side = 'baseline' then ci_high end) as baseline_high,
         max(case when side = 'baseline' then rank end) as baseline_rank,
         max(case when side = 'baseline' then games end) as baseline_games,
         max(case when side = 'candidate' then rating end) as candidate_rating,
-        max(case when side = 'candidate' then ci_low end) as candidate_low,
-        max(case when side = 'candidate' then ci_high end) as candidate_high,
         max(case when side = 'candidate' then rank end) as candidate_rank,
         max(case when side = 'candidate' then games end) as candidate_games
 
@@ -43,61 +39,56 @@ ratings as (
 
 ),
 
+-- A rank has no error of its own.
 rated_rows as (
 
     select
-        baseline_kind, baseline, candidate_kind, candidate, model_id,
-        'rating' as measure,
-        baseline_rating as baseline_value,
-        candidate_rating as candidate_value,
-        candidate_rating - baseline_rating as difference,
-        macros.difference_low(candidate_rating, candidate_low, baseline_rating, baseline_high, 0) as ci_low,
-        macros.difference_high(candidate_rating, candidate_high, baseline_rating, baseline_low, 0) as ci_high,
-        baseline_games as count_baseline_debates,
-        candidate_games as count_candidate_debates
+        ratings.*,
+        measures.measure,
+        case when measures.measure = 'rating' then ratings.baseline_rating else ratings.baseline_rank end as baseline_value,
+        case when measures.measure = 'rating' then ratings.candidate_rating else ratings.candidate_rank end as candidate_value,
+        case when measures.measure = 'rating' then differences.method else 'ratings' end as method,
+        differences.standard_error, differences.degrees_of_freedom, differences.count_topics
 
     from ratings
+    cross join (values ('rating'), ('rank')) as measures (measure)
 
-    union all
-
-    select
-        baseline_kind, baseline, candidate_kind, candidate, model_id,
-        'rank' as measure,
-        cast(baseline_rank as double) as baseline_value,
-        cast(candidate_rank as double) as candidate_value,
-        cast(candidate_rank - baseline_rank as double) as difference,
-        null as ci_low,
-        null as ci_high,
-        baseline_games as count_baseline_debates,
-        candidate_games as count_candidate_debates
-
-    from ratings
+    left join marts.rating_differences as differences
+        on ratings.baseline_kind = differences.baseline_kind
+        and ratings.baseline = differences.baseline
+        and ratings.candidate_kind = differences.candidate_kind
+        and ratings.candidate = differences.candidate
+        and ratings.model_id = differences.model_id
+        and measures.measure = 'rating'
 
 ),
 
 unioned as (
 
     select
-        baseline_kind, baseline, candidate_kind, candidate, model_id, measure,
+        rated_rows.baseline_kind, rated_rows.baseline, rated_rows.candidate_kind, rated_rows.candidate,
+        rated_rows.model_id, rated_rows.measure,
         cast(null as varchar) as dimension,
         case
             when baseline_value is null then 'only in the candidate'
             when candidate_value is null then 'only in the baseline'
-            else 'ratings'
+            else method
         end as method,
         baseline_value,
         candidate_value,
-        difference,
-        ci_low,
-        ci_high,
-        macros.error_of_interval(ci_low, ci_high) as standard_error,
-        cast(null as bigint) as degrees_of_freedom,
-        coalesce(count_baseline_debates, 0) as count_baseline_debates,
-        coalesce(count_candidate_debates, 0) as count_candidate_debates,
+        candidate_value - baseline_value as difference,
+        candidate_value - baseline_value - macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as ci_low,
+        candidate_value - baseline_value + macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as ci_high,
+        standard_error,
+        degrees_of_freedom,
+        coalesce(baseline_games, 0) as count_baseline_debates,
+        coalesce(candidate_games, 0) as count_candidate_debates,
         0 as count_pairs,
-        cast(null as bigint) as count_topics
+        count_topics,
+        nullif(standard_error, 0) * coalesce(t_quantiles.detectable_t, 2.801585) as detectable_difference
 
     from rated_rows
+    left join intermediate.int_t_quantiles as t_quantiles on least(rated_rows.degrees_of_freedom, 1000) = t_quantiles.df
 
     union all
 
@@ -107,7 +98,7 @@ unioned as (
         measure,
         nullif(dimension, '') as dimension,
         method, baseline_value, candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom,
-        count_baseline_debates, count_candidate_debates, count_pairs, count_topics
+        count_baseline_debates, count_candidate_debates, count_pairs, count_topics, detectable_difference
 
     from marts.comparison_differences
     where role = 'debater'
@@ -118,8 +109,7 @@ final as (
 
     select
         baseline_kind, baseline, candidate_kind, candidate, model_id, measure, dimension, method, baseline_value,
-        candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom,
-        macros.detectable_difference(ci_low, ci_high, standard_error) as detectable_difference,
+        candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom, detectable_difference,
         count_baseline_debates, count_candidate_debates, count_pairs, count_topics
 
     from unioned

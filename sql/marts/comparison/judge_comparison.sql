@@ -11,7 +11,7 @@ select
     ci_high,
     standard_error,
     degrees_of_freedom,
-    macros.detectable_difference(ci_low, ci_high, standard_error) as detectable_difference,
+    detectable_difference,
     count_baseline_debates,
     count_candidate_debates,
     count_pairs,
