@@ -36,10 +36,13 @@ def first_choice(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined(body: bytes) -> dict[str, Any] | None:
-    """One chat completion from the chunks of a stream: texts are joined, of all else the last value counts."""
+    """One chat completion from the chunks of a stream: texts are joined, of all else the last value counts.
+
+    None if a text comes in a form that cannot be joined, because the answer would be shorter than it was.
+    """
     whole: dict[str, Any] = {}
     choice: dict[str, Any] = {}
-    texts: dict[str, list[str]] = {}
+    texts: dict[str, list[Any]] = {}
     calls: dict[str, list[str]] = {}
     is_complete = False
     for event in _events(body):
@@ -51,12 +54,14 @@ def _joined(body: bytes) -> dict[str, Any] | None:
             return None
         whole.update({name: value for name, value in chunk.items() if value is not None})
         part = first_choice(chunk)
-        if part.get("index", 0) != 0:
+        if part.get("index") not in (None, 0):
             continue
         choice.update({name: value for name, value in part.items() if value is not None})
         delta = mapping(part.get("delta"))
         for name, value in {**part, **delta}.items():
-            if name in _JOINED and isinstance(value, str):
+            if name in _JOINED and value is not None:
+                if not isinstance(value, str | list):
+                    return None
                 texts.setdefault(name, []).append(value)
         for call in [*objects(delta.get("tool_calls")), {"function": delta.get("function_call")}]:
             arguments = mapping(call.get("function")).get("arguments")
@@ -65,12 +70,19 @@ def _joined(body: bytes) -> dict[str, Any] | None:
     if not (is_complete or choice.get("finish_reason") or whole.get("error")):
         return None
     # A last chunk may hold the whole message beside its delta.
-    message: dict[str, Any] = {name: "".join(parts) for name, parts in texts.items()}
+    message: dict[str, Any] = {name: _together(pieces) for name, pieces in texts.items()}
     if calls:
         message["tool_calls"] = [{"function": {"arguments": "".join(parts)}} for parts in calls.values()]
     message |= mapping(choice.get("message"))
     choice = {name: value for name, value in choice.items() if name not in ("delta", "text")}
     return {**whole, "choices": [{**choice, "message": {"content": message.pop("text", None), **message}}]}
+
+
+def _together(pieces: list[Any]) -> Any:
+    """Texts as one text; if some are lists of parts, as one list of parts."""
+    if all(isinstance(piece, str) for piece in pieces):
+        return "".join(pieces)
+    return [part for piece in pieces for part in (piece if isinstance(piece, list) else [piece])]
 
 
 def _events(body: bytes) -> Iterator[bytes]:

@@ -559,6 +559,14 @@ USAGE = {"id": "gen-1", "choices": [], "usage": {"prompt_tokens": 9, "completion
         events(chunk(reasoning_content="Hm."), chunk(content="Hello."), chunk("stop"), USAGE, end=b""),
         events(chunk(reasoning="Hm."), chunk("stop", content="Hello."), USAGE).replace(b"\n", b"\r\n"),
         events(chunk("stop", content="Hello.", reasoning="Hm."), USAGE).replace(b"data: ", b"event: x\nid: 1\ndata:"),
+        events(chunk(reasoning="Hm."), chunk(content=[{"type": "text", "text": "Hel"}]), REST, USAGE),
+        events(
+            chunk(content=[{"type": "thinking", "thinking": "Hm."}]),
+            chunk(content="Hel"),
+            chunk("stop", content=[{"text": "l"}, "o."]),
+            USAGE,
+        ),
+        events(chunk(reasoning="Hm."), HALF, REST, USAGE).replace(b'"index": 0', b'"index": null'),
     ],
 )  # fmt: skip
 def test_events_that_were_not_requested_are_put_together(body: bytes) -> None:
@@ -571,6 +579,8 @@ def test_events_that_were_not_requested_are_put_together(body: bytes) -> None:
     ("body", "kind"),
     [
         (events(chunk(content="Half"), end=b""), FailureKind.AMBIGUOUS),
+        (events(chunk(content="Half"), chunk("stop", content={"text": "more"})), FailureKind.AMBIGUOUS),
+        (events(chunk(content="Half"), chunk("stop", content=7)), FailureKind.AMBIGUOUS),
         (events(chunk(content="Half"))[:-30], FailureKind.AMBIGUOUS),
         (events(chunk(content="Half"), end=b"data: not JSON\n\n"), FailureKind.AMBIGUOUS),
         (b": WAIT\n\n" * 9, FailureKind.AMBIGUOUS),
