@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.cli.common import Format, note, print_rows
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
+from debatebench.shared.service_tiers import asked_tier, served_otherwise
 
 if TYPE_CHECKING:
     from debatebench.plan.cost_estimate import CostEstimate
@@ -60,6 +61,9 @@ def print_report(report: RunReport, plan: Plan, output: Format) -> None:
     }
     print_rows(list(row), [list(row.values())], output)
     note_costs(progress, report.estimate)
+    asked = {member.id: asked_tier(member.parameters) for member in (*plan.debaters, *plan.judges)}
+    for _, told in served_otherwise(asked, progress.ledger.served):
+        note(told)
     if report.ambiguous_calls:
         billed = "" if progress.is_simulated else "; they may have been billed twice"
         note(f"{report.ambiguous_calls:,} calls were in flight when a session ended{billed}.")

@@ -16,7 +16,6 @@ from debatebench.config.dimensions import read_dimensions
 from debatebench.config.types import (
     MOST_K_FACTOR,
     MOST_RATING,
-    STANDARD_TIERS,
     Config,
     DimensionConfig,
     EloConfig,
@@ -28,6 +27,7 @@ from debatebench.config.types import (
     Round,
     TopicConfig,
 )
+from debatebench.shared.service_tiers import STANDARD_TIERS
 from debatebench.shared.visible_text import plain_name
 
 if TYPE_CHECKING:

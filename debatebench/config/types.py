@@ -10,11 +10,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 
 from debatebench.shared.records import ScoreValue, Side
+from debatebench.shared.service_tiers import tier_name
 
 __all__ = [
     "MOST_K_FACTOR",
     "MOST_RATING",
-    "STANDARD_TIERS",
     "Config",
     "DimensionConfig",
     "EloConfig",
@@ -113,10 +113,6 @@ class EloConfig(_Frozen):
     min_games_for_display: int = Field(5, ge=0)
 
 
-STANDARD_TIERS = frozenset({"auto", "default", "on_demand", "standard"})
-"""The names that providers give to the tier of requests that ask for no other."""
-
-
 class PriceList(_Frozen):
     """USD per token of each kind, and per request, as published by providers.
 
@@ -140,8 +136,8 @@ class Pricing(PriceList):
 
     def of_tier(self, tier: str | None) -> PriceList | None:
         """The prices of a tier in a provider's word; None where they are not known."""
-        name = (tier or "standard").lower()
-        return self if name in STANDARD_TIERS else self.tiers.get(name)
+        name = tier_name(tier)
+        return self if name == "standard" else self.tiers.get(name)
 
     @property
     def lists(self) -> tuple[PriceList, ...]:

@@ -14,8 +14,9 @@ from debatebench.plan.hearings import Hearings, Left
 from debatebench.plan.prompt_sizes import PromptSize, PromptSizes, marker_length
 from debatebench.plan.stored_use import StoredUse
 from debatebench.providers import is_simulated
-from debatebench.providers.prices import asked_tier, most_of
+from debatebench.providers.prices import most_of
 from debatebench.shared.amounts import amount_decimals, amount_text
+from debatebench.shared.service_tiers import asked_tier
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Round
@@ -476,7 +477,7 @@ def _cost(member: MemberConfig, prompt: int, completion: int, requests: int) -> 
     """
     if member.pricing is None:
         return Decimal(0) if is_simulated(member.provider) or (prompt, completion) == (0, 0) else None
-    prices = member.pricing.of_tier(asked_tier(member))
+    prices = member.pricing.of_tier(asked_tier(member.parameters))
     if prices is None:
         return None
     return _rounded(

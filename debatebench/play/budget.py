@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.plan.prompt_sizes import format_tokens
 from debatebench.providers import is_simulated
-from debatebench.providers.prices import as_bound, asked_tier, most_of
+from debatebench.providers.prices import as_bound, most_of
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import UsageError
+from debatebench.shared.service_tiers import asked_tier
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -242,7 +243,7 @@ def check_affordable(plan: Plan) -> None:
                 f"--max-cost needs to know the cost of a request, but the price of '{member.id}' is unknown: give it "
                 "`pricing` (USD per token)."
             )
-        if member.pricing.of_tier(tier := asked_tier(member)) is None:
+        if member.pricing.of_tier(tier := asked_tier(member.parameters)) is None:
             raise UsageError(
                 f"--max-cost needs to know the cost of a request, but '{member.id}' asks for the tier '{tier}', whose "
                 f"prices are unknown: give its `pricing` an entry `tiers: {{{tier}: …}}`."

@@ -6,12 +6,13 @@ from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from debatebench.shared.records import MOST_MONEY, CostSource
+from debatebench.shared.service_tiers import asked_tier
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, PriceList, Pricing
     from debatebench.providers.base import Completion
 
-__all__ = ["Cost", "as_bound", "asked_tier", "bound_of", "cost_of", "most_of", "priced"]
+__all__ = ["Cost", "as_bound", "bound_of", "cost_of", "most_of", "priced"]
 
 _FINEST = Decimal("1e-18")
 # Anthropic's cache for an hour, the dearest of any provider. For five minutes it is 1.25 (its documentation, 2026).
@@ -71,7 +72,7 @@ def most_of(member: MemberConfig, prompt_tokens: int, completion_tokens: int, re
     Where the price of writing to the cache is not known and the member's parameters ask for it, it is taken to be the
     dearest of any provider.
     """
-    if member.pricing is None or member.pricing.of_tier(asked_tier(member)) is None:
+    if member.pricing is None or member.pricing.of_tier(asked_tier(member.parameters)) is None:
         return None
     return max(
         requests * prices.request
@@ -104,12 +105,6 @@ def bound_of(completion: Completion, member: MemberConfig, most: Decimal | None)
 def as_bound(cost: Decimal | None) -> Decimal | None:
     """An amount as records keep a bound: rounded up; None for more than a column can hold."""
     return None if cost is None or cost > MOST_MONEY else cost.quantize(_FINEST, ROUND_CEILING)
-
-
-def asked_tier(member: MemberConfig) -> str | None:
-    """The tier that the member's requests ask for."""
-    tier = member.parameters.get("service_tier")
-    return tier if isinstance(tier, str) else None
 
 
 def _cache_write(prices: PriceList, member: MemberConfig) -> Decimal:

@@ -21,7 +21,8 @@ from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchEr
 from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
-from debatebench.shared.records import Call, Debate, Record, ScheduledDebate, Turn
+from debatebench.shared.records import Call, Debate, Debater, Judge, Record, ScheduledDebate, Turn
+from debatebench.shared.service_tiers import asked_tier, served_otherwise
 from debatebench.warehouse.annotation_findings import Finding, annotation_findings
 from debatebench.warehouse.publish import private_copy
 from debatebench.warehouse.sources import (
@@ -165,6 +166,10 @@ class _Played:
     speeches: Counter[str] = field(default_factory=Counter)
     cut: dict[str, list[str]] = field(default_factory=dict)
     """Debater → the places of its speeches that were cut off."""
+    asked: dict[str, str | None] = field(default_factory=dict)
+    """Debater or judge → the service tier that its requests ask for."""
+    served: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(debater or judge, service tier) → the attempts that were served in it."""
 
     def see(self, record: Record) -> None:
         """Process one record. Attempts of one call need not be in order: an open one of a killed session is last."""
@@ -176,8 +181,13 @@ class _Played:
             self.speeches[record.model_id] += 1
             if record.is_truncated:
                 self.cut.setdefault(record.model_id, []).append(f"{record.debate_id} turn:{record.turn_index}")
+        elif isinstance(record, Debater | Judge):
+            member_id = record.model_id if isinstance(record, Debater) else record.judge_id
+            self.asked[member_id] = asked_tier(record.parameters)
         elif isinstance(record, Call):
             self._see_call(record)
+            if record.service_tier is not None:
+                self.served[record.model_id or record.judge_id or "", record.service_tier] += 1
 
     def _see_call(self, call: Call) -> None:
         if call.status == "ambiguous":
@@ -212,6 +222,8 @@ def _unfinished(tag: str, path: Path) -> Iterator[Finding]:
     for model_id, places in sorted(played.cut.items()):
         detail = cut_speeches(model_id, len(places), played.speeches[model_id])
         yield from (Finding(tag, "cut_speech", False, place, detail) for place in places)
+    for member_id, detail in served_otherwise(played.asked, played.served):
+        yield Finding(tag, "other_tier", False, member_id, detail)
     yield from _missing(tag, played)
 
 
