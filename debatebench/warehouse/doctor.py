@@ -40,6 +40,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "examine", "grouped", "has_runs"]
 
+_REPEATED = """
+select run_tag, first_run_tag, count(*), (select count(*) from marts.games where games.run_tag = repeated.run_tag)
+from marts.duplicate_debates as repeated
+where is_repeated
+group by run_tag, first_run_tag
+order by run_tag, first_run_tag
+"""
 _FINAL = frozenset({"failed", "refused", "oversize"})
 """Statuses of attempts that are not followed by another one, unless a user asks for it."""
 
@@ -77,7 +84,7 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
     journals, imports = _journals(workspace), _imports(workspace)
     saved = {path.name.partition(".jsonl.saved")[0] for path in workspace.journal.glob("*.jsonl.saved*")}
     landed, problem = _landed(workspace)
-    silent = _silent_judges(workspace) if landed and problem is None else {}
+    built = _findings_of_models(workspace) if landed and problem is None else {}
     annotated = folders_of_annotations(workspace.journal)
     known = sorted({*journals, *saved, *imports, *landed, *annotated})
     if run_tag is not None and run_tag not in known:
@@ -106,7 +113,7 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
         except (DebatebenchError, OSError) as error:
             place = journal if tag in journals else imports.get(tag, journal)
             of_tag.append(Finding(tag, "unreadable_source", True, str(place), str(error)))
-        found += [*of_tag, *silent.get(tag, ())]
+        found += [*of_tag, *built.get(tag, ())]
     if run_tag is None:
         found += _leftovers(workspace)
     return found
@@ -352,23 +359,26 @@ def _landed(workspace: Workspace) -> tuple[dict[str, Content], Finding | None]:
     return contents, None
 
 
-def _silent_judges(workspace: Workspace) -> dict[str, list[Finding]]:
-    """Run tag → the judges of which no verdict counts, by the SQL models as they were built."""
+def _findings_of_models(workspace: Workspace) -> dict[str, list[Finding]]:
+    """Run tag → judges of which no verdict counts, and debates of other runs, by the SQL models as they were built."""
     import duckdb
 
     from debatebench.query.left_out import left_out
     from debatebench.query.safe_query import open_for_query
 
-    silent: dict[str, list[Finding]] = {}
+    found: dict[str, list[Finding]] = {}
     # Models that cannot be read are reported by what builds them.
     with suppress(DebatebenchError, duckdb.Error), closing(open_for_query(workspace.database)) as con:
         for each in left_out(con):
             if each.is_warning:
                 place = f"judge '{each.judge_id}'"
-                silent.setdefault(each.run_tag, []).append(
+                found.setdefault(each.run_tag, []).append(
                     Finding(each.run_tag, each.kind, False, place, each.explanation)
                 )
-    return silent
+        for tag, first, count, games in con.execute(_REPEATED).fetchall():
+            detail = f"{count} of {games} rated debates are also in '{first}': ratings over runs count them once."
+            found.setdefault(tag, []).append(Finding(tag, "repeated_debates", False, f"run '{tag}'", detail))
+    return found
 
 
 def _read_all(con: duckdb.DuckDBPyConnection) -> None:

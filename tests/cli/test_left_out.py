@@ -97,3 +97,17 @@ def test_annotations_of_debates_that_have_not_landed_are_counted(tmp_path: Path)
     assert f"people: {count} of {count} annotations are of debates that have not landed, and are not used." in done.err
     done = debatebench_here(tmp_path, "import", "debateflow", str(DEBATEFLOW / "debates"), "--run-tag", "people")
     assert "have not landed" not in done.err
+
+
+def test_a_file_that_is_imported_under_two_tags_is_named_by_doctor_and_counts_once(tmp_path: Path) -> None:
+    scores = [(5, 8) if n % 2 else (8, 5) for n in range(4)]
+    assert imported(tmp_path, [debate(n, verdict("j1", *s)) for n, s in enumerate(scores)]).code == 0
+    again = debatebench_here(tmp_path, "import", "debatebench", str(tmp_path / "debates.jsonl"), "--run-tag", "u")
+    assert again.code == 0, again.err
+    found = json.loads(debatebench_here(tmp_path, "doctor", "--format", "json").out)
+    assert [(row["run_tag"], row["finding"], row["detail"]) for row in found] == [
+        ("u", "repeated_debates", "4 of 4 rated debates are also in 't': ratings over runs count them once.")
+    ]
+    games = "select model_id, games from ratings.elo_overall order by 1"
+    counted = json.loads(debatebench_here(tmp_path, "query", games, "--format", "json").out)
+    assert counted == [{"model_id": "a", "games": 4}, {"model_id": "b", "games": 4}]
