@@ -291,6 +291,7 @@ def test_power_grows_with_the_win_rate(games: int, rate: float, more: float) -> 
     assert power.sign_test_power(games, rate) == pytest.approx(power.sign_test_power(games, 1 - rate))
 
 
+@pytest.mark.slow
 def test_what_a_run_detects_is_significant_after_holm_in_four_of_five_cases() -> None:
     """Of four debaters two differ by the gap that `marts.run_power` quotes, and the others lie between them.
 
