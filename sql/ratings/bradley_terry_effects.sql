@@ -6,6 +6,7 @@ select
     value,
     ci_low,
     ci_high,
+    reason,
     length_sd,
     games,
     interval_method,

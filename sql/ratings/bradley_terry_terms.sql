@@ -169,6 +169,13 @@ final as (
         estimate.value as value,
         estimate.ci_low as ci_low,
         estimate.ci_high as ci_high,
+        macros.reason_of(
+            estimate.ci_low is null,
+            games,
+            estimate.value,
+            null,
+            case when fit.interval_method like '%_games' then 'debate' end
+        ) as reason,
         games,
         case when term = 'length' then fit.length_sd end as length_sd,
         fit.interval_method as interval_method,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,12 @@ from tournament import KEY, is_judge, verdict_text, write_workspace
 from debatebench.landing.journal_records import journal_records
 from debatebench.shared.records import Call
 
-PROMPT_PRICE, COMPLETION_PRICE = Decimal("0.000001"), Decimal("0.000002")
+PRICES = {
+    "prompt": Decimal("0.000001"),
+    "cached_prompt": Decimal("0.0000001"),
+    "completion": Decimal("0.000002"),
+    "request": Decimal("0.0001"),
+}
 TOKEN_LIMIT = 500
 _LATENCY_S = 0.03
 # The waits between attempts are not what is tested.
@@ -43,9 +49,11 @@ class Bill:
     total: Decimal = Decimal(0)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, prompt: int, completion: int) -> None:
+    def add(self, **tokens: int) -> None:
+        """Bill one answer: its tokens by kind, and the fee of the request."""
+        cost = sum((count * PRICES[kind] for kind, count in tokens.items()), PRICES["request"])
         with self._lock:
-            self.total += prompt * PROMPT_PRICE + completion * COMPLETION_PRICE
+            self.total += cost
 
 
 @dataclass(frozen=True)
@@ -72,15 +80,17 @@ def billing_script(seed: int, bill: Bill) -> Any:
         text = verdict_text(received) if is_judge(received) else f"Speech {received.number}."
         size = sum(len(message["content"].encode()) for message in received.json["messages"])
         prompt, completion = draw.randint(size // 5, size), draw.choice([TOKEN_LIMIT, draw.randint(1, TOKEN_LIMIT)])
-        bill.add(prompt, completion)
-        return delayed(draw.random() * _LATENCY_S, _told(draw, text, prompt, completion))
+        cached = draw.choice([0, draw.randint(0, prompt)])
+        bill.add(prompt=prompt - cached, cached_prompt=cached, completion=completion)
+        return delayed(draw.random() * _LATENCY_S, _told(draw, text, prompt, cached, completion))
 
     return script
 
 
-def _told(draw: Random, text: str, prompt: int, completion: int) -> Behaviour:
+def _told(draw: Random, text: str, prompt: int, cached: int, completion: int) -> Behaviour:
     """What comes of an answer that was generated and billed."""
-    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    counts = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    usage = {**counts, "prompt_tokens_details": {"cached_tokens": cached}}
     if draw.random() < 0.4:
         return _answer(text, usage)
     return draw.choice(
@@ -96,12 +106,20 @@ def _told(draw: Random, text: str, prompt: int, completion: int) -> Behaviour:
             status(403, metadata={"reasons": ["violence"]}),
             _answer("", None),
             _answer(text, None),
-            _answer(text, dict.fromkeys(usage, 0)),
+            _answer(text, dict.fromkeys(counts, 0)),
             _answer(text, {**usage, "completion_tokens": 0, "total_tokens": prompt}),
             _answer(text, {**usage, "prompt_tokens": 0, "total_tokens": completion}),
             _answer(text, {**usage, "total_tokens": prompt}),
-            _answer(text, {name: str(count) for name, count in usage.items()}),
-            _answer(text, {"input_tokens": prompt, "output_tokens": completion}),
+            _answer(text, {**usage, "prompt_tokens_details": {"cached_tokens": prompt + 1}}),
+            _answer(text, {**{name: str(count) for name, count in counts.items()}, "cached_tokens": str(cached)}),
+            _answer(
+                text,
+                {
+                    "input_tokens": prompt - cached,
+                    "cache_read_input_tokens": cached,
+                    "output_tokens": completion,
+                },
+            ),
             _answer(text[:5], usage, finish_reason="error"),
             _answer(text[:5], None, finish_reason="error"),
         ]
@@ -120,9 +138,11 @@ def billed_run(root: Path, seed: int) -> BilledRun:
     bill = Bill()
     with FakeProvider(billing_script(seed, bill)) as server:
         write_workspace(root, server)
+        prices = ", ".join(f"{kind}: {price:f}" for kind, price in PRICES.items())
         for name in ("models.yaml", "judges.yaml"):
             path = root / "configs" / name
-            path.write_text(path.read_text().replace("pricing:", f"token_limit: {TOKEN_LIMIT}, pricing:"))
+            text = re.sub(r"pricing: \{[^}]*\}", f"token_limit: {TOKEN_LIMIT}, pricing: {{{prices}}}", path.read_text())
+            path.write_text(text)
         options = ["--max-cost", str(limit), "--concurrency", str(draw.choice([1, 4, 12]))]
         for _ in range(kills):
             process = _start(root, options)

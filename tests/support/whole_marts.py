@@ -11,7 +11,11 @@ import duckdb
 from built_warehouse import stored
 
 # What may differ between two runs with the same answers: times, and attempts that gave none.
-MAY_DIFFER = re.compile(r"created_at|.*_ms|.*unused.*|count_unpriced(_calls)?|possible_cost_usd")
+# The cost of a debate is known where that of each attempt is, so the spread of costs depends on them as well.
+MAY_DIFFER = re.compile(
+    r"created_at|.*_ms|.*unused.*|count_unpriced(_calls)?|count_unmetered|possible_cost_usd"
+    r"|count_priced_debates|(median|p90)_debate_cost_usd"
+)
 # A debater's value includes the cost of its failed attempts, and is unknown when one of them may have been billed.
 MAY_DIFFER_WHOLLY = {"marts.debater_value"}
 

@@ -29,7 +29,7 @@ def described(folder: Path, columns: dict[str, str], path: str = "marts/t") -> T
     with raw_database() as con:
         project = write_project(folder, STAGING | {f"{path}.sql": f"select {query}", f"{path}.yml": yaml})
         build(con, project)
-        (result,) = run_data_tests(con, project, select=["t"])
+        result = next(each for each in run_data_tests(con, project, select=["t"]) if each.kind == "description")
     return result
 
 

@@ -14,13 +14,13 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.visible_text import visible
 from debatebench.transform.build_state import relations
-from debatebench.transform.contracts import contract_breaches, description_gaps
+from debatebench.transform.contracts import columns_of_all, contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.macros import select_macros
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.stored_views import stored_views
-from debatebench.transform.testing.generic_tests import Finite
+from debatebench.transform.testing.generic_tests import Finite, uncertainty_tests
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,18 +90,20 @@ def run_data_tests(
     """Run the tests of all SQL models, or of those that `select` matches (`graph.select_models`), and singular tests.
 
     Besides the tests in the YAML, each SQL model is checked for its enforced contract, for numbers that are NaN or
-    infinite, and for its description: every column is described and well named, every described column exists, and the
-    types are as written. Each macro that they call must have all its arguments described. A singular test runs when
-    everything is selected, or when it reads a selected SQL model. Only reads; needs a built warehouse.
+    infinite, for intervals without width and nulls without a reason (`uncertainty_tests`), and for its description:
+    every column is described and well named, every described column exists, and the types are as written. Each macro
+    that they call must have all its arguments described. A singular test runs when everything is selected, or when it
+    reads a selected SQL model. Only reads; needs a built warehouse.
     """
     models = project.models
     chosen = list(models) if select is None else select_models(models, select)
     descriptions = Descriptions(project)
+    columns = columns_of_all(con)
     tests: list[_Test] = []
     for name in chosen:
         if models[name].alias_of is None:
             tests += _structure_tests(models[name], descriptions)
-        tests += _generic_tests(models[name])
+        tests += _generic_tests(models[name], columns.get(name, ()))
     tests += [
         _singular_test(singular)
         for singular in project.singular_tests
@@ -179,8 +181,8 @@ def _structure_test(
     return _Test(result, frozenset({model.name}), failure)
 
 
-def _generic_tests(model: SqlModel) -> Iterator[_Test]:
-    """The tests of the YAML, and one that every number is finite."""
+def _generic_tests(model: SqlModel, columns: Collection[str]) -> Iterator[_Test]:
+    """The tests of the YAML, one that every number is finite, and those of its intervals and p values."""
     placed: list[tuple[GenericTest, str | None]] = [
         (test, column.name) for column in model.properties.columns for test in column.data_tests
     ]
@@ -188,6 +190,8 @@ def _generic_tests(model: SqlModel) -> Iterator[_Test]:
     doubles = tuple(column.name for column in model.properties.columns if column.data_type == "double")
     if doubles and model.alias_of is None:
         placed.append((Finite(columns=doubles), None))
+    if model.alias_of is None:
+        placed += uncertainty_tests(columns)
     scan = _Scan(model, [test.suspects(column) for test, column in placed])
     for number, (test, column) in enumerate(placed):
         relation = f"(select * from {model.name} where {test.where})" if test.where else model.name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,7 +14,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 
-__all__ = ["GENERIC_TESTS", "Finite", "GenericTest", "parse_generic_test", "sql_literal"]
+__all__ = ["GENERIC_TESTS", "Finite", "GenericTest", "parse_generic_test", "sql_literal", "uncertainty_tests"]
 
 
 # SQL text. DuckDB's parser crashes only if it nests some thousands deep.
@@ -271,6 +272,44 @@ class Finite(GenericTest):
 
     def bad_row(self, column: str | None) -> str:
         return " or ".join(f"not isfinite({quoted_identifier(name)})" for name in self.columns)
+
+
+class HasWidth(GenericTest):
+    """No interval from the column to `high` has zero width or only one end. It needs no line of YAML."""
+
+    kind = "has_width"
+    needs_column = True
+    high: str
+
+    def bad_row(self, column: str | None) -> str:
+        low, high = quoted_identifier(column or ""), quoted_identifier(self.high)
+        return f"{low} = {high} or ({low} is null) <> ({high} is null)"
+
+
+class Explained(GenericTest):
+    """Where the column is null, `reason` says why; it is never null without `reason`. It needs no line of YAML."""
+
+    kind = "explained"
+    needs_column = True
+    reason: str | None
+
+    def bad_row(self, column: str | None) -> str:
+        is_null = f"{quoted_identifier(column or '')} is null"
+        return f"{is_null} and {quoted_identifier(self.reason)} is null" if self.reason else is_null
+
+
+def uncertainty_tests(columns: Collection[str]) -> Iterator[tuple[GenericTest, str]]:
+    """The tests of every interval (`x_ci_low`, `x_ci_high`) and p value (`x_p_value`), each with its column.
+
+    The reason for a null is in `x_reason`, or else in `reason`.
+    """
+    for column in columns:
+        if found := re.fullmatch(r"(?:(.+)_)?(ci_low|p_value)", column):
+            prefix, kind = found.groups()
+            named = ("reason" if prefix is None else f"{prefix}_reason", "reason")
+            yield Explained(reason=next((name for name in named if name in columns), None)), column
+            if kind == "ci_low":
+                yield HasWidth(high=column.removesuffix("low") + "high"), column
 
 
 GENERIC_TESTS: dict[str, type[GenericTest]] = {

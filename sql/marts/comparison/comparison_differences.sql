@@ -115,6 +115,13 @@ final as (
         round(spreads.difference, 12) as difference,
         round(spreads.difference - t_quantiles.t_95 * spreads.spread, 12) as ci_low,
         round(spreads.difference + t_quantiles.t_95 * spreads.spread, 12) as ci_high,
+        macros.reason_of(
+            t_quantiles.t_95 * spreads.spread is null,
+            least(spreads.count_baseline_debates, spreads.count_candidate_debates),
+            spreads.difference,
+            spreads.count_topics,
+            'topic'
+        ) as reason,
         case when t_quantiles.df is not null then round(spreads.error, 12) end as standard_error,
         t_quantiles.df as degrees_of_freedom,
         t_quantiles.detectable_t * spreads.spread as detectable_difference,

@@ -79,6 +79,11 @@ unioned as (
         candidate_value - baseline_value as difference,
         candidate_value - baseline_value - macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as ci_low,
         candidate_value - baseline_value + macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as ci_high,
+        case
+            when candidate_value - baseline_value is null then 'no_cases'
+            when measure = 'rank' then 'no_interval'
+            when nullif(standard_error, 0) is null then 'no_variation'
+        end as reason,
         standard_error,
         degrees_of_freedom,
         coalesce(baseline_games, 0) as count_baseline_debates,
@@ -97,8 +102,8 @@ unioned as (
         member_id as model_id,
         measure,
         nullif(dimension, '') as dimension,
-        method, baseline_value, candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom,
-        count_baseline_debates, count_candidate_debates, count_pairs, count_topics, detectable_difference
+        method, baseline_value, candidate_value, difference, ci_low, ci_high, reason, standard_error,
+        degrees_of_freedom, count_baseline_debates, count_candidate_debates, count_pairs, count_topics, detectable_difference
 
     from marts.comparison_differences
     where role = 'debater'
@@ -109,7 +114,7 @@ final as (
 
     select
         baseline_kind, baseline, candidate_kind, candidate, model_id, measure, dimension, method, baseline_value,
-        candidate_value, difference, ci_low, ci_high, standard_error, degrees_of_freedom, detectable_difference,
+        candidate_value, difference, ci_low, ci_high, reason, standard_error, degrees_of_freedom, detectable_difference,
         count_baseline_debates, count_candidate_debates, count_pairs, count_topics
 
     from unioned

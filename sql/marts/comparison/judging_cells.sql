@@ -19,7 +19,7 @@ votes as (
 
 ),
 
-levels as (
+scored as (
 
     select
         run_tag, debate_id, judge_id,
@@ -33,15 +33,13 @@ levels as (
 
 ),
 
-panel_levels as (
+levels as (
 
-    select
-        run_tag, debate_id,
-        sum(level) as total,
-        count(*) as count_verdicts
+    select *,
+        sum(level) over (partition by run_tag, debate_id) as total_level,
+        count(*) over (partition by run_tag, debate_id) as count_scored
 
-    from levels
-    group by run_tag, debate_id
+    from scored
 
 ),
 
@@ -75,16 +73,12 @@ judging_values as (
     select
         run_tag, debate_id,
         'judge' as role,
-        levels.judge_id as member_id,
+        judge_id as member_id,
         'leniency' as measure,
-        levels.level
-        - cast(
-            cast(panel_levels.total - levels.level as double) / (panel_levels.count_verdicts - 1) as decimal(38, 12)
-        ) as value
+        level - cast(cast(total_level - level as double) / (count_scored - 1) as decimal(38, 12)) as value
 
     from levels
-    inner join panel_levels using (run_tag, debate_id)
-    where panel_levels.count_verdicts > 1
+    where count_scored > 1
 
     union all
 
@@ -116,19 +110,32 @@ judging_values as (
 
 ),
 
-final as (
+-- Trials of a stored debate are averaged, so that it counts once, however often it is judged.
+debate_values as (
 
     select
-        debates.run_tag, judging_values.role, judging_values.member_id, judging_values.measure,
-        debates.topic_id,
+        debates.run_tag, judging_values.role, judging_values.member_id, judging_values.measure, debates.topic_id,
         coalesce(debates.pro_model_id, '') as pro_model_id,
         coalesce(debates.con_model_id, '') as con_model_id,
-        count(*) as count_debates,
-        sum(judging_values.value) as total
+        cast(cast(sum(judging_values.value) as double) / count(*) as decimal(38, 12)) as value
 
     from staging.stg_debates as debates
     inner join judging_values using (run_tag, debate_id)
-    group by all
+    group by
+        debates.run_tag, judging_values.role, judging_values.member_id, judging_values.measure, debates.topic_id,
+        debates.pro_model_id, debates.con_model_id, coalesce(debates.source_debate_id, debates.debate_id)
+
+),
+
+final as (
+
+    select
+        run_tag, role, member_id, measure, topic_id, pro_model_id, con_model_id,
+        count(*) as count_debates,
+        sum(value) as total
+
+    from debate_values
+    group by run_tag, role, member_id, measure, topic_id, pro_model_id, con_model_id
 
 )
 

@@ -2,53 +2,69 @@
 with
 
 -- Means are summed as decimals, because a sum of floats depends on the order of the rows.
-win_rates as (
+sides as (
 
     select
-        run_tag, topic_id, pro_model_id, con_model_id,
+        run_tag, debate_id,
         'win_rate' as measure,
         '' as dimension,
-        count(*) as count_debates,
-        cast(sum(case winner when 'pro' then 1 when 'con' then 0 else 0.5 end) as decimal(38, 12)) as pro_total,
-        cast(sum(case winner when 'con' then 1 when 'pro' then 0 else 0.5 end) as decimal(38, 12)) as con_total
+        cast(case winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(38, 12)) as pro_value,
+        cast(case winner when 'con' then 1 when 'pro' then 0 else 0.5 end as decimal(38, 12)) as con_value
 
     from marts.decided_debates
     where is_rated
-    group by run_tag, topic_id, pro_model_id, con_model_id
 
-),
-
-mean_scores as (
+    union all
 
     select
-        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id,
+        run_tag, debate_id,
         'mean_score' as measure,
         '' as dimension,
-        count(*) as count_debates,
-        sum(cast(debate_means.pro_mean_score as decimal(38, 12))) as pro_total,
-        sum(cast(debate_means.con_mean_score as decimal(38, 12))) as con_total
+        cast(pro_mean_score as decimal(38, 12)) as pro_value,
+        cast(con_mean_score as decimal(38, 12)) as con_value
 
-    from staging.stg_debates as debates
-    inner join intermediate.int_debate_means as debate_means using (run_tag, debate_id)
-    group by debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id
+    from intermediate.int_debate_means
+
+    union all
+
+    select
+        run_tag, debate_id,
+        'dimension_score' as measure,
+        dimension,
+        cast(pro_mean_score as decimal(38, 12)) as pro_value,
+        cast(con_mean_score as decimal(38, 12)) as con_value
+
+    from marts.debate_dimension_means
 
 ),
 
-dimension_scores as (
+-- Trials of a stored debate are averaged, so that it counts once, however often it is judged.
+debate_values as (
 
     select
-        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id,
-        'dimension_score' as measure,
-        dimension_means.dimension,
-        count(*) as count_debates,
-        sum(cast(dimension_means.pro_mean_score as decimal(38, 12))) as pro_total,
-        sum(cast(dimension_means.con_mean_score as decimal(38, 12))) as con_total
+        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id, sides.measure, sides.dimension,
+        cast(cast(sum(sides.pro_value) as double) / count(*) as decimal(38, 12)) as pro_value,
+        cast(cast(sum(sides.con_value) as double) / count(*) as decimal(38, 12)) as con_value
 
     from staging.stg_debates as debates
-    inner join marts.debate_dimension_means as dimension_means using (run_tag, debate_id)
+    inner join sides using (run_tag, debate_id)
 
     group by
-        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id, dimension_means.dimension
+        debates.run_tag, debates.topic_id, debates.pro_model_id, debates.con_model_id, sides.measure, sides.dimension,
+        coalesce(debates.source_debate_id, debates.debate_id)
+
+),
+
+results as (
+
+    select
+        run_tag, topic_id, pro_model_id, con_model_id, measure, dimension,
+        count(*) as count_debates,
+        sum(pro_value) as pro_total,
+        sum(con_value) as con_total
+
+    from debate_values
+    group by run_tag, topic_id, pro_model_id, con_model_id, measure, dimension
 
 ),
 
@@ -89,11 +105,7 @@ costs as (
 
 both_sides as (
 
-    select * from win_rates
-    union all
-    select * from mean_scores
-    union all
-    select * from dimension_scores
+    select * from results
     union all
     select * from costs
 

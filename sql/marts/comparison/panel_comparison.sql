@@ -11,6 +11,7 @@ select
     difference,
     ci_low,
     ci_high,
+    reason,
     standard_error,
     degrees_of_freedom,
     detectable_difference,

@@ -112,6 +112,8 @@ final as (
         bradley_terry.rating,
         bradley_terry.ci_low,
         bradley_terry.ci_high,
+        case when bradley_terry.ci_low is null then 'no_cases' when interval_method like '%_games' then 'few_topics' end
+            as reason,
         elo_ranks.rank as elo_rank,
         elo.rating as elo_rating,
         coalesce(elo.games, 0) as games,

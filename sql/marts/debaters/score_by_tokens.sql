@@ -1,67 +1,9 @@
 -- One row per debater with a scored, metered debate: do its longer speeches score better?
 with
 
-side_tokens as (
+sides as materialized (
 
-    select
-        run_tag, debate_id,
-        cast(sum(case when side = 'pro' then completion_tokens end) as double) as pro_tokens,
-        cast(sum(case when side = 'con' then completion_tokens end) as double) as con_tokens,
-        count(case when side = 'pro' and completion_tokens is null then 1 end) as pro_unmetered,
-        count(case when side = 'con' and completion_tokens is null then 1 end) as con_unmetered
-
-    from intermediate.int_debate_turns
-    group by run_tag, debate_id
-
-),
-
-debates as (
-
-    select
-        debate_means.run_tag,
-        debate_means.pro_model_id,
-        debate_means.con_model_id,
-        side_tokens.pro_tokens,
-        side_tokens.con_tokens,
-        debate_means.pro_mean_score,
-        debate_means.con_mean_score
-
-    from intermediate.int_debate_means as debate_means
-    inner join side_tokens using (run_tag, debate_id)
-
-    where
-        debate_means.trial = 1
-        and side_tokens.pro_unmetered + side_tokens.con_unmetered = 0
-        and side_tokens.pro_tokens is not null
-        and side_tokens.con_tokens is not null
-
-),
-
-sides as (
-
-    select
-        run_tag,
-        pro_model_id as model_id,
-        pro_tokens as tokens,
-        pro_mean_score as score,
-        pro_tokens - con_tokens as token_gap,
-        pro_mean_score - con_mean_score as score_gap
-
-    from debates
-    where pro_model_id <> con_model_id
-
-    union all
-
-    select
-        run_tag,
-        con_model_id as model_id,
-        con_tokens as tokens,
-        con_mean_score as score,
-        con_tokens - pro_tokens as token_gap,
-        con_mean_score - pro_mean_score as score_gap
-
-    from debates
-    where pro_model_id <> con_model_id
+    select * from marts.debater_tokens
 
 ),
 
@@ -89,15 +31,108 @@ correlations as (
 
 ),
 
+cluster_sums as (
+
+    select
+        run_tag, model_id, cluster_unit, cluster_id,
+        macros.sums_of(token_gap, score_gap, debate_id) as sums
+
+    from sides
+    group by run_tag, model_id, cluster_unit, cluster_id
+
+),
+
+totals as (
+
+    select
+        run_tag, model_id, cluster_unit,
+        count(*) as count_clusters,
+        sum(sums.n) as n,
+        sum(sums.x) as x,
+        sum(sums.y) as y,
+        sum(sums.xx) as xx,
+        sum(sums.xy) as xy,
+        sum(sums.yy) as yy
+
+    from cluster_sums
+    group by run_tag, model_id, cluster_unit
+
+),
+
+wholes as (
+
+    select
+        *,
+        macros.measure_from_sums('correlation', n, x, y, xx, xy, yy) as correlation
+
+    from totals
+
+),
+
+-- The correlation with one topic left out at a time (the jackknife), because debates on the same topic are not
+-- independent.
+errors as (
+
+    select
+        wholes.run_tag, wholes.model_id, wholes.cluster_unit, wholes.count_clusters,
+        macros.jackknife_error(
+            macros.measure_from_sums(
+                'correlation',
+                wholes.n - cluster_sums.sums.n,
+                wholes.x - cluster_sums.sums.x,
+                wholes.y - cluster_sums.sums.y,
+                wholes.xx - cluster_sums.sums.xx,
+                wholes.xy - cluster_sums.sums.xy,
+                wholes.yy - cluster_sums.sums.yy
+            ),
+            wholes.correlation
+        ) as standard_error
+
+    from wholes
+    inner join cluster_sums using (run_tag, model_id)
+    group by wholes.run_tag, wholes.model_id, wholes.cluster_unit, wholes.count_clusters
+
+),
+
+-- If every debate is a cluster, the correlation has Fisher's interval.
+intervals as (
+
+    select
+        correlations.*,
+        errors.cluster_unit, errors.count_clusters,
+        case
+            when errors.count_clusters = correlations.count_debates
+                then macros.correlation_low(correlations.gap_correlation, correlations.count_debates)
+            else
+                macros.at_least(
+                    correlations.gap_correlation - macros.t_half_width(errors.standard_error, t_quantiles.t_95), -1
+                )
+        end as gap_correlation_ci_low,
+        case
+            when errors.count_clusters = correlations.count_debates
+                then macros.correlation_high(correlations.gap_correlation, correlations.count_debates)
+            else
+                macros.at_most(
+                    correlations.gap_correlation + macros.t_half_width(errors.standard_error, t_quantiles.t_95), 1
+                )
+        end as gap_correlation_ci_high
+
+    from correlations
+    inner join errors using (run_tag, model_id)
+    left join intermediate.int_t_quantiles as t_quantiles on errors.count_clusters - 1 = t_quantiles.df
+
+),
+
 final as (
 
     select
-        run_tag, model_id, count_debates, mean_tokens, correlation, gap_correlation,
-        macros.correlation_low(gap_correlation, count_debates) as gap_correlation_ci_low,
-        macros.correlation_high(gap_correlation, count_debates) as gap_correlation_ci_high,
-        gap_per_100_tokens
+        run_tag, model_id, count_debates, mean_tokens, correlation, gap_correlation, gap_correlation_ci_low,
+        gap_correlation_ci_high,
+        macros.reason_of(gap_correlation_ci_low is null, count_debates, gap_correlation, count_clusters, cluster_unit)
+            as gap_correlation_reason,
+        gap_per_100_tokens, count_clusters
 
-    from correlations
+    from intervals
 
 )
 
