@@ -33,7 +33,7 @@ order by all
 _BROKEN_OFF = """
 select coalesce(model_id, judge_id) as id, lower(finish_reason) as reason, count(*) as answers
 from raw.calls
-where run_tag = $run_tag and status = 'retried' and finish_reason is not null
+where run_tag = $run_tag and status in ('retried', 'ambiguous') and finish_reason is not null
 group by all
 order by all
 """

@@ -15,6 +15,7 @@ import msgspec
 from debatebench.query.landed_records import landed_records
 from debatebench.shared.config_sections import config_sections
 from debatebench.shared.records import Debater, Dimension, Judge, Run, Topic
+from debatebench.shared.service_tiers import asked_tier, tier_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -93,6 +94,7 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
     dimensions = landed_records(con, Dimension, run_tag)
     config = config_sections(_object(run.config))
     refused = {(role, id_): set(fields) for role, id_, fields in con.execute(_REFUSED, [run_tag]).fetchall()}
+    served = {(role, id_): tiers for role, id_, tiers in con.execute(_SERVED, [run_tag]).fetchall()}
     settings = (
         *_of_run(run, config.settings),
         *_of_rounds(run, config.rounds),
@@ -105,7 +107,8 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
         *_of_weights_and_ties(dimensions, run),
         *_of_weaknesses(run, [name for (name,) in con.execute(_INJECTED, [run_tag]).fetchall()]),
         *_of_schedule(*con.execute(_SCHEDULE, [run_tag]).fetchall()[0]),
-        *_of_tiers(con.execute(_SERVED, [run_tag]).fetchall()),
+        *_of_tiers("debater", debaters, run, served),
+        *_of_tiers("judge", judges, run, served),
         *_of_answers(con.execute(_NAMES_WINNERS, [run_tag]).fetchall()),
     )
     # A dimension may also be called `order`. If parts have the same name, the last one counts.
@@ -231,10 +234,18 @@ def _of_prices(pricing: Mapping[str, Any]) -> str:
     return "; ".join([", ".join(parts), *(f"{name}: {_of_prices(_object(tiers[name]))}" for name in sorted(tiers))])
 
 
-def _of_tiers(served: Iterable[tuple[str, str, Sequence[str]]]) -> Iterator[_Setting]:
-    """The tiers in which a member's requests were served, where the provider says it."""
-    for role, member_id, tiers in served:
-        yield "service_tiers", f"{role} {member_id}", " and ".join(sorted(tiers))
+def _of_tiers(
+    role: str, members: Mapping[str, Debater | Judge], run: Run, served: Mapping[tuple[str, str], Collection[str]]
+) -> Iterator[_Setting]:
+    """The tiers that served a member's requests; it is the standard one if none was asked for and no answer names one.
+
+    It is unknown for an import, and for a member that asked for another tier, if no answer names one.
+    """
+    for member_id, member in members.items():
+        asked = tier_name(asked_tier(member.parameters))
+        known = {asked} if run.source == "run" and asked == tier_name(None) else set()
+        tiers = {tier_name(tier) for tier in served.get((role, member_id), ())} or known
+        yield "service_tiers", f"{role} {member_id}", " and ".join(sorted(tiers)) or None
 
 
 def _per_million(price: Any) -> str:

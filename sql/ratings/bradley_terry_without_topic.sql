@@ -50,11 +50,12 @@ fits as materialized (
 final as (
 
     select
-        topics.run_tag, topics.topic_id, debaters.model_id,
+        topics.run_tag, topics.topic_id, debaters.model_id, bradley_terry.is_simulated,
         fits.ratings[topics.topic_code][debaters.code] as rating
 
     from topics
     inner join debaters using (run_tag)
+    inner join ratings.bradley_terry using (run_tag, model_id)
     inner join fits using (run_tag)
 
 )

@@ -26,7 +26,7 @@ VERSION = f"v1{HOSTILE}"
 
 
 def hostile_debates(version: str) -> str:
-    """Debates of three debaters on three topics, all with hostile names and speeches."""
+    """Debates of three debaters on three topics, with hostile names (which land without hidden signs) and speeches."""
     record = json.loads(ORIGINAL.read_text().splitlines()[0])
     lines = []
     for number, (pro, con) in enumerate([("a", "b"), ("b", "c"), ("c", "a")]):
@@ -80,10 +80,10 @@ def test_a_result_runs_nothing_in_a_terminal(root: Path, command: str, output: s
 
 ERRORS = {
     "compare": ["compare", "one", f"nope{HOSTILE}"],
-    "gate": ["gate", "--baseline", "one", "--candidate", "two", "--debater", "nope"],
+    "gate": ["gate", "--baseline", "one", "--candidate", "two", "--debater", f"nope{HOSTILE}"],
     "inspect-debate": ["inspect-debate", HOSTILE],
     "show-leaderboard": ["show-leaderboard", "--run-tag", HOSTILE],
-    "query": ["query", "select cast(pro_model_id as integer) from marts.debates"],
+    "query": ["query", "select cast(content as integer) from staging.stg_turns where turn_index = 0"],
     "query from a file": ["query", "--file", f"/nope{HOSTILE}"],
     "import": ["import", "debatebench", f"/nope{HOSTILE}", "--run-tag", "x"],
     "land": ["land", "--run-tag", HOSTILE],
@@ -122,7 +122,7 @@ def test_a_speech_cannot_pass_for_the_verdicts(root: Path):
 
 
 def test_csv_for_a_program_is_exact(root: Path):
-    for command in (["query", "select pro_model_id from marts.debates"], ["inspect-debate", "d-0", "--run-tag", "one"]):
+    for command in (["query", "select content from staging.stg_turns"], ["inspect-debate", "d-0", "--run-tag", "one"]):
         done = debatebench(root, *command, "--format", "csv")
         assert HOSTILE.replace("\r", "\n") in done.out, "the pipe of the test reads every line end as a line feed"
         assert list(csv.reader(io.StringIO(done.out)))

@@ -183,7 +183,7 @@ def test_unit_tests_alone_need_no_warehouse(tmp_path: Path):
         (["lineage", "nope.nope"], "No SQL model or landed table 'nope.nope'"),
         (["diff-models", "panel_winner", "--from", "1", "--to", "2"], "Did you mean 'panel_winners'?"),
         (["diff-models", "marts.runs", "--from", "1", "--to", "2"], "marts.runs has no versions"),
-        (["diff-models", "panel_winners", "--from", "1", "--to", "9"], "has no version 9. Versions: 1, 2."),
+        (["diff-models", "panel_winners", "--from", "1", "--to", "9"], "has no version 9. Versions: 1, 2, 3."),
         (["diff-models", "panel_winners", "--from", "1", "--to", "1"], "Both versions"),
         (["diff-models", "panel_winners", "--from", "1", "--to", "2", "--run-tag", "x"], "No run 'x'"),
     ],

@@ -150,7 +150,7 @@ def test_new_warehouse_is_read_as_soon_as_it_is_published(
 
 
 def test_tables_are_listed_by_pattern(ask: Session):
-    assert "marts.leaderboard,view,26\n" in ask(".tables")
+    assert "marts.leaderboard,view,28\n" in ask(".tables")
     listed = ask(".tables RATINGS.*").splitlines()
     kinds = dict(line.split(",")[:2] for line in listed[1:])
     assert (kinds["ratings.elo"], kinds["ratings.elo_history"]) == ("table", "view")

@@ -107,8 +107,8 @@ CASES: dict[str, Any] = {
     "a null winner": verdict(winner=None),
     "scores in another order": verdict(pro={"scores": {"a": 1, "b": 2.5}}, con={"scores": {"b": 3, "a": 4.25}}),
     "scores of all sizes": verdict(
-        pro={"scores": {"a": 1e-6, "b": -0.0, "c": 999_999_999_999, "d": 123456789012.1, "e": 1e11, "f": 0.1}},
-        con={"scores": {"a": 1e0, "b": 12.0, "c": -999_999_999_999, "d": 0.000001, "e": 7, "f": -0.3}},
+        pro={"scores": {"a": 1e-6, "b": -0.0, "c": 999_999.999999, "d": 123456.7, "e": 1e6, "f": 0.1}},
+        con={"scores": {"a": 1e0, "b": 12.0, "c": -1_000_000, "d": 0.000001, "e": 7, "f": -0.3}},
     ),
     "no means": changed("aggregate", to={}),
     "empty means": changed("aggregate", to={"winner": None, "mean_pro": {}, "mean_con": {}}),

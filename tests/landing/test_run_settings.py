@@ -103,6 +103,33 @@ def test_replaced_parameters_and_fields_that_a_model_refused_are_part_of_its_set
     assert found["debater_models: other parameters"] == ""
 
 
+def test_without_a_word_about_tiers_they_are_the_standard_one_where_it_was_asked_for(con: duckdb.DuckDBPyConnection):
+    call = {"run_tag": "r", "attempt": 1, "debate_id": "x", "step": "s", "provider": "p", "model_name": "m"}
+    turn, verdict = {**call, "purpose": "turn", "model_id": "served"}, {**call, "purpose": "verdict", "judge_id": "j"}
+    flex = {"service_tier": "flex"}
+    records: list[Record] = [
+        Debater(run_tag="r", model_id="served", parameters=flex),
+        Debater(run_tag="r", model_id="silent", parameters=flex),
+        Debater(run_tag="r", model_id="auto", parameters={"service_tier": "auto"}),
+        Debater(run_tag="r", model_id="plain"),
+        Judge(run_tag="r", judge_id="j"),
+        Call(**turn, call_id="c1", status="answered", service_tier="flex"),
+        Call(**turn, call_id="c2", status="answered", service_tier="on_demand"),
+        Call(**turn, call_id="c3", status="answered", service_tier="default"),
+        Call(**turn, call_id="c4", status="failed"),
+        Call(**verdict, call_id="c5", status="answered", service_tier="Priority"),
+    ]
+
+    def tiers(source: str) -> dict[str, str | None]:
+        found = settings(con, *records, source=source)
+        return {name: value for name, value in found.items() if name.startswith("service_tiers")}
+
+    served = {"service_tiers: debater served": "flex and standard", "service_tiers: judge j": "priority"}
+    silent = [f"service_tiers: debater {name}" for name in ("silent", "auto", "plain")]
+    assert tiers("run") == served | dict(zip(silent, (None, "standard", "standard"), strict=True))
+    assert tiers("import") == served | dict.fromkeys(silent)
+
+
 def test_methods_windows_weights_and_ties_are_settings_and_a_baseline_is_a_method_only(con: duckdb.DuckDBPyConnection):
     found = settings(
         con,

@@ -26,6 +26,7 @@ from debatebench.output.export.original_record import original_record
 from debatebench.output.summaries import write_summaries
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import TABLES, Debate, Turn, Verdict
+from debatebench.shared.visible_text import plain_name
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.update import update_warehouse
 
@@ -220,7 +221,8 @@ def test_runs_without_any_such_debate_are_refused(workspace: Workspace, tmp_path
 
 # --- any record -----------------------------------------------------------------------------------------------------
 
-NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8).filter(str.strip)
+# An import refuses names that look blank, and two judges or dimensions with names that look the same.
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=8).filter(plain_name)
 LEAVES = st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.text(max_size=5) | st.just({}) | st.just([None])
 # Names that mean something somewhere, so that they come up in the wrong place too.
 KEYS = st.sampled_from(
@@ -250,7 +252,7 @@ def with_extras(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[
 
 @st.composite
 def records(draw: st.DrawFn) -> dict[str, Any]:
-    dimensions = draw(st.lists(NAMES, unique=True, max_size=3))
+    dimensions = draw(st.lists(NAMES, unique_by=plain_name, max_size=3))
     judges = [
         draw(
             with_extras(
@@ -265,7 +267,7 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
                 }
             )
         )
-        for judge_id in draw(st.lists(NAMES, unique=True, min_size=1, max_size=3))
+        for judge_id in draw(st.lists(NAMES, unique_by=plain_name, min_size=1, max_size=3))
     ]
     turns = [
         draw(

@@ -83,7 +83,8 @@ def test_a_request_is_priced_in_the_tier_that_served_it_and_the_difference_is_na
     assert rows == [("default", full, True), ("flex", half, True)]
     doctor = debatebench(root, "doctor", "--format", "json")
     assert "other_tier" in doctor.out
-    assert stored_rows(root, "select distinct value from raw.run_settings where item = 'service_tiers'")
+    tiers = stored_rows(root, "select distinct value from raw.run_settings where item = 'service_tiers'")
+    assert {tier for (value,) in tiers for tier in value.split(" and ")} == {"flex", "standard"}
 
 
 @pytest.mark.slow

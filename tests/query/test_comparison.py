@@ -222,7 +222,7 @@ Items = dict[str, dict[str, tuple[Any, ...]]]
 
 def test_the_same_plan_under_another_tag_is_like_for_like(verdicts: Verdicts, items: Items):
     assert verdicts["again"] == ("like_for_like", [], [], "Like for like.")
-    assert len(items["again"]) == 33
+    assert len(items["again"]) == 34
     assert set(map(str, items["again"].values())) == {"('same', True, [])"}
 
 

@@ -302,7 +302,8 @@ def test_length_pays_for_the_one_that_it_was_planted_for(con: duckdb.DuckDBPyCon
         select sum(case when t.side = 'pro' then t.completion_tokens else -t.completion_tokens end)
             * case when any_value(d.pro_model_id) = 'wordy' then 1 else -1 end,
             any_value(m.pro_mean_score - m.con_mean_score)
-            * case when any_value(d.pro_model_id) = 'wordy' then 1 else -1 end
+            * case when any_value(d.pro_model_id) = 'wordy' then 1 else -1 end,
+            any_value(d.topic_id)
         from staging.stg_turns as t
         join staging.stg_debates as d using (run_tag, debate_id)
         join intermediate.int_debate_means as m using (run_tag, debate_id)
@@ -310,11 +311,19 @@ def test_length_pays_for_the_one_that_it_was_planted_for(con: duckdb.DuckDBPyCon
         group by debate_id
         """
     ).fetchall()
-    expected = oracle.pearsonr([float(x) for x, _ in sides], [float(y) for _, y in sides])
-    interval = expected.confidence_interval(0.95)
+    gaps = [(float(x), float(y), topic) for x, y, topic in sides]
+
+    def correlation(left_out: str | None = None) -> float:
+        kept = [(x, y) for x, y, topic in gaps if topic != left_out]
+        return float(oracle.pearsonr(*zip(*kept, strict=True)).statistic)
+
+    topics = sorted({topic for *_, topic in gaps})
+    whole = correlation()
+    squares = sum((correlation(topic) - whole) ** 2 for topic in topics)
+    half_width = oracle.t.ppf(0.975, len(topics) - 1) * math.sqrt(squares * (len(topics) - 1) / len(topics))
     ends = (found["wordy"]["gap_correlation_ci_low"], found["wordy"]["gap_correlation_ci_high"])
-    assert found["wordy"]["gap_correlation"] == pytest.approx(expected.statistic, abs=1e-8)
-    assert ends == pytest.approx((interval.low, interval.high), abs=1e-8)
+    assert found["wordy"]["gap_correlation"] == pytest.approx(whole, abs=1e-8)
+    assert ends == pytest.approx((whole - half_width, whole + half_width), abs=1e-8)
 
 
 def test_cost_is_per_debate_and_per_win(con: duckdb.DuckDBPyConnection) -> None:

@@ -246,6 +246,7 @@ def test_ten_million_verdicts_have_the_alpha_of_exact_fractions(project: Project
         select run_tag, debate_id, debate_id as source_debate_id,
             'topic' as cluster_unit, 't' || debate_id % 3 as cluster_id
         from marts.panel_winners;
+        create table marts.team_verdicts (run_tag varchar, debate_id bigint, judge_id varchar, winner varchar);
         create table marts.verdict_scores as
         select 'r' as run_tag, i as debate_id, 'logic' as dimension,
             cast(1 + i % 10 * j as decimal(18, 6)) as pro_score, cast(9 - i % 5 + j as decimal(18, 6)) as con_score

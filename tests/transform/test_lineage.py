@@ -71,7 +71,20 @@ def test_few_columns_are_constants_and_each_is_a_list_of_words(lineage: Lineage)
 
     found = {(name, column) for name in lineage.models for column in lineage.columns(name) if is_constant(name, column)}
     words = {"affects", "decides_schedule", "degrees_of_freedom", "is_list", "is_of_source", "item"}
-    words |= {"bias", "df", "effect", "measure", "neutral", "position", "side", "statistic", "t_95", "term", "winner"}
+    words |= {
+        "bias",
+        "detectable_t",
+        "df",
+        "effect",
+        "measure",
+        "neutral",
+        "position",
+        "side",
+        "statistic",
+        "t_95",
+        "term",
+        "winner",
+    }
     assert {column for _, column in found} <= words
     assert ("marts.winner_counts", "winner") in found
 

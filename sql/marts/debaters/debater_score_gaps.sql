@@ -1,8 +1,8 @@
 -- One row per pair of debaters with a scored debate against each other: the mean difference between their scores.
 with
 
--- The lead of pro by debate, and then the lead of the first of the two debaters by topic (or other cluster). Sums are decimals, because
--- a sum of floats depends on the order of the rows.
+-- The lead of pro by debate, and then the lead of the first of the two debaters by topic (or other cluster). Sums are
+-- decimals, because a sum of floats depends on the order of the rows.
 verdict_gaps as (
 
     select
@@ -112,12 +112,11 @@ tested as (
 final as (
 
     select
-        run_tag, model_a, model_b, count_debates, count_topics, mean_gap, standard_error,
+        run_tag, model_a, model_b, cluster_unit, count_debates, count_topics, count_clusters, mean_gap, standard_error,
         mean_gap - half_width as ci_low,
         mean_gap + half_width as ci_high,
         p_value,
-        macros.reason_of(half_width is null, count_debates, mean_gap, count_clusters, cluster_unit) as reason,
-        cluster_unit, count_clusters
+        macros.reason_of(half_width is null, count_debates, mean_gap, count_clusters, cluster_unit) as reason
 
     from tested
 

@@ -31,13 +31,25 @@ correlations as (
 
 ),
 
+-- In a unit in which sums of squares are exact: a correlation does not depend on the unit.
+scaled_sides as (
+
+    select
+        run_tag, debate_id, model_id, cluster_unit, cluster_id, score_gap,
+        macros.scaled(token_gap, count(*) over debater, max(abs(token_gap)) over debater) as token_gap
+
+    from sides
+    window debater as (partition by run_tag, model_id)
+
+),
+
 cluster_sums as (
 
     select
         run_tag, model_id, cluster_unit, cluster_id,
         macros.sums_of(token_gap, score_gap, debate_id) as sums
 
-    from sides
+    from scaled_sides
     group by run_tag, model_id, cluster_unit, cluster_id
 
 ),
@@ -69,8 +81,7 @@ wholes as (
 
 ),
 
--- The correlation with one topic left out at a time (the jackknife), because debates on the same topic are not
--- independent.
+-- The correlation with one topic left out at a time (the jackknife): debates on a topic are not independent.
 errors as (
 
     select

@@ -42,7 +42,7 @@ codes as (
 simulated_panels as (
 
     select distinct verdicts.run_tag, verdicts.debate_id
-    from marts.judge_verdicts as verdicts
+    from staging.stg_verdicts as verdicts
     inner join staging.stg_judges as judges using (run_tag, judge_id)
     where judges.is_simulated and verdicts.is_valid
 

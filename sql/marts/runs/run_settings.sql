@@ -17,9 +17,9 @@ classified as (
     select
         settings.*,
         items.is_of_source
-        -- These two items are about debaters and about judges.
+        -- These items are about debaters and about judges.
         and not (settings.item = 'languages' and settings.part = 'judges')
-        and not (settings.item = 'prices' and settings.part like 'judge %') as is_of_source
+        and not (settings.item in ('prices', 'service_tiers') and settings.part like 'judge %') as is_of_source
 
     from staging.stg_run_settings as settings
     inner join intermediate.int_setting_items as items using (item)
