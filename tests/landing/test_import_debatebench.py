@@ -207,7 +207,7 @@ def test_golden_debates_land_completely(shared: Path, tmp_path: Path):
             "dimensions": 5,
             "judges": 8,
             "participants": 600,
-            "run_settings": 249,
+            "run_settings": 269,
             "runs": 1,
             "topics": 60,
             "turns": 1800,
