@@ -162,6 +162,14 @@ def test_byte_order_marks_windows_line_ends_and_blank_lines_do_not_matter(tmp_pa
         (changed("judges", 0, "pro", "scores", "clarity", to="7"), "judges[0].pro.scores.clarity"),
         (changed("judges", 0, "pro", "scores", "clarity", to=True), "judges[0].pro.scores.clarity"),
         (changed("judges", 0, "pro", "scores", "clarity", to=10**400), "judges[0].pro.scores.clarity"),
+        (
+            changed("judges", 0, "pro", "scores", "clarity", to=1_000_000.000001),
+            "judges[0].pro.scores.clarity: input should be less than or equal to 1000000, found 1000000.000001",
+        ),
+        (
+            changed("judges", 0, "con", "scores", "clarity", to=-1_000_001),
+            "judges[0].con.scores.clarity: input should be greater than or equal to -1000000, found -1000001",
+        ),
         (changed("transcript", "turns", 0, "cost", to=10**400), "transcript.turns[0].cost"),
         (changed("judges", 0, "pro", "scores", "clarity", to=None), "judges[0].pro.scores.clarity"),
         (changed("judges", 0, "pro", "scores", "clarity", to=7.12345678), "not exact to six decimals"),

@@ -117,8 +117,14 @@ def test_scores_and_money_arrive_exactly(warehouse: duckdb.DuckDBPyConnection):
     assert cost == Decimal("0.1")
 
 
-@pytest.mark.parametrize("score", [True, "seven", float("nan"), float("inf"), Decimal("0.1234567"), None])
-def test_a_score_that_is_not_an_exact_number_is_refused(score: object):
+@pytest.mark.parametrize(
+    "score",
+    [
+        *(True, "seven", float("nan"), float("inf"), Decimal("0.1234567"), None),
+        *(Decimal("1000000.000001"), Decimal("-1000000.000001"), 10**12),
+    ],
+)
+def test_a_score_that_is_not_an_exact_number_within_a_million_is_refused(score: object):
     with pytest.raises(ValidationError):
         Score.model_validate({"dimension": "a", "pro": score, "con": 1})
 
@@ -175,6 +181,9 @@ ODD_VALUES: list[Any] = [
     [{"dimension": "a", "pro": "7", "con": "6.5"}],
     [{"dimension": "a", "pro": 7, "con": "\u0667"}],
     [{"dimension": "a", "pro": "7", "con": "0.1234567"}],
+    [{"dimension": "a", "pro": "1000000", "con": "-1000000.000000"}],
+    [{"dimension": "a", "pro": "1000000.000001", "con": "0"}],
+    [{"dimension": "a", "pro": "0", "con": "-1000001"}],
 ]
 
 
