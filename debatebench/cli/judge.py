@@ -51,7 +51,11 @@ Where = Annotated[
 Repeat = Annotated[
     int,
     typer.Option(
-        min=1, max=1000, help="Judge each debate this often, each time as a new trial.", rich_help_panel=_WHAT
+        min=1,
+        max=1000,
+        help="Judge each debate this often, to see whether a judge agrees with itself. Trials of a debate are "
+        "averaged: they are no further evidence.",
+        rich_help_panel=_WHAT,
     ),
 ]
 PanelSize = Annotated[
