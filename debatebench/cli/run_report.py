@@ -31,9 +31,28 @@ order by all
 """
 
 _BROKEN_OFF = """
-select coalesce(model_id, judge_id) as id, lower(finish_reason) as reason, count(*) as answers
-from raw.calls
-where run_tag = $run_tag and status in ('retried', 'ambiguous') and finish_reason is not null
+with
+
+attempts as (
+
+    select
+        *,
+        attempt < max(attempt) over (partition by call_id) as is_asked_again
+
+    from raw.calls
+    where run_tag = $run_tag
+
+)
+
+select
+    coalesce(model_id, judge_id) as id,
+    lower(finish_reason) as reason,
+    count(*) as answers,
+    count(case when is_asked_again then 1 end) as asked_again
+
+from attempts
+-- Only an attempt with an answer has a finish reason, and these two say that the answer did not count.
+where status in ('retried', 'ambiguous') and finish_reason is not null
 group by all
 order by all
 """
@@ -144,11 +163,14 @@ def _line(what: str, group: list[tuple[str, str]], plan: Plan) -> str:
 def note_cut_speeches(workspace: Workspace, run_tag: str) -> None:
     """Print how many speeches of each debater were cut off at the token limit, of those that have landed.
 
-    So are answers that broke off, which were asked for again.
+    So are answers that broke off, and how many of them were asked for again.
     """
     from debatebench.query.safe_query import run_query
 
     for model_id, cut, speeches in run_query(workspace.database, _SPEECHES, {"run_tag": run_tag}, limit=None).rows:
         note(cut_speeches(model_id, cut, speeches))
-    for id_, reason, answers in run_query(workspace.database, _BROKEN_OFF, {"run_tag": run_tag}, limit=None).rows:
-        note(f"{answers:,} answers of '{id_}' broke off at the provider ({reason}) and were asked for again.")
+    for id_, reason, answers, again in run_query(
+        workspace.database, _BROKEN_OFF, {"run_tag": run_tag}, limit=None
+    ).rows:
+        rest = " and were asked for again" if again == answers else f"; {again:,} of them were asked for again"
+        note(f"{answers:,} answers of '{id_}' broke off at the provider ({reason}){rest}.")

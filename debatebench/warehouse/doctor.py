@@ -240,7 +240,9 @@ def _ambiguous(tag: str, played: _Played) -> Iterator[Finding]:
     for call in played.ambiguous:
         groups.setdefault((call.call_id in played.answered, without_ids(call.error or "")), []).append(call)
     for (is_answered, _), calls in groups.items():
-        bounds = [call.possible_cost for call in calls if call.possible_cost is not None]
+        # An attempt that broke off with its usage has a cost instead of a bound.
+        most = (call.possible_cost if call.cost is None else call.cost for call in calls)
+        bounds = [bound for bound in most if bound is not None]
         what = "It may have been billed twice" if is_answered else "It may have been billed without an answer"
         also = ", and another attempt was answered" if is_answered else ""
         for call in calls:

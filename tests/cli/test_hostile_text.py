@@ -22,11 +22,13 @@ HOSTILE = (
     "\x1b[31m\x9b5m\r\x07\x1b]0;t\x07\x1b]8;;http://e.vil\x1b\\\u202e\u200b\U000e0041\nError: forged ![x](http://e.vil)"
 )
 SHOWN = "␛[31m�5m␍␇␛]0;t␇␛]8;;http://e.vil␛\\���␊Error: forged ![x](http://e.vil)"
+# A name of a debater, topic or judge that is imported loses what has no shape.
+NAME = "[31m5m ]0;t]8;;http://e.vil\\ Error: forged ![x](http://e.vil)"
 VERSION = f"v1{HOSTILE}"
 
 
 def hostile_debates(version: str) -> str:
-    """Debates of three debaters on three topics, with hostile names (which land without hidden signs) and speeches."""
+    """Debates of three debaters on three topics, all with hostile names and speeches."""
     record = json.loads(ORIGINAL.read_text().splitlines()[0])
     lines = []
     for number, (pro, con) in enumerate([("a", "b"), ("b", "c"), ("c", "a")]):
@@ -83,7 +85,7 @@ ERRORS = {
     "gate": ["gate", "--baseline", "one", "--candidate", "two", "--debater", f"nope{HOSTILE}"],
     "inspect-debate": ["inspect-debate", HOSTILE],
     "show-leaderboard": ["show-leaderboard", "--run-tag", HOSTILE],
-    "query": ["query", "select cast(content as integer) from staging.stg_turns where turn_index = 0"],
+    "query": ["query", "select cast(motion as integer) from marts.debates"],
     "query from a file": ["query", "--file", f"/nope{HOSTILE}"],
     "import": ["import", "debatebench", f"/nope{HOSTILE}", "--run-tag", "x"],
     "land": ["land", "--run-tag", HOSTILE],
@@ -121,8 +123,23 @@ def test_a_speech_cannot_pass_for_the_verdicts(root: Path):
     assert "\n  ── verdicts\n" in done.out
 
 
+@pytest.mark.parametrize("command", [["query", "select motion from marts.debates"], COMMANDS["inspect-debate"]])
+def test_a_person_sees_that_something_is_hidden(root: Path, command: list[str]):
+    assert "␛[31m" in debatebench_here(root, *command, "--format", "table").out
+
+
+def test_imported_names_hold_nothing_hidden(root: Path):
+    names = "select distinct pro_model_id from marts.debates union select distinct topic_id from marts.debates"
+    names += " union select distinct judge_id from marts.judge_verdicts order by all"
+    done = debatebench(root, "query", names, "--format", "csv")
+    ids = ["a", "b", "c", "j", "t0", "t1", "t2"]
+    assert done.out.splitlines()[1:] == [*(f"{id_}{NAME}" for id_ in ids), "yew"]
+    refused = debatebench_here(root, "gate", "--baseline", "one", "--candidate", "two", "--debater", "nope")
+    assert refused.error_line.endswith(f"Known: a{NAME}, b{NAME}, c{NAME}.")
+
+
 def test_csv_for_a_program_is_exact(root: Path):
-    for command in (["query", "select content from staging.stg_turns"], ["inspect-debate", "d-0", "--run-tag", "one"]):
+    for command in (["query", "select motion from marts.debates"], ["inspect-debate", "d-0", "--run-tag", "one"]):
         done = debatebench(root, *command, "--format", "csv")
         assert HOSTILE.replace("\r", "\n") in done.out, "the pipe of the test reads every line end as a line feed"
         assert list(csv.reader(io.StringIO(done.out)))

@@ -687,7 +687,7 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
         assert len(server.requests) == 7
     assert done.code == 1
     assert "1 of 7 models did not answer: judge-1." in done.error_line
-    assert "Sent requests to 7 models for 0.0060 USD" in done.err
+    assert "Sent requests to 7 models for 0.0060 USD. " in done.err
     rows = json.loads(done.out)
     assert {row["id"]: row["answers"] for row in rows}["judge-1"] is False
     assert not (root / "warehouse").exists()

@@ -129,6 +129,19 @@ def test_answers_that_broke_off_at_the_provider_are_counted_and_asked_for_again(
     ]
 
 
+def test_an_answer_that_broke_off_each_time_is_not_told_as_asked_for_again(tmp_path: Path):
+    broken = answer("Half a", choice={"finish_reason": "insufficient_system_resource"})
+    with FakeProvider(lambda r: broken if r.json["model"] == "debater-0" else good_answers(r)) as server:
+        root = write_workspace(tmp_path, server)
+        options = ("--no-build", "--max-ambiguous-retries", "1", "--max-failures-in-a-row", "0")
+        done = play(root, *options)
+    assert done.code == 5, done.err
+    assert (
+        "16 answers of 'debater-0' broke off at the provider (insufficient_system_resource); "
+        "8 of them were asked for again.\n"
+    ) in done.err
+
+
 # --- money ------------------------------------------------------------------------------------------------------------
 
 

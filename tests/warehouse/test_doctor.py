@@ -268,6 +268,20 @@ def test_failed_and_ambiguous_calls_are_listed_with_their_reasons(tmp_path: Path
     assert sum(row.finding == "missing_debate" for row in found) == 8
 
 
+def test_answers_that_broke_off_with_their_usage_have_a_known_cost(tmp_path: Path):
+    def script(received: Received) -> Behaviour:
+        broken = answer("Half a", choice={"finish_reason": "insufficient_system_resource"}, usage={"cost": 0.001})
+        return broken if received.number < 2 else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--no-build", "--concurrency", "1").code == 0
+    found = [row.detail for row in examine(Workspace(root), "tiny") if row.finding == "ambiguous_call"]
+    assert len(found) == 2
+    assert all("the answer broke off (insufficient_system_resource)" in detail for detail in found)
+    assert all(detail.endswith("another attempt was answered; at most 0.0020 USD for all.") for detail in found)
+
+
 def test_what_is_landed_without_a_source_or_kept_without_a_landing_is_told(mine: Path):
     journal_of(mine).rename(mine / "elsewhere.jsonl")
     assert findings(mine) == {"lost_source": 1}
