@@ -14,7 +14,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 def words_of_page(body: bytes) -> str:
-    """The title of an HTML page, else its text, on one line; text that is no page as it is. It may hold a key.
+    """The title of an HTML page, else its text, on one line; other text as it is. It may hold a key.
 
     Empty when the body holds no text, or a JSON object or list, whose words are those of an error.
     """

@@ -229,7 +229,7 @@ class _Error:
         return self.size * (normal_quantile(1 - alpha) if self.df is None else t_quantile(1 - 2 * alpha, self.df))
 
     def detectable(self, alpha: float) -> float:
-        """The smallest true change that is told from chance with the power of a gate."""
+        """The smallest true change that the gate finds with its stated power."""
         from debatebench.stats.distributions import normal_quantile
         from debatebench.stats.power import detectable_effect
 
@@ -296,7 +296,7 @@ def _is_one_sided(row: Mapping[str, Any], alpha: float) -> bool:
 
 
 def _topics_needed(error: _Error, alpha: float, allowed: float, count: int | None) -> int | None:
-    """The fewest topics with which a change of `allowed` is told from chance, from two up; `None` if not known."""
+    """The fewest topics, from two up, with which the gate finds a change of `allowed`; `None` if not known."""
     if count is None or count < 2 or allowed <= 0:
         return None
 

@@ -15,7 +15,7 @@ expenses as (
 
 ),
 
--- A cost with an unknown part is no cost of a debate: it is too low.
+-- A cost with an unknown part is left out: it is too low.
 priced_debates as (
 
     select

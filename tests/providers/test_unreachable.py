@@ -1,4 +1,4 @@
-"""Servers that cannot be reached: causes that last are told from those that pass, with the way out."""
+"""Servers that cannot be reached: causes that last are distinguished from those that pass, with the way out."""
 
 from __future__ import annotations
 
