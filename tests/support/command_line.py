@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -53,11 +54,15 @@ def debatebench_here(root: Path, *arguments: str) -> Done:
     if arguments[0] == "run":
         return debatebench(root, *arguments)
     out, err, code = io.StringIO(), io.StringIO(), 0
+    memory = resource.getrlimit(resource.RLIMIT_DATA)
     try:
         with redirect_stdout(out), redirect_stderr(err), patch.dict(os.environ, COLUMNS="200"):
             run_app(["--root", str(root), *arguments])
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
+    finally:
+        # A query limits the memory of its process, and the tests after it are in this one.
+        resource.setrlimit(resource.RLIMIT_DATA, memory)
     return Done(code, out.getvalue(), err.getvalue())
 
 
