@@ -7,7 +7,7 @@ sides as materialized (
 
 ),
 
--- Rounded, because the last digits of floats depend on the order of the rows.
+-- Rounded, because the last digits of floats, and the sign of 0, depend on the order of the rows.
 correlations as (
 
     select
@@ -16,14 +16,14 @@ correlations as (
         cast(sum(tokens) as double) / count(*) as mean_tokens,
         case
             when stddev_pop(tokens) > 0 and stddev_pop(score) > 1e-9
-                then round(corr(score, tokens), 9)
+                then cast(cast(corr(score, tokens) as decimal(10, 9)) as double)
         end as correlation,
         case
             when stddev_pop(token_gap) > 0 and stddev_pop(score_gap) > 1e-9
-                then round(corr(score_gap, token_gap), 9)
+                then cast(cast(corr(score_gap, token_gap) as decimal(10, 9)) as double)
         end as gap_correlation,
         case
-            when stddev_pop(token_gap) > 0 then round(regr_slope(score_gap, token_gap) * 100, 9)
+            when stddev_pop(token_gap) > 0 then cast(cast(regr_slope(score_gap, token_gap) * 100 as decimal(38, 9)) as double)
         end as gap_per_100_tokens
 
     from sides

@@ -41,6 +41,7 @@ known_costs as (
     from intermediate.int_verdict_costs as costs
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     inner join staging.stg_verdicts as verdicts using (run_tag, debate_id, judge_id)
+    where costs.run_tag in (select run_tag from intermediate.int_truth_debates)
 
 ),
 
