@@ -24,7 +24,7 @@ FILE lists the intended differences. It is an error if FILE names a relation or 
     redefined: [marts.new_name.column_with_another_meaning]
     values: {marts.new_name: {new_column: {old text: new text}}}
 
-Columns that are redefined are not compared. `renamed.yml` beside this file is FILE for commit 3ba9dbb.
+Columns that are redefined are not compared.
 
 Nothing in the compared schemas depends on when a warehouse was built or by which version: the harness version and all
 times come from the journals.
