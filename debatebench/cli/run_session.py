@@ -196,7 +196,7 @@ def _land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
     from debatebench.cli.warehouse import report_update
     from debatebench.warehouse.update import update_warehouse
 
-    report_update(workspace, update_warehouse(workspace, [run_tag], now=now, build=not no_build))
+    report_update(workspace, update_warehouse(workspace, [run_tag], now=now, build=not no_build, note=note))
 
 
 def _log_failed_judges(workspace: Workspace, journal: Path) -> None:

@@ -96,7 +96,8 @@ def import_(
         for warning in report.warnings:
             note(f"Warning: {warning}")
         say(report.summary())
-        report_update(workspace, update_warehouse(workspace, [run_tag], now=now, build=not no_build, rows=report.rows))
+        update = update_warehouse(workspace, [run_tag], now=now, build=not no_build, rows=report.rows, note=note)
+        report_update(workspace, update)
 
 
 def land(
@@ -139,6 +140,7 @@ def land(
         now=now,
         build=not no_build,
         replace_landed=replace,
+        note=note,
     )
     report_update(workspace, update)
     if not update.landed:
@@ -210,6 +212,7 @@ def build(
         without=without or (),
         select=select,
         full_refresh=full_refresh,
+        note=note,
     )
     report_update(workspace, update)
     say(f"{workspace.database} is up to date.")
@@ -240,7 +243,7 @@ def rate(
     path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"
     check_output(workspace, path)
     if not build_is_current(workspace):
-        update_warehouse(workspace, [], now=now)
+        update_warehouse(workspace, [], now=now, note=note)
     with closing(open_for_query(workspace.database)) as con:
         ratings = ratings_json(con, run_tag)
     write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")

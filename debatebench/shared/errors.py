@@ -7,7 +7,8 @@ DebatebenchError                1
 ├── SqlModelError               1   a SQL model, its YAML or its test that cannot be built or run
 │   └── SqlDataError            1   a SQL model whose rows cannot be computed from the data that there is
 ├── DamagedDataError            3   a journal, import or warehouse that changed after it was written
-├── BusyError                   4   another process holds the run or the warehouse
+├── HeldWarehouseError          1   another program has the warehouse open, so that it could not be changed
+├── BusyError                   4   another process holds what a command needs before it can begin
 ├── RunIncompleteError          5   the run ended, but debates are missing
 ├── RegressionError             6   a comparison found a drop beyond its interval
 └── InterruptedRunError       130   the user stopped the run
@@ -70,8 +71,12 @@ class DamagedDataError(DebatebenchError):
     exit_code = 3
 
 
+class HeldWarehouseError(DebatebenchError):
+    """Another program has the warehouse open for writing, or changed it: what was to be published is not."""
+
+
 class BusyError(DebatebenchError):
-    """Another process holds the run or the warehouse."""
+    """Another process holds the run, the import or the warehouse that a command begins with: nothing was done."""
 
     exit_code = 4
 

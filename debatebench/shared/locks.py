@@ -5,12 +5,15 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 __all__ = ["is_at", "is_locked", "lock_file", "take_lock"]
 
 
 _RETRY_S = 0.2
+# A wait that a user notices.
+_NOTICED_S = 2.0
 
 
 def lock_file(path: Path) -> Path:
@@ -18,17 +21,18 @@ def lock_file(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
 
 
-def take_lock(path: Path, wait_s: float = 0.0) -> int:
+def take_lock(path: Path, wait_s: float = 0.0, on_wait: Callable[[], None] | None = None) -> int:
     """Lock what is at `path`, which need not exist, and return a descriptor; closing it releases the lock.
 
-    Waits up to `wait_s` seconds for another process, then raises `BlockingIOError`.
+    Waits up to `wait_s` seconds for another process, then raises `BlockingIOError`. `on_wait` is called once if it has
+    waited for two seconds.
     """
     file = lock_file(path)
-    deadline = time.monotonic() + wait_s
+    started = time.monotonic()
     while True:
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            _lock(descriptor, deadline)
+            _lock(descriptor, started, wait_s, on_wait)
         except BaseException:
             os.close(descriptor)
             raise
@@ -38,13 +42,17 @@ def take_lock(path: Path, wait_s: float = 0.0) -> int:
         os.close(descriptor)
 
 
-def _lock(descriptor: int, deadline: float) -> None:
+def _lock(descriptor: int, started: float, wait_s: float, on_wait: Callable[[], None] | None) -> None:
     while True:
         try:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() >= deadline:
+            waited = time.monotonic() - started
+            if waited >= wait_s:
                 raise
+            if on_wait is not None and waited >= _NOTICED_S:
+                on_wait()
+                on_wait = None
             time.sleep(_RETRY_S)
 
 

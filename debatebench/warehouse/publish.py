@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import glob
+import math
 import os
 import shutil
 import time
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, UsageError
 from debatebench.shared.files import make_folder, sync_path
 from debatebench.shared.locks import take_lock
 
@@ -38,14 +39,18 @@ _REFUSED = {"a question mark": "?", "a backslash": "\\"}
 
 @contextmanager
 def publishing(
-    database: Path, *, from_scratch: bool = False, wait_s: float = 10.0
+    database: Path,
+    *,
+    from_scratch: bool = False,
+    wait_s: float = 10.0,
+    note: Callable[[str], None] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Yield a connection to a private copy of `database`; if the block ends without an error, the copy replaces it.
 
-    `from_scratch` starts from an empty file. If `database` is a link, the file that it names is replaced. Waits up to
-    `wait_s` seconds for another publication or for a program that has the warehouse open for writing, then raises
-    `BusyError`. A path that DuckDB cannot open is a `UsageError`. An error inside the block leaves the old file
-    unchanged; an error of the disk becomes a `DebatebenchError`.
+    `from_scratch` starts from an empty file. If `database` is a link, the file that it names is replaced. Waits for
+    other publications, and tells `note` if that takes long. Waits up to `wait_s` seconds for a program that has the
+    warehouse open for writing, then raises `HeldWarehouseError`. A path that DuckDB cannot open is a `UsageError`. An
+    error inside the block leaves the old file unchanged; an error of the disk becomes a `DebatebenchError`.
     """
     import duckdb
 
@@ -53,7 +58,7 @@ def publishing(
     database = Path(os.path.realpath(database))
     try:
         make_folder(database.parent)
-        with _only_publisher(database, wait_s):
+        with _only_publisher(database, note):
             yield from _replacing(database, from_scratch, wait_s)
     except (OSError, duckdb.OperationalError, duckdb.FatalException) as error:
         raise DebatebenchError(f"The warehouse cannot be changed ({_reason(error)}); it stays as it was.") from error
@@ -95,7 +100,7 @@ def _replacing(database: Path, from_scratch: bool, wait_s: float) -> Iterator[du
         sync_path(copy)
         with _locked(database, wait_s):
             if _state(database) != before:
-                raise BusyError(
+                raise HeldWarehouseError(
                     f"Another program has changed {database} in the meantime; run `debatebench land` again."
                 )
             if database.exists():
@@ -130,19 +135,21 @@ def _unlogged(copy: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 @contextmanager
-def _only_publisher(database: Path, wait_s: float) -> Iterator[None]:
-    """Hold the lock file next to the warehouse, or raise `BusyError` after `wait_s` seconds."""
-    try:
-        descriptor = take_lock(database, wait_s)
-    except BlockingIOError:
-        raise BusyError(f"Another process is publishing {database}; run `debatebench land` when it is done.") from None
+def _only_publisher(database: Path, note: Callable[[str], None] | None) -> Iterator[None]:
+    """Hold the lock file next to the warehouse. Every publication ends, and so does a lock whose process was killed."""
+
+    def on_wait() -> None:
+        if note is not None:
+            note(f"Waiting for another process, which is publishing {database}.")
+
+    descriptor = take_lock(database, math.inf, on_wait)
     try:
         yield
     finally:
         os.close(descriptor)
 
 
-def _take(lock: Callable[[], None], wait_s: float, refusal: BusyError) -> None:
+def _take(lock: Callable[[], None], wait_s: float, refusal: HeldWarehouseError) -> None:
     """Call `lock` until another process releases the lock, or raise `refusal` after `wait_s` seconds."""
     deadline = time.monotonic() + wait_s
     while True:
@@ -159,7 +166,7 @@ def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> 
     """Hold the warehouse, if it exists, open read-only, which keeps writers out and lets readers in.
 
     If a crashed program left a write-ahead log, it is written into the file first. The lock lasts until this process
-    closes any descriptor of the file. Raises `BusyError` if a program still writes after `wait_s` seconds.
+    closes any descriptor of the file. Raises `HeldWarehouseError` if a program still writes after `wait_s` seconds.
     """
     import duckdb
 
@@ -173,7 +180,7 @@ def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> 
             reader = duckdb.connect(str(database), read_only=True)
         except duckdb.Error as error:
             if "different configuration" in str(error):
-                raise BusyError(
+                raise HeldWarehouseError(
                     f"This process has {database} open with a different configuration; close that connection first."
                 ) from error
             if "Could not set lock" not in str(error):
@@ -194,7 +201,7 @@ def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> 
 def _locked(database: Path, wait_s: float) -> Iterator[None]:
     """Hold a reader's lock on the warehouse, if it exists: the same lock that DuckDB takes, but much faster.
 
-    Raises `BusyError` if a program still writes after `wait_s` seconds.
+    Raises `HeldWarehouseError` if a program still writes after `wait_s` seconds.
     """
     with ExitStack() as stack:
         with suppress(FileNotFoundError):
@@ -204,8 +211,10 @@ def _locked(database: Path, wait_s: float) -> Iterator[None]:
         yield
 
 
-def _written_by_another(database: Path) -> BusyError:
-    return BusyError(f"Another program has {database} open for writing; close it and run `debatebench land` again.")
+def _written_by_another(database: Path) -> HeldWarehouseError:
+    return HeldWarehouseError(
+        f"Another program has {database} open for writing; close it and run `debatebench land` again."
+    )
 
 
 def _state(database: Path) -> list[tuple[int, int, int] | None]:

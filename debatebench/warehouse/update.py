@@ -57,12 +57,14 @@ def update_warehouse(
     select: list[str] | None = None,
     full_refresh: bool = False,
     rows: RowFiles | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> Update:
     """Land `run_tags` (None: every tag that has a source), build the SQL models, and publish both at once.
 
-    `rows` are those of an import, if they have been read already. Landing an unchanged tag does nothing. A source that
-    has lost what was landed from it lands only with `replace_landed`. With `from_scratch` the file is created again
-    from all sources, `without` those of some tags; every other run of the old file must have its source.
+    `rows` are those of an import, if they have been read already. `note` is told if other publications take long.
+    Landing an unchanged tag does nothing. A source that has lost what was landed from it lands only with
+    `replace_landed`. With `from_scratch` the file is created again from all sources, `without` those of some tags;
+    every other run of the old file must have its source.
 
     A tag from whose rows the SQL models cannot be built is set aside, and the others are published. If all tags land in
     an existing file, so is a tag with a damaged or missing source; otherwise, that is a `DamagedDataError`. Raises
@@ -86,6 +88,7 @@ def update_warehouse(
         is_for_all=run_tags is None,
         select=select,
         full_refresh=full_refresh,
+        note=note,
     )
     try:
         return work.publish(wanted)
@@ -133,6 +136,7 @@ class _Work:
     is_for_all: bool
     select: list[str] | None
     full_refresh: bool
+    note: Callable[[str], None] | None
 
     def failure(self, run_tags: Sequence[str]) -> str | None:
         """Why the SQL models could not be built if these tags landed; None if they can."""
@@ -162,7 +166,7 @@ class _Work:
         with ThreadPoolExecutor(1) as pool:
             # Read the project while the warehouse is copied and records land.
             project = pool.submit(_read_project, self.workspace) if self.build else None
-            with publishing(database, from_scratch=self.from_scratch) as con:
+            with publishing(database, from_scratch=self.from_scratch, note=self.note) as con:
                 landed, set_aside = self._land_all(con, run_tags, is_exact)
                 result = None if project is None else self._build(con, project.result())
                 if is_trial:

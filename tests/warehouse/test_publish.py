@@ -16,7 +16,8 @@ import pytest
 from built_warehouse import begin_built
 from command_line import debatebench
 
-from debatebench.shared.errors import BusyError, DamagedDataError, UsageError
+from debatebench.shared import locks
+from debatebench.shared.errors import DamagedDataError, HeldWarehouseError, UsageError
 from debatebench.warehouse.publish import publishing
 
 
@@ -126,7 +127,7 @@ def held_open(database: Path, statement: str) -> subprocess.Popen[str]:
 
 def test_a_program_that_writes_to_the_warehouse_makes_it_busy_and_is_not_disturbed(database: Path):
     with held_open(database, "insert into numbers values (2)") as writer:
-        with pytest.raises(BusyError, match="open for writing"), publishing(database, wait_s=0.3):
+        with pytest.raises(HeldWarehouseError, match="open for writing"), publishing(database, wait_s=0.3):
             pass
         assert writer.stdin is not None
         writer.stdin.close()
@@ -144,12 +145,29 @@ def test_what_a_crashed_program_left_in_the_log_comes_along(database: Path):
     assert numbers(database) == [1, 2, 3]
 
 
-def test_a_second_publication_waits_and_then_gives_up(database: Path):
-    with publishing(database) as con:
-        con.execute("insert into numbers values (2)")
-        with pytest.raises(BusyError, match="Another process is publishing"), publishing(database, wait_s=0.1):
-            pass
-    assert numbers(database) == [1, 2]
+def test_a_publication_waits_for_another_one_and_says_so(database: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(locks, "_NOTICED_S", 0.0)
+    program = (
+        "import sys; from pathlib import Path; from debatebench.warehouse.publish import publishing\n"
+        "with publishing(Path(sys.argv[1])) as con:\n"
+        "    con.execute('insert into numbers values (2)'); print('open', flush=True); sys.stdin.read()"
+    )
+    told = []
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        assert other.stdout.readline() == "open\n"
+
+        def note(text: str) -> None:
+            told.append(text)
+            other.stdin.close()
+
+        with publishing(database, note=note) as con:
+            con.execute("insert into numbers values (3)")
+    assert told == [f"Waiting for another process, which is publishing {database}."]
+    assert numbers(database) == [1, 2, 3]
 
 
 def test_a_file_that_is_no_warehouse_is_named_with_the_way_out(database: Path):
@@ -176,7 +194,7 @@ def add_while(database: Path, number: int, statement: str, *, wait_s: float = 10
 
 def test_a_program_that_begins_to_write_meanwhile_is_not_replaced_under_its_feet(database: Path):
     before = digest(database)
-    with pytest.raises(BusyError, match="open for writing"):
+    with pytest.raises(HeldWarehouseError, match="open for writing"):
         add_while(database, 2, "select 1", wait_s=0.3, stays=True)
     assert digest(database) == before
     add(database, 3)
@@ -184,7 +202,7 @@ def test_a_program_that_begins_to_write_meanwhile_is_not_replaced_under_its_feet
 
 
 def test_what_another_program_wrote_meanwhile_is_not_lost(database: Path):
-    with pytest.raises(BusyError, match=r"has changed .* in the meantime"):
+    with pytest.raises(HeldWarehouseError, match=r"has changed .* in the meantime"):
         add_while(database, 2, "insert into numbers values (7)")
     assert numbers(database) == [1, 7]
 
@@ -254,7 +272,7 @@ def test_what_a_killed_landing_left_is_cleared_away(database: Path):
 
 def test_a_reader_of_this_process_with_other_settings_is_told_to_close(database: Path):
     reader = duckdb.connect(str(database), read_only=True, config={"memory_limit": "1GB"})
-    with pytest.raises(BusyError, match=r"This process has .* open"):
+    with pytest.raises(HeldWarehouseError, match=r"This process has .* open"):
         add(database, 2)
     reader.close()
     assert numbers(database) == [1]
