@@ -19,6 +19,7 @@ from debatebench.play.budget import check_affordable
 from debatebench.play.opening import allow_connections, begin, check_free_space, open_providers
 from debatebench.play.remaining import Remaining
 from debatebench.play.resume import Resume
+from debatebench.providers.endpoints import unread_exceptions
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Turn
 
@@ -89,6 +90,12 @@ def make_ready(
         warn(
             f"{debates} not fit the context window of judge '{judge_id}' ({whole.judge(judge_id).context_window:,} "
             f"tokens in judges.yaml), so its {verdicts} will be incomplete."
+        )
+    members = (*whole.debaters, *whole.asked_judges)
+    if unread := dict.fromkeys(entry for member in members for entry in unread_exceptions(member, environ)):
+        warn(
+            f"NO_PROXY names no host by {', '.join(map(repr, unread))}: write a name, an address or a network such as "
+            "10.0.0.0/8, with a port if need be."
         )
     check_free_space(journal_path)
     allow_connections(concurrency, providers)

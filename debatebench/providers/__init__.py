@@ -9,6 +9,7 @@ error_body.py         the error in a body, in any of the usual forms
 http_connection.py    one HTTP/1.1 connection
 meanings.py           what codes, words, statuses and finish reasons mean: tables
 moved_answer.py       a JSON answer that stands in a tool call, or as an object instead of text
+no_proxy.py           the hosts that are contacted without a proxy
 openai_compatible.py  any provider with OpenAI's chat completions
 openai_reply.py       a reply → a completion, or the reason why there is none
 page_words.py         what a page says that came in place of an answer

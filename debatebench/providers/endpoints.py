@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from debatebench.providers.no_proxy import NoProxy
 from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
 
@@ -23,6 +24,7 @@ __all__ = [
     "key_variable",
     "proxy_for",
     "proxy_secrets",
+    "unread_exceptions",
     "uses_proxy",
 ]
 
@@ -117,12 +119,13 @@ def proxy_for(member: MemberConfig, url: str, environ: Mapping[str, str]) -> str
     """The proxy that requests to `url` go through, or None: only with `environment_proxies`, and never for loopback.
 
     `HTTPS_PROXY` or `HTTP_PROXY` applies by the scheme of `url`, then `ALL_PROXY`; `NO_PROXY` lists hosts that are
-    contacted directly (`*`, a name including its subdomains, or an address); the names may be in lower case. Raises
-    `UsageError` that names the variable when it holds no http or https address.
+    contacted directly (`no_proxy.py`); the names may be in lower case. Raises `UsageError` that names the variable when
+    it holds no http or https address.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
-    if not member.environment_proxies or _is_loopback(host) or _is_excepted(host, _setting(environ, "NO_PROXY")[1]):
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    if not member.environment_proxies or _is_loopback(host) or _exceptions(environ).lists(host, port):
         return None
     for variable in (f"{parts.scheme}_proxy".upper(), "ALL_PROXY"):
         name, address = _setting(environ, variable)
@@ -148,6 +151,11 @@ def uses_proxy(member: MemberConfig, environ: Mapping[str, str]) -> bool:
     return member.provider in PROFILES and proxy_for(member, completions_url(member), environ) is not None
 
 
+def unread_exceptions(member: MemberConfig, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The entries of `NO_PROXY` that name no host, if requests of `member` go through a proxy in spite of them."""
+    return _exceptions(environ).not_understood() if uses_proxy(member, environ) else ()
+
+
 def proxy_secrets(proxy: str | None) -> tuple[str, ...]:
     """The password in a proxy's address, as written and decoded; both are secret."""
     password = urlsplit(proxy or "").password
@@ -160,10 +168,8 @@ def _setting(environ: Mapping[str, str], name: str) -> tuple[str, str]:
     return found, environ.get(found, "").strip()
 
 
-def _is_excepted(host: str, exceptions: str) -> bool:
-    """Whether `NO_PROXY` lists `host`, or a domain that contains it."""
-    names = [name.strip().lower().lstrip(".") for name in exceptions.split(",")]
-    return any(name == "*" or host == name or host.endswith(f".{name}") for name in names if name)
+def _exceptions(environ: Mapping[str, str]) -> NoProxy:
+    return NoProxy(_setting(environ, "NO_PROXY")[1])
 
 
 def _is_loopback(host: str) -> bool:
