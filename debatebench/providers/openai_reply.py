@@ -7,9 +7,10 @@ object of OpenAI's API reference, with OpenRouter's additions (`usage.cost`, `pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,7 +29,7 @@ from debatebench.providers.page_words import words_of_page
 from debatebench.providers.redaction import REDACTED, excerpt
 from debatebench.providers.reply_json import first_choice, load_reply
 from debatebench.providers.retry_after import retry_after_s
-from debatebench.providers.usage import read_usage
+from debatebench.providers.usage import Usage, read_usage
 from debatebench.shared.records import MOST_MONEY, clean_text
 
 __all__ = ["ReplySource", "read_reply"]
@@ -36,6 +37,8 @@ __all__ = ["ReplySource", "read_reply"]
 # What a model can have written instead of text.
 _GENERATED = ("content", "refusal", "tool_calls", "function_call")
 _DEEPEST = 8
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,23 @@ class ReplySource:
 def read_reply(reply: Reply, source: ReplySource, *, asks_for_object: bool = False) -> Completion:
     """Read a reply. Raises only `ProviderFailure`, when it holds no usable answer.
 
-    If the request asks for a JSON object, a reply without text may hold it elsewhere (`moved_answer.py`).
+    If the request asks for a JSON object, a reply without text may hold it elsewhere (`moved_answer.py`). A reply that
+    defeats the reader is ambiguous: it is in the journal, and would otherwise end its run at every resumption.
     """
+    try:
+        return _read(reply, source, asks_for_object=asks_for_object)
+    except Exception as error:
+        if isinstance(error, ProviderFailure):
+            raise
+        raise ProviderFailure(
+            FailureKind.AMBIGUOUS,
+            f"{source.name} answered {reply.status} with a body that cannot be read ({type(error).__name__}).",
+            http_status=reply.status,
+            partial_body=reply.body,
+        ) from error
+
+
+def _read(reply: Reply, source: ReplySource, *, asks_for_object: bool) -> Completion:
     if 300 <= reply.status < 400:
         raise ProviderFailure(
             FailureKind.FAILED,
@@ -207,8 +225,9 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
     text = _text(choice.get("text") if content is None else content, source)
     reasoning = _reasoning(message, source)
     usage = mapping(data.get("usage"))
-    used = read_usage(data, is_generated=bool(text or reasoning or any(message.get(name) for name in _GENERATED)))
-    cost = _cost(usage, source)
+    is_generated = bool(text or reasoning or any(message.get(name) for name in _GENERATED))
+    used = _or_unknown(lambda: read_usage(data, is_generated=is_generated), Usage())
+    cost = _or_unknown(lambda: _cost(usage, source), None)
     if cost is None and source.cost_header:
         cost = _told_cost(reply.headers.get(source.cost_header, ""))
     if cost == 0 and used.is_uncounted:
@@ -232,6 +251,14 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
         serving_provider=_word(data.get("provider"), source),
         generation_id=_word(data.get("id"), source) or reply.headers.get("x-generation-id"),
     )
+
+
+def _or_unknown(figure: Callable[[], _T], unknown: _T) -> _T:
+    """A figure of a reply; one that cannot be read is unknown, and the answer counts."""
+    try:
+        return figure()
+    except Exception:
+        return unknown
 
 
 def _reasoning(message: dict[str, Any], source: ReplySource) -> str | None:
