@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import base64
+import hashlib
 import json
 import os
 import shlex
@@ -577,25 +578,29 @@ def test_a_provider_that_never_recovers_leaves_debates_unscored(tmp_path: Path):
 
 
 def storm(paid: list[Decimal], whole: Counter[bytes]):
-    """10 % 429, 5 % 500, 5 % errors in 200, 5 % dropped bodies, 10 % of judges' first answers malformed; all seeded.
+    """10 % 429, 5 % 500, 5 % errors in 200, 5 % dropped bodies, 10 % of judges' first answers malformed.
 
-    A cut body is paid for as an answer is. `whole` counts the answers that arrived, by question.
+    A cut body is paid for as an answer is. `whole` counts the answers that arrived, by question. What happens to a
+    question follows from its text and how often it was asked, not from the order of the requests.
     """
+    asked: Counter[bytes] = Counter()
 
     def script(received: Received) -> Behaviour:
-        draw = (received.number * 2_654_435_761 % 2**32) / 2**32
+        asked[received.body] += 1
+        digest = hashlib.sha256(received.body + bytes([asked[received.body]])).digest()
+        draw = int.from_bytes(digest[:4]) / 2**32
         if draw < 0.10:
             return status(429, headers={"retry-after": "0"})
         if draw < 0.15:
             return status(500)
         if draw < 0.20:
             return error_in_200(502)
-        cost = Decimal(received.number % 97 + 1) / 100_000
+        cost = Decimal(digest[4] % 97 + 1) / 100_000
         paid.append(cost)
         if draw < 0.25:
             return cut()
         whole[received.body] += 1
-        text = verdict_text(received) if is_judge(received) else f"Speech {received.number}."
+        text = verdict_text(received) if is_judge(received) else f"Speech {digest.hex()}."
         if is_judge(received) and draw > 0.90:
             text = text.replace('"pro"', '"PRO"', 1)
         return answer(text, usage={"cost": float(cost)})
