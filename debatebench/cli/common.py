@@ -19,6 +19,8 @@ import typer
 from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
+    import duckdb
+
     from debatebench.shared.errors import DebatebenchError
     from debatebench.shared.workspace import Workspace
 
@@ -26,6 +28,7 @@ __all__ = [
     "Format",
     "FormatOption",
     "ask",
+    "chosen_run",
     "note",
     "note_error",
     "now",
@@ -55,6 +58,16 @@ def workspace_of(context: typer.Context) -> Workspace:
 
     root: Path = context.obj
     return Workspace(root)
+
+
+def chosen_run(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
+    """The run that a command means: `run_tag`, else the last, which is then named."""
+    from debatebench.query.run_tags import pick_run_tag
+
+    chosen = pick_run_tag(con, run_tag)
+    if run_tag is None:
+        note(f"Run '{chosen}' landed last; `--run-tag` names another.")
+    return chosen
 
 
 def now() -> datetime:

@@ -9,13 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, print_json, print_rows, say, workspace_of
+from debatebench.cli.common import Format, FormatOption, chosen_run, note, print_json, print_rows, say, workspace_of
 from debatebench.cli.completion import run_tags
 
-__all__ = ["inspect_debate", "show_leaderboard", "summarize"]
+__all__ = ["RunTagOption", "inspect_debate", "show_leaderboard", "summarize"]
 
 RunTagOption = Annotated[
-    str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Default: the run that was landed last.")
+    str | None,
+    typer.Option(
+        "--run-tag",
+        autocompletion=run_tags,
+        help="Default: the run that landed last, except those that judge stored debates.",
+    ),
 ]
 
 _LEADERBOARD = """
@@ -95,11 +100,10 @@ def show_leaderboard(
     """
     from debatebench.query.left_out import left_out
     from debatebench.query.one_debate import check_marts
-    from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query, run_query
 
     with closing(open_for_query(workspace_of(context).database)) as con:
-        run_tag = pick_run_tag(con, run_tag)
+        run_tag = chosen_run(con, run_tag)
         check_marts(con)
         found = run_query(con, _LEADERBOARD, {"run_tag": run_tag}, limit=None)
         settled = run_query(con, _SETTLED, {"run_tag": run_tag}).rows
@@ -189,14 +193,13 @@ def summarize(
 ) -> None:
     """Write a run's eleven summary tables as CSV files."""
     from debatebench.output.summaries import SUMMARIES, write_summaries
-    from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query
     from debatebench.shared.output_paths import check_output_folder
     from debatebench.shared.workspace import check_run_tag
 
     workspace = workspace_of(context)
     with closing(open_for_query(workspace.database)) as con:
-        run_tag = pick_run_tag(con, run_tag)
+        run_tag = chosen_run(con, run_tag)
         target = out_dir or workspace.warehouse / "summaries" / check_run_tag(run_tag)
         check_output_folder(workspace, target, {f"{name}.csv" for name in SUMMARIES})
         paths = write_summaries(con, run_tag, target)

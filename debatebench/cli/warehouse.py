@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, now, print_rows, say, workspace_of
+from debatebench.cli.common import Format, FormatOption, chosen_run, note, now, print_rows, say, workspace_of
 from debatebench.cli.completion import run_tags
+from debatebench.cli.show import RunTagOption
 from debatebench.shared.errors import DamagedDataError, UsageError
 
 if TYPE_CHECKING:
@@ -220,16 +221,13 @@ def build(
 
 def rate(
     context: typer.Context,
-    run_tag: Annotated[
-        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Default: the run that was landed last.")
-    ] = None,
+    run_tag: RunTagOption = None,
     ratings_path: Annotated[
         Path | None, typer.Option("--ratings-path", help="The JSON file. Default: warehouse/ratings/TAG.json.")
     ] = None,
 ) -> None:
     """Recompute the ratings and write them as JSON."""
     from debatebench.output.summaries import ratings_json
-    from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_query
     from debatebench.shared.files import write_atomically
     from debatebench.shared.output_paths import check_output
@@ -239,7 +237,7 @@ def rate(
 
     workspace = workspace_of(context)
     with closing(open_for_query(workspace.database)) as con:
-        run_tag = pick_run_tag(con, run_tag)
+        run_tag = chosen_run(con, run_tag)
     path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"
     check_output(workspace, path)
     if not build_is_current(workspace):

@@ -7,9 +7,10 @@ object of OpenAI's API reference, with OpenRouter's additions (`usage.cost`, `pr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,7 +29,7 @@ from debatebench.providers.page_words import words_of_page
 from debatebench.providers.redaction import REDACTED, excerpt
 from debatebench.providers.reply_json import first_choice, load_reply
 from debatebench.providers.retry_after import retry_after_s
-from debatebench.providers.usage import read_usage
+from debatebench.providers.usage import Usage, read_usage
 from debatebench.shared.records import MOST_MONEY, clean_text
 
 __all__ = ["ReplySource", "read_reply"]
@@ -36,6 +37,8 @@ __all__ = ["ReplySource", "read_reply"]
 # What a model can have written instead of text.
 _GENERATED = ("content", "refusal", "tool_calls", "function_call")
 _DEEPEST = 8
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,23 @@ class ReplySource:
 def read_reply(reply: Reply, source: ReplySource, *, asks_for_object: bool = False) -> Completion:
     """Read a reply. Raises only `ProviderFailure`, when it holds no usable answer.
 
-    If the request asks for a JSON object, a reply without text may hold it elsewhere (`moved_answer.py`).
+    If the request asks for a JSON object, a reply without text may hold it elsewhere (`moved_answer.py`). A reply that
+    defeats the reader is ambiguous: it is in the journal, and would otherwise end its run at every resumption.
     """
+    try:
+        return _read(reply, source, asks_for_object=asks_for_object)
+    except Exception as error:
+        if isinstance(error, ProviderFailure):
+            raise
+        raise ProviderFailure(
+            FailureKind.AMBIGUOUS,
+            f"{source.name} answered {reply.status} with a body that cannot be read ({type(error).__name__}).",
+            http_status=reply.status,
+            partial_body=reply.body,
+        ) from error
+
+
+def _read(reply: Reply, source: ReplySource, *, asks_for_object: bool) -> Completion:
     if 300 <= reply.status < 400:
         raise ProviderFailure(
             FailureKind.FAILED,
@@ -125,6 +143,8 @@ def _objection(completion: Completion, choice: dict[str, Any], source: ReplySour
         refusal = place.get("refusal")
         if isinstance(refusal, str) and refusal.strip():
             return FailureKind.REFUSED, f"but the answer is a refusal ({excerpt(refusal, source.keys)})"
+    if completion.text.strip() and not completion.is_moved and not _is_readable(_content(choice)):
+        return FailureKind.AMBIGUOUS, "but a part of its text comes in a form that cannot be read"
     # An answer without text because of the token limit counts: a retry is billed again and ends the same way.
     if not completion.text.strip() and (completion.finish_reason or "").lower() not in CUT_OFF:
         return FailureKind.EMPTY, "but the answer holds no text"
@@ -202,13 +222,12 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
     """All figures and text in the body, with `None` for missing ones."""
     choice = first_choice(data)
     message = mapping(choice.get("message"))
-    content = message.get("content")
-    # The older completions format has no message.
-    text = _text(choice.get("text") if content is None else content, source)
+    text = _text(_content(choice), source)
     reasoning = _reasoning(message, source)
     usage = mapping(data.get("usage"))
-    used = read_usage(data, is_generated=bool(text or reasoning or any(message.get(name) for name in _GENERATED)))
-    cost = _cost(usage, source)
+    is_generated = bool(text or reasoning or any(message.get(name) for name in _GENERATED))
+    used = _or_unknown(lambda: read_usage(data, is_generated=is_generated), Usage())
+    cost = _or_unknown(lambda: _cost(usage, source), None)
     if cost is None and source.cost_header:
         cost = _told_cost(reply.headers.get(source.cost_header, ""))
     if cost == 0 and used.is_uncounted:
@@ -234,6 +253,14 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
     )
 
 
+def _or_unknown(figure: Callable[[], _T], unknown: _T) -> _T:
+    """A figure of a reply; one that cannot be read is unknown, and the answer counts."""
+    try:
+        return figure()
+    except Exception:
+        return unknown
+
+
 def _reasoning(message: dict[str, Any], source: ReplySource) -> str | None:
     """The thinking that comes apart from the answer, from the first place that has any."""
     details = [part.get("text") or part.get("summary") for part in objects(message.get("reasoning_details"))]
@@ -248,16 +275,29 @@ def _word(value: Any, source: ReplySource) -> str | None:
     return source.clean(value) if isinstance(value, str) and value else None
 
 
+def _content(choice: dict[str, Any]) -> Any:
+    """What stands where the answer stands. The older completions format has no message."""
+    content = mapping(choice.get("message")).get("content")
+    return choice.get("text") if content is None else content
+
+
 def _text(content: Any, source: ReplySource) -> str:
     """Content as one string; a list of parts is joined, and only its text parts count."""
-    parts = content if isinstance(content, list) else [content]
-    texts = []
-    for part in parts:
-        if isinstance(part, dict) and part.get("type", "text") in ("text", "output_text"):
-            part = part.get("text")
-        if isinstance(part, str):
-            texts.append(part)
-    return source.clean("".join(texts))
+    return source.clean("".join(piece for piece in _pieces(content) if isinstance(piece, str)))
+
+
+def _is_readable(content: Any) -> bool:
+    """Whether `_text` is the whole text: nothing in `content` is a text in a form that is not known."""
+    return all(piece is None or isinstance(piece, str) for piece in _pieces(content))
+
+
+def _pieces(content: Any) -> Iterator[Any]:
+    """The texts of `content`, or what stands where one should; not parts of another type, such as thinking."""
+    for part in content if isinstance(content, list) else [content]:
+        if not isinstance(part, dict):
+            yield part
+        elif part.get("type", "text") in ("text", "output_text"):
+            yield part.get("text", part)
 
 
 def _cost(usage: dict[str, Any], source: ReplySource) -> Decimal | None:

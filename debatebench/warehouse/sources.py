@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 from debatebench.journal.reading import has_begun, read_journal
 from debatebench.landing.annotation_journals import annotation_rows, annotations_folder, begun_journals
 from debatebench.landing.land import RowFiles, land_rows
+from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import from_json, to_json
@@ -176,24 +177,20 @@ def import_folders(workspace: Workspace) -> list[Path]:
 
 
 def landed_contents(con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
-    """Run tag → what was landed, in order; empty if nothing has."""
-    columns = {
-        name
-        for (name,) in con.execute(
-            "select column_name from duckdb_columns() where schema_name = 'meta' "
-            "and table_name = 'landings' and database_name = current_database()"
-        ).fetchall()
-    }
+    """Run tag → what was landed, in the order of the landings; empty if nothing has."""
+    columns = landing_columns(con)
     if not columns:
         return {}
     # Earlier versions recorded less.
     later = ", ".join(name if name in columns else "null" for name in ("source_size", "annotations"))
-    rows = con.execute(f"select run_tag, content_sha256, {later} from meta.landings order by run_tag").fetchall()
+    rows = con.execute(
+        f"select run_tag, content_sha256, {later} from meta.landings order by {landing_order(columns)}"
+    ).fetchall()
     return {tag: Content.of_landing(sha256, size, annotations) for tag, sha256, size, annotations in rows}
 
 
 def published_contents(database: Path) -> dict[str, Content]:
-    """Run tag → what was landed in the published warehouse; empty if there is none.
+    """Run tag → what was landed in the published warehouse, in that order; empty if there is none.
 
     Raises `HeldWarehouseError` if a program has it open for writing, and `DamagedDataError` or `duckdb.Error` if it is
     damaged.

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, outdated_tables
+from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, SqlDataError, UsageError
 from debatebench.shared.memory import check_memory
@@ -192,6 +193,10 @@ class _Work:
             raise DamagedDataError(next(iter(missing.values())))
         create_raw_tables(con)
         land_missing_settings(con)
+        if starts_over:
+            # In the order of the earlier landings, so that the same run is the last.
+            places = {tag: place for place, tag in enumerate(before)}
+            run_tags = sorted(run_tags, key=lambda tag: places.get(tag, len(places)))
         landed: list[Landed] = []
         set_aside = missing if self.is_for_all else {}
         for run_tag in run_tags:
@@ -236,15 +241,11 @@ class _Work:
         elif before is not None and not self.replace_landed:
             source.check_continues(before)
         rows = source.land(con, before if not starts_over else None)
+        _create_landings(con)
         con.execute(
-            "create schema if not exists meta; create table if not exists meta.landings "
-            "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp); "
-            "alter table meta.landings add column if not exists source_size bigint; "
-            "alter table meta.landings add column if not exists annotations varchar"
-        )
-        con.execute(
-            "insert or replace into meta.landings "
-            "(run_tag, source, content_sha256, rows, landed_at, source_size, annotations) values (?, ?, ?, ?, ?, ?, ?)",
+            "insert or replace into meta.landings by name select ? as run_tag, ? as source, ? as content_sha256, "
+            "? as rows, ? as landed_at, ? as source_size, ? as annotations, "
+            "1 + (select coalesce(max(landing), 0) from meta.landings) as landing",
             [
                 source.run_tag,
                 "journal" if source.is_journal else "import",
@@ -277,3 +278,21 @@ def _read_project(workspace: Workspace) -> Project:
     project = load_project(workspace.files("sql", "**/*"))
     read_yaml_files(project.files)
     return project
+
+
+def _create_landings(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the table of landings, or add the columns that earlier versions did not have."""
+    con.execute(
+        "create schema if not exists meta; create table if not exists meta.landings "
+        "(run_tag varchar primary key, source varchar, content_sha256 varchar, rows bigint, landed_at timestamp); "
+        "alter table meta.landings add column if not exists source_size bigint; "
+        "alter table meta.landings add column if not exists annotations varchar"
+    )
+    columns = landing_columns(con)
+    if "landing" not in columns:
+        con.execute("alter table meta.landings add column landing bigint")
+        con.execute(
+            "update meta.landings set landing = numbered.landing from (select run_tag, "
+            f"row_number() over (order by {landing_order(columns)}) as landing from meta.landings) as numbered "
+            "where landings.run_tag = numbered.run_tag"
+        )

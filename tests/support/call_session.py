@@ -32,7 +32,7 @@ QUICK = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
 class Session:
     """One session of calls: a journal, a provider over real HTTP, and what happened."""
 
-    def __init__(self, tmp_path: Path, server: FakeProvider) -> None:
+    def __init__(self, tmp_path: Path, server: FakeProvider, *, timeout: float = 30.0) -> None:
         self.path = tmp_path / "run.jsonl"
         self.waits: list[float] = []
         self.seconds = 0.0
@@ -42,8 +42,9 @@ class Session:
             provider="http",
             model="m",
             endpoint=server.url,
-            api_key_env="CANARY_KEY",
+            api_key_env="CANARY_API_KEY",
             trust_reported_cost=True,
+            timeout=timeout,
             pricing=Pricing(prompt=Decimal("0.001"), completion=Decimal("0.002")),
         )
 
@@ -64,7 +65,7 @@ class Session:
                     has_answered=lambda member: not resume.is_new(member),
                     clock=lambda: self.seconds,
                 )
-                provider = make_provider(self.member, {"CANARY_KEY": CANARY})
+                provider = make_provider(self.member, {"CANARY_API_KEY": CANARY})
                 calls = DurableCalls(
                     "run",
                     journal,

@@ -1,0 +1,84 @@
+"""Which run a command means that names none: the last that landed, whatever clocks and rebuilds do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+from built_warehouse import begin_built
+from command_line import debatebench_here
+from exported import land_runs
+from imported import ORIGINAL
+from judged_runs import judged_run
+from report_warehouse import tournament
+
+from debatebench.landing.importers.store import add_import
+from debatebench.query.run_tags import pick_run_tag
+from debatebench.shared.errors import UsageError
+from debatebench.shared.workspace import Workspace
+from debatebench.warehouse.publish import publishing
+from debatebench.warehouse.update import update_warehouse
+
+NOON = datetime(2026, 1, 2, 12)
+A_YEAR_LATER = datetime(2027, 1, 2, 12)
+
+
+def land(workspace: Workspace, run_tag: str, when: datetime) -> None:
+    add_import(workspace, run_tag, "debatebench", ORIGINAL)
+    update_warehouse(workspace, [run_tag], now=lambda: when, build=False)
+
+
+def last(workspace: Workspace) -> str:
+    with duckdb.connect(str(workspace.database), read_only=True) as con:
+        return pick_run_tag(con, None)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """`zeta` landed while the clock was a year ahead, then `alpha`."""
+    workspace = Workspace(begin_built(tmp_path))
+    land(workspace, "zeta", A_YEAR_LATER)
+    land(workspace, "alpha", NOON)
+    return workspace
+
+
+def test_the_clock_does_not_decide_which_run_is_the_last(workspace: Workspace) -> None:
+    assert last(workspace) == "alpha"
+
+
+@pytest.mark.parametrize("newest", ["alpha", "zeta"])
+def test_a_rebuild_leaves_the_last_run_the_last(workspace: Workspace, newest: str) -> None:
+    if newest == "zeta":
+        with duckdb.connect(str(workspace.database)) as con:
+            con.execute("update meta.landings set landing = 3 where run_tag = 'zeta'")
+    update_warehouse(workspace, None, now=lambda: NOON, build=False, from_scratch=True)
+    assert last(workspace) == newest
+
+
+def test_a_warehouse_of_an_earlier_version_is_numbered_by_its_times(workspace: Workspace) -> None:
+    with duckdb.connect(str(workspace.database)) as con:
+        con.execute("alter table meta.landings drop column landing")
+    assert last(workspace) == "zeta", "it has only times"
+    land(workspace, "middle", NOON)
+    with duckdb.connect(str(workspace.database), read_only=True) as con:
+        numbered = con.execute("select run_tag, landing from meta.landings order by landing").fetchall()
+    assert numbered == [("alpha", 1), ("zeta", 2), ("middle", 3)]
+
+
+@pytest.mark.slow
+def test_a_run_that_judges_stored_debates_is_meant_only_by_name(tmp_path: Path) -> None:
+    workspace = Workspace(begin_built(tmp_path))
+    held = list(tournament("held", ("a", "b"), repetitions=1))
+    land_runs(workspace, {"held": held, "again": judged_run("again", held)})
+    assert last(workspace) == "held"
+    done = debatebench_here(workspace.root, "show-leaderboard")
+    assert done.err.splitlines()[0] == "Run 'held' landed last; `--run-tag` names another."
+    named = debatebench_here(workspace.root, "show-leaderboard", "--run-tag", "held")
+    assert named.out == done.out
+    assert "landed last" not in named.err
+    with publishing(workspace.database) as con:
+        con.execute("delete from raw.runs where run_tag = 'held'; delete from meta.landings where run_tag = 'held'")
+    with pytest.raises(UsageError, match=r"judges stored debates; name one .* Known: again\."):
+        last(workspace)
