@@ -7,7 +7,7 @@ object of OpenAI's API reference, with OpenRouter's additions (`usage.cost`, `pr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
@@ -143,6 +143,8 @@ def _objection(completion: Completion, choice: dict[str, Any], source: ReplySour
         refusal = place.get("refusal")
         if isinstance(refusal, str) and refusal.strip():
             return FailureKind.REFUSED, f"but the answer is a refusal ({excerpt(refusal, source.keys)})"
+    if completion.text.strip() and not completion.is_moved and not _is_readable(_content(choice)):
+        return FailureKind.AMBIGUOUS, "but a part of its text comes in a form that cannot be read"
     # An answer without text because of the token limit counts: a retry is billed again and ends the same way.
     if not completion.text.strip() and (completion.finish_reason or "").lower() not in CUT_OFF:
         return FailureKind.EMPTY, "but the answer holds no text"
@@ -220,9 +222,7 @@ def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Comp
     """All figures and text in the body, with `None` for missing ones."""
     choice = first_choice(data)
     message = mapping(choice.get("message"))
-    content = message.get("content")
-    # The older completions format has no message.
-    text = _text(choice.get("text") if content is None else content, source)
+    text = _text(_content(choice), source)
     reasoning = _reasoning(message, source)
     usage = mapping(data.get("usage"))
     is_generated = bool(text or reasoning or any(message.get(name) for name in _GENERATED))
@@ -275,16 +275,29 @@ def _word(value: Any, source: ReplySource) -> str | None:
     return source.clean(value) if isinstance(value, str) and value else None
 
 
+def _content(choice: dict[str, Any]) -> Any:
+    """What stands where the answer stands. The older completions format has no message."""
+    content = mapping(choice.get("message")).get("content")
+    return choice.get("text") if content is None else content
+
+
 def _text(content: Any, source: ReplySource) -> str:
     """Content as one string; a list of parts is joined, and only its text parts count."""
-    parts = content if isinstance(content, list) else [content]
-    texts = []
-    for part in parts:
-        if isinstance(part, dict) and part.get("type", "text") in ("text", "output_text"):
-            part = part.get("text")
-        if isinstance(part, str):
-            texts.append(part)
-    return source.clean("".join(texts))
+    return source.clean("".join(piece for piece in _pieces(content) if isinstance(piece, str)))
+
+
+def _is_readable(content: Any) -> bool:
+    """Whether `_text` is the whole text: nothing in `content` is a text in a form that is not known."""
+    return all(piece is None or isinstance(piece, str) for piece in _pieces(content))
+
+
+def _pieces(content: Any) -> Iterator[Any]:
+    """The texts of `content`, or what stands where one should; not parts of another type, such as thinking."""
+    for part in content if isinstance(content, list) else [content]:
+        if not isinstance(part, dict):
+            yield part
+        elif part.get("type", "text") in ("text", "output_text"):
+            yield part.get("text", part)
 
 
 def _cost(usage: dict[str, Any], source: ReplySource) -> Decimal | None:

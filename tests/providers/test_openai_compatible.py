@@ -140,7 +140,7 @@ def test_an_answer_that_spent_its_limit_on_thinking_is_an_answer_without_text() 
 
 
 def test_content_in_parts_is_joined_without_the_parts_that_are_no_text() -> None:
-    parts = [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "Hel"}, {"text": "lo"}, ".", {"text": 7}]
+    parts = [{"type": "thinking", "text": "Hm."}, {"type": "text", "text": "Hel"}, {"text": "lo"}, ".", {"text": None}]
     with FakeProvider([answer(parts)]) as server:
         assert ask(server).text == "Hello."
 
