@@ -32,6 +32,7 @@ from debatebench.output.report.chart_parts import (
 from debatebench.output.report.colours import SCALES, ink_on, shade_colour
 from debatebench.output.report.name_places import places_of_names
 from debatebench.output.report.page import Section
+from debatebench.shared.amounts import counted
 
 __all__ = ["chart"]
 
@@ -194,7 +195,7 @@ def _room_for_names(names: Sequence[str]) -> int:
 def _count(section: Section, row: Row) -> str:
     """The number of debates behind a cell, if the section gives it."""
     count = row[section.role("count")] if "count" in section.roles else None
-    return "" if count is None else f" ({count:,} {'debate' if count == 1 else 'debates'})"
+    return "" if count is None else f" ({counted(count, 'debate')})"
 
 
 def _shades(section: Section, rows: Sequence[Row]) -> list[float | None]:
