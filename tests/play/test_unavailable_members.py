@@ -121,7 +121,7 @@ def test_a_retry_waits_for_limits_and_servers_as_a_run_does(tmp_path: Path):
         root = write_workspace(tmp_path, server)
         assert play(root, "--no-build").code == 5
         broken.clear()
-        done = debatebench(root, "retry", "tiny", "--no-build", environ={"TINY_KEY": KEY})
+        done = debatebench(root, "retry", "tiny", "--no-build", environ={"TINY_API_KEY": KEY})
         assert done.code == 0, done.err
     assert any(row["status"] == "retried" for row in attempts(root))
 
