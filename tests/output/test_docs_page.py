@@ -251,7 +251,7 @@ def test_a_sql_model_that_cannot_be_traced_is_described_all_the_same(tmp_path: P
     yaml = "models: [{name: m, description: M., columns: [{name: winner, description: W.}]}]"
     sql = "select columns('win.*') from staging.stg_debates"
     page = Page(render_docs(write_project(tmp_path, STAGING | {"marts/m.sql": sql, "marts/m.yml": yaml}), files, TODAY))
-    assert "not traced: COLUMNS(…) hides" in page.section("marts.m.winner")
+    assert "cannot be traced (line 1): COLUMNS(…) hides" in page.section("marts.m.winner")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

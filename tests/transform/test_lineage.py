@@ -257,6 +257,14 @@ ASKS, SCORES, JUDGE, STATUS = "raw.verdicts.asks", "raw.verdicts.scores", "raw.v
         ),
         (f"select asks in (select status from {D}) as x from {V}", {ASKS, STATUS}),
         (f"select asks::varchar as y, y || judge_id as x from {V}", {ASKS, JUDGE}),
+        (f"select judge_id.upper() as x from {V}", {JUDGE}),
+        (f"select stg_verdicts.judge_id.upper().substr(1, asks) as x from {V}", {JUDGE, ASKS}),
+        (f"select [asks, judge_id].list_max() as x from {V}", {ASKS, JUDGE}),
+        (f"select asks.sum() over (partition by judge_id) as x from {V}", {ASKS, JUDGE}),
+        (f"select list_transform(scores, lambda s: s.pro.abs() + asks) as x from {V}", {SCORES, ASKS}),
+        (f"select scores.list_transform(lambda s: s.pro + asks) as x from {V}", {SCORES, ASKS}),
+        (f"select main.upper(judge_id) as x from {V}", {JUDGE}),
+        (f"with u as (select judge_id.upper() as y from {V}) select y.lower() as x from u", {JUDGE}),
         (f"select distinct on (judge_id) asks as x from {V}", {ASKS}),
         (f"select asks as x from {V} qualify row_number() over (order by judge_id) = 1", {ASKS}),
         (f"select elo_ratings([asks], [1], [2], [0.5], 400, 32) as x from {V}", {ASKS}),
@@ -309,13 +317,38 @@ def test_what_cannot_be_taken_apart_says_so_and_stops_nothing_else(tmp_path: Pat
     project = write_project(tmp_path / "sql", {})
     above = column_lineage(project, "marts.above.x")
     assert [each.problem for each in above.upstream] == [node.problem]
-    assert f"(not traced: {node.problem})" in lineage_text(above)
+    assert f"(cannot be traced: {node.problem})" in lineage_text(above)
     assert column_lineage(project, "marts.above.one").is_constant
 
 
-def test_a_column_that_only_a_pivot_makes_leads_to_its_rows(tmp_path: Path):
-    node = trace(tmp_path, f'select "1" as x from {V} pivot (sum(asks) for run_tag in (1, 2))')
-    assert ends(node) == {"rows of raw.verdicts"}
+@pytest.mark.parametrize(
+    ("sql", "word"),
+    [
+        (f"select run_tag,\n columns('as.*') as x from {V}", "COLUMNS"),
+        (f"select run_tag,\n coalesce(*columns('as.*')) as x from {V}", "COLUMNS"),
+        (f"select x from (\nunpivot {V} on columns(* exclude (run_tag)) into name k value x)", "COLUMNS"),
+        (f"with u as (\nunpivot {V} on asks, judge_id into name k value x) select k, x from u", "UNPIVOT"),
+        (f"select k, x from {V}\n unpivot (x for k in (asks, judge_id))", "UNPIVOT"),
+        (f"with u as (\npivot {V} on judge_id using sum(asks) group by run_tag) select run_tag, x from u", "PIVOT"),
+        (f"select x from (\npivot {V} on judge_id using sum(asks) group by run_tag)", "PIVOT"),
+        (f"select \"1\" as x from {V}\n pivot (sum(asks) for run_tag in (1, 2))", "PIVOT"),
+    ],
+)
+def test_a_query_that_makes_columns_without_naming_them_is_refused_with_its_place(
+    tmp_path: Path, sql: str, word: str
+):
+    described = "models: [{name: m, description: M., columns: [{name: x, description: X.}]}]"
+    node = trace(tmp_path, sql, **{"marts/m.yml": described})
+    assert node.problem is not None and node.problem.startswith(word)
+    assert (node.line, node.upstream, node.is_constant) == (2, (), False)
+    assert "m.sql:2" in lineage_text(node).replace("\n", "")
+
+
+@pytest.mark.parametrize("pattern", ["like 'as%'", "similar to 'as.*'"])
+def test_a_pattern_after_a_star_cannot_be_traced(tmp_path: Path, pattern: str):
+    described = "models: [{name: m, description: M., columns: [{name: asks, description: X.}]}]"
+    node = trace(tmp_path, f"select * {pattern} from {V}", "asks", **{"marts/m.yml": described})
+    assert node.problem == "a pattern after a star hides which columns are selected; name them"
 
 
 def test_a_chain_of_hundreds_of_sql_models_is_followed(tmp_path: Path):

@@ -338,8 +338,17 @@ def _column(relation: str, name: str, described: ColumnProperties | None, descri
         steps=tuple(f"{step.name} = {step.expression}" for step in _steps(node)),
         sources=tuple(sources),
         landed=tuple(dict.fromkeys(_node_link(each) for each in landed if _node_link(each) not in sources)),
-        remark=f"not traced: {node.problem}" if node.problem else "constant" if node.is_constant else "",
+        remark=_remark(node),
     )
+
+
+def _remark(node: LineageNode) -> str:
+    """That a column is a constant, or where its way down is lost and why."""
+    lost = next((each for each in node.nodes() if each.problem), None)
+    if lost is None:
+        return "constant" if node.is_constant else ""
+    place = f"line {lost.line}" if lost is node and lost.line else lost.name if lost is not node else ""
+    return f"cannot be traced{f' beyond {place}' if lost is not node else f' ({place})' if place else ''}: {lost.problem}"
 
 
 def _steps(node: LineageNode) -> list[LineageNode]:

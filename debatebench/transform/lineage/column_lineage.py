@@ -118,7 +118,7 @@ class Lineage:
             return LineageNode(name, "raw", relation)
         model, query = self.models[relation], self._query(relation)
         if isinstance(query, UntraceableError):
-            return LineageNode(name, "column", relation, file=model.file, problem=str(query))
+            return LineageNode(name, "column", relation, file=model.file, line=query.line, problem=str(query))
         trace = Trace(self, model, query)
         node = trace.column(query.scope, column)
         if node.relation == relation:

@@ -73,7 +73,7 @@ def _description(node: LineageNode) -> str:
         text += f" = {visible(node.expression)}"
     if node.is_constant and node.expression:
         text += "  (constant)"
-    return f"{text}  (not traced: {visible(node.problem)})" if node.problem else text
+    return f"{text}  (cannot be traced: {visible(node.problem)})" if node.problem else text
 
 
 def _wrapped(text: str, where: str, first: str, rest: str, width: int) -> Iterator[str]:

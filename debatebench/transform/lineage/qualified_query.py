@@ -37,8 +37,16 @@ _AFTER_THE_LIST = {
 }
 
 
+# `main.upper(x)` is a function in its schema, and not one applied to a column.
+_SCHEMAS_OF_FUNCTIONS = {"main", "system", "pg_catalog"}
+
+
 class UntraceableError(Exception):
-    """sqlglot cannot determine from which columns the query computes its own."""
+    """sqlglot cannot determine from which columns the query computes its own; `line` is the place, if it is known."""
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason)
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +73,9 @@ class QualifiedQuery:
 def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Mapping[str, Macro]) -> QualifiedQuery:
     """Analyse the query of a SQL model; `columns_of` has the columns of every relation that it reads, by dotted name.
 
-    A call of one of `macros` is traced as its formula, and shown as it is written.
+    A call of one of `macros` is traced as its formula, `x.f()` as `f(x)`, and both are shown as they are written.
 
-    Raises `UntraceableError` for SQL that sqlglot cannot analyse, such as COLUMNS(…).
+    Raises `UntraceableError` for SQL that sqlglot cannot analyse, such as COLUMNS(…) and PIVOT.
     """
     from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
@@ -83,9 +91,9 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
     tokens = dialect.tokenize(sql)
     tree = next(tree for tree in dialect.parser().parse(tokens, sql) if tree is not None)
     written = _written(sql, tokens, tree)
+    _check_named(tree, tokens)
     _write_out(tree, macros)
-    if tree.find(exp.Columns) is not None:
-        raise UntraceableError("COLUMNS(…) hides which columns are selected; name them")
+    tree = _with_arguments(tree)
     try:
         qualified = qualify(
             tree, schema=schema, dialect=dialect, quote_identifiers=False, validate_qualify_columns=False
@@ -99,6 +107,77 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
     if "*" in columns:
         raise UntraceableError("a star over a struct hides which columns are selected; name them")
     return QualifiedQuery(scope, columns, written)
+
+
+def _check_named(tree: exp.Expr, tokens: Sequence[Token]) -> None:
+    """Refuse what makes columns without naming them."""
+    from sqlglot import exp
+
+    if tree.find(exp.Columns) is not None:
+        raise UntraceableError("COLUMNS(…) hides which columns are selected; name them", _line_of(tokens, "COLUMNS"))
+    if any(isinstance(star.parent, exp.Binary) for star in tree.find_all(exp.Star)):
+        raise UntraceableError("a pattern after a star hides which columns are selected; name them")
+    pivot = tree.find(exp.Pivot)
+    if pivot is not None:
+        word = "UNPIVOT" if pivot.args.get("unpivot") else "PIVOT"
+        raise UntraceableError(f"{word} makes columns out of rows or rows out of columns", _line_of(tokens, word))
+
+
+def _line_of(tokens: Sequence[Token], word: str) -> int | None:
+    """The first line that has the word."""
+    return next((token.line for token in tokens if token.text.upper() == word), None)
+
+
+def _with_arguments(tree: exp.Expr) -> exp.Expr:
+    """`x.f(y)` → `f(x, y)`: before the dot, sqlglot takes the names of columns for names of schemas."""
+    from sqlglot import exp
+
+    # The innermost call first: `x.f().g()` is a call of g on a call of f.
+    for dot in reversed([each for each in tree.find_all(exp.Dot, bfs=False) if _is_call(each.expression)]):
+        if dot.this.name.lower() not in _SCHEMAS_OF_FUNCTIONS:
+            called = _called_on(dot)
+            tree = called if dot is tree else tree
+            dot.replace(called)
+    return tree
+
+
+def _is_call(expression: exp.Expr) -> bool:
+    from sqlglot import exp
+
+    return isinstance(expression, exp.Func | exp.Window)
+
+
+def _called_on(dot: exp.Dot) -> exp.Expr:
+    """One call of a function on what stands before the dot, as a call with arguments."""
+    from sqlglot import exp
+    from sqlglot.dialects.duckdb import DuckDB
+
+    dialect = DuckDB()
+    call = dot.expression.find(exp.Anonymous)
+    if call is None:
+        raise UntraceableError(f"the function in `{dot.sql(dialect, comments=False)}` is called on a column by a dot")
+    text = ", ".join(each.sql(dialect, comments=False) for each in (dot.this, *call.expressions))
+    text = f"{call.name}({text})"
+    parsed = dialect.parser().parse(dialect.tokenize(text), text)[0]
+    if parsed is None:
+        raise UntraceableError(f"`{text}` cannot be read")
+    variables = {name.name for each in _lambdas_around(dot) for name in each.expressions}
+    for column in list(parsed.find_all(exp.Column)):
+        if column.parts[0].name in variables:
+            column.replace(column.to_dot())
+    if call is dot.expression:
+        return parsed
+    call.replace(parsed)
+    return dot.expression
+
+
+def _lambdas_around(node: exp.Expr) -> Iterator[exp.Expr]:
+    from sqlglot import exp
+
+    while (parent := node.parent) is not None:
+        if isinstance(parent, exp.Lambda):
+            yield parent
+        node = parent
 
 
 def _write_out(tree: exp.Expr, macros: Mapping[str, Macro]) -> None:
