@@ -28,6 +28,7 @@ __all__ = [
     "Format",
     "FormatOption",
     "ask",
+    "built_workspace",
     "chosen_run",
     "note",
     "note_error",
@@ -58,6 +59,18 @@ def workspace_of(context: typer.Context) -> Workspace:
 
     root: Path = context.obj
     return Workspace(root)
+
+
+def built_workspace(context: typer.Context, *, needs_models: bool = True) -> Workspace:
+    """The workspace for a command that reads its warehouse: a warehouse that does not fit its SQL models is noted.
+
+    Raises `UsageError` if SQL models are missing that the command may read.
+    """
+    from debatebench.warehouse.up_to_date import check_fits
+
+    workspace = workspace_of(context)
+    check_fits(workspace, note, needs_models=needs_models)
+    return workspace
 
 
 def chosen_run(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:

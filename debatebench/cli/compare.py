@@ -11,6 +11,7 @@ import typer
 from debatebench.cli.common import (
     Format,
     FormatOption,
+    built_workspace,
     note,
     print_caption,
     print_json,
@@ -57,6 +58,7 @@ def compare(
 
     Print whether the two are like for like, and what changed, with intervals.
     """
+    built_workspace(context)
     comparison = _comparison(context, baseline, candidate)
     if output is Format.JSON:
         print_json(_as_data(comparison))
@@ -114,7 +116,10 @@ def gate(
     leads a judge more often than --max-attack-success.
     """
     from debatebench.query.gate import GateLimits, check_gate, power_sentence
+    from debatebench.warehouse.up_to_date import check_fits
 
+    # A pipeline must not pass on the numbers of another version.
+    check_fits(workspace_of(context), None)
     attacks = None if max_attack_success is None else _attacks(context, candidate, max_attack_success)
     if baseline is None:
         if attacks is None:

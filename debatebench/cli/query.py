@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, note_error, print_rows, workspace_of
+from debatebench.cli.common import Format, FormatOption, built_workspace, note, note_error, print_rows
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def query(
     """
     from debatebench.query.safe_query import parse_params, run_query
 
-    workspace = workspace_of(context)
+    workspace = built_workspace(context, needs_models=False)
     statement, params = _statement(sql, file), parse_params(param or [])
     if output_path is not None:
         form = output.value if output else _SUFFIXES.get(output_path.suffix.lower(), "table")
@@ -102,7 +102,9 @@ def sql(
     settings = Settings(output.value, limit, timeout, parse_params(param or []))
     is_for_people = sys.stdin.isatty() and sys.stdout.isatty()
     with _guarded():
-        session = SqlSession(workspace_of(context).database, settings, note, is_for_people=is_for_people)
+        session = SqlSession(
+            built_workspace(context, needs_models=False).database, settings, note, is_for_people=is_for_people
+        )
         if is_for_people:
             interact(session, history_file(os.environ))
         else:

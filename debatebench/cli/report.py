@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from debatebench.cli.common import now, say, workspace_of
+from debatebench.cli.common import built_workspace, now, say
 from debatebench.cli.completion import run_tags
 
 __all__ = ["report"]
@@ -27,7 +27,7 @@ def report(
     from debatebench.output.report.site import build_site
     from debatebench.shared.output_paths import check_output_folder
 
-    workspace = workspace_of(context)
+    workspace = built_workspace(context)
     target = out_dir or workspace.reports / "site"
     check_output_folder(workspace, target, mark=MANIFEST)
     index = build_site(

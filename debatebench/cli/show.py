@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, chosen_run, note, print_json, print_rows, say, workspace_of
+from debatebench.cli.common import Format, FormatOption, built_workspace, chosen_run, note, print_json, print_rows, say
 from debatebench.cli.completion import run_tags
 from debatebench.shared.amounts import counted
 
@@ -103,7 +103,7 @@ def show_leaderboard(
     from debatebench.query.one_debate import check_marts
     from debatebench.query.safe_query import open_for_query, run_query
 
-    with closing(open_for_query(workspace_of(context).database)) as con:
+    with closing(open_for_query(built_workspace(context).database)) as con:
         run_tag = chosen_run(con, run_tag)
         check_marts(con)
         found = run_query(con, _LEADERBOARD, {"run_tag": run_tag}, limit=None)
@@ -206,7 +206,7 @@ def summarize(
     from debatebench.shared.output_paths import check_output_folder
     from debatebench.shared.workspace import check_run_tag
 
-    workspace = workspace_of(context)
+    workspace = built_workspace(context)
     with closing(open_for_query(workspace.database)) as con:
         run_tag = chosen_run(con, run_tag)
         target = out_dir or workspace.warehouse / "summaries" / check_run_tag(run_tag)
@@ -235,7 +235,7 @@ def inspect_debate(
     """
     from debatebench.query.one_debate import debate_text, find_debate
 
-    debate = find_debate(workspace_of(context).database, debate_id, run_tag)
+    debate = find_debate(built_workspace(context).database, debate_id, run_tag)
     if output is Format.JSON:
         print_json(debate)
     elif output is Format.TABLE:

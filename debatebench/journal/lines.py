@@ -17,8 +17,13 @@ from debatebench.shared.json_bytes import from_json, is_json, to_json
 
 __all__ = ["JOURNAL_FORMAT", "Event", "Tail", "data_of", "encode_line", "start_of", "text_in", "text_of_next"]
 
-JOURNAL_FORMAT = 1
-"""The format that a header states for its journal; a change that an older version would misread gets a new number."""
+JOURNAL_FORMAT = 2
+"""The format that a header states for its journal, which rises when events or records grow, so that an older
+version refuses it.
+
+Format 2 has later prices of a run, tokens of caches and of thinking, service tiers, and money with eighteen decimals.
+Earlier formats are read too.
+"""
 
 # Eight digits and a blank.
 _LENGTH_OF_CRC = 9

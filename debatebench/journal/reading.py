@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, start_of, text_in, text_of_next
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, NewerDataError
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.locks import is_locked, lock_file
 
@@ -31,6 +31,7 @@ __all__ = [
     "sound_events",
 ]
 
+_FORMATS = range(1, JOURNAL_FORMAT + 1)
 _READ_AT_ONCE = 1 << 20
 _NUMBER_AND_CRC = re.compile(rb"(\d{1,18}) ([0-9a-f]{8}) \{")
 # More would only be found in a line that was made to contain them.
@@ -79,10 +80,10 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
 
 def _check_format(path: Path, text: bytes) -> None:
     """Refuse a journal in another version's format before it is misread."""
-    if text.startswith(start_of("header")) and (found := data_of(text).get("format")) != JOURNAL_FORMAT:
-        raise DamagedDataError(
-            f"{path} is a journal of format {found}, but this version of debatebench reads only format "
-            f"{JOURNAL_FORMAT}; use the version that wrote it, or a newer one."
+    if text.startswith(start_of("header")) and (found := data_of(text).get("format")) not in _FORMATS:
+        raise NewerDataError(
+            f"{path} is a journal of format {found}, written by a newer version of debatebench; this version reads "
+            f"formats up to {JOURNAL_FORMAT}. Use the version that wrote it, or a newer one; the file is not damaged."
         )
 
 

@@ -8,6 +8,7 @@ DebatebenchError                1
 ├── SqlModelError               1   a SQL model, its YAML or its test that cannot be built or run
 │   └── SqlDataError            1   a SQL model whose rows cannot be computed from the data that there is
 ├── DamagedDataError            3   a journal, import or warehouse that changed after it was written
+│   └── NewerDataError          3   one that a newer version wrote: nothing is damaged
 ├── HeldWarehouseError          1   another program has the warehouse open, so that it cannot be read or changed
 ├── BusyError                   4   another process plays the run or does the import that was asked for
 ├── RunIncompleteError          5   the run ended, but debates are missing
@@ -74,6 +75,10 @@ class DamagedDataError(DebatebenchError):
     """A file changed after it was written: a bad checksum, a torn record, a value outside its schema."""
 
     exit_code = 3
+
+
+class NewerDataError(DamagedDataError):
+    """A file that a newer version wrote. It lands no more than a damaged one, and is whole."""
 
 
 class HeldWarehouseError(DebatebenchError):

@@ -17,7 +17,7 @@ from debatebench.landing.importers.manifest import MANIFEST, check_part, kept_ma
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
-from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, NewerDataError, UsageError
 from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
 from debatebench.shared.memory import check_memory
@@ -150,6 +150,8 @@ def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
         return
     try:
         yield from _unfinished(tag, path)
+    except NewerDataError as error:
+        yield Finding(tag, "newer_journal", False, str(path), str(error))
     except DamagedDataError as error:
         yield Finding(tag, "damaged_journal", True, str(path), str(error))
 

@@ -7,18 +7,21 @@ without DuckDB that it has nothing to do. The note decides nothing else, and may
 from __future__ import annotations
 
 from contextlib import closing, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from debatebench.shared.errors import UsageError
 from debatebench.shared.files import write_atomically
 from debatebench.transform.build_state import inputs_sha256, state_with_landings
 from debatebench.transform.project import load_project
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from debatebench.shared.workspace import Workspace
     from debatebench.transform.project import Project
 
-__all__ = ["build_is_current", "note_current"]
+__all__ = ["build_is_current", "check_fits", "note_current"]
 
 
 def build_is_current(workspace: Workspace) -> bool:
@@ -34,6 +37,34 @@ def build_is_current(workspace: Workspace) -> bool:
     if is_current and _note(workspace.database, project) == note:
         _keep(workspace.database, note)
     return is_current
+
+
+def check_fits(workspace: Workspace, note: Callable[[str], None] | None, *, needs_models: bool = True) -> None:
+    """What every reader asks of a warehouse: is it the result of its SQL models and data?
+
+    If it is not, `note` gets a sentence. It is a `UsageError` instead without `note`, and where SQL models are missing
+    although the reader `needs_models`, because another version has built it.
+    """
+    if not workspace.database.is_file() or build_is_current(workspace):
+        return
+    lacks = needs_models and _lacks_models(workspace)
+    how = "lacks SQL models of this version" if lacks else "is older than its SQL models or data"
+    wrong = f"{workspace.database} {how}"
+    if note is None or lacks:
+        raise UsageError(f"{wrong}; run `debatebench build` first.")
+    note(f"{wrong}; this is the last build. `debatebench build` brings it up to date.")
+
+
+def _lacks_models(workspace: Workspace) -> bool:
+    """Whether a file of a SQL model has no relation in the warehouse; parses nothing."""
+    from debatebench.query.safe_query import open_for_query
+    from debatebench.transform.build_state import relations
+
+    paths = [PurePosixPath(path) for path in load_project(workspace.files("sql", "**/*")).files]
+    wanted = {f"{path.parts[0]}.{path.stem}" for path in paths if path.suffix == ".sql" and len(path.parts) > 1}
+    with closing(open_for_query(workspace.database)) as con:
+        there = relations(con)
+    return any(name not in there for name in wanted if not name.startswith(("macros.", "tests.")))
 
 
 def note_current(database: Path, project: Project, inode: int) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import has_begun, read_journal
 from debatebench.journal.writing import Journal
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, NewerDataError
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec=None)),
@@ -216,7 +216,7 @@ def test_a_full_disk_keeps_the_whole_lines_and_refuses_every_later_event(tmp_pat
     program = f"""
 import resource, signal
 from pathlib import Path
-from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError, NewerDataError
 from debatebench.journal.writing import Journal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
@@ -245,7 +245,7 @@ def test_whoever_waits_for_an_event_that_a_full_disk_refuses_is_told(tmp_path: P
     program = f"""
 import asyncio, resource, signal
 from pathlib import Path
-from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError, NewerDataError
 from debatebench.journal.writing import Journal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))
@@ -331,12 +331,12 @@ def test_a_reader_never_takes_a_line_that_is_being_written_for_damage(tmp_path: 
             writer.kill()
 
 
-def test_a_journal_of_a_format_that_nobody_knows_yet_is_refused_before_it_is_misread(tmp_path: Path):
+def test_a_journal_of_a_newer_version_is_said_to_be_that_and_not_damaged(tmp_path: Path):
     path = tmp_path / "run.jsonl"
     write(path, {"type": "header", "format": JOURNAL_FORMAT + 1, "text": "from the future"}, {"text": "more"})
     before = path.read_bytes()
     for read in (lambda: list(read_journal(path)), lambda: Journal.open(path)):
-        with pytest.raises(DamagedDataError, match=rf"run\.jsonl is a journal of format {JOURNAL_FORMAT + 1}"):
+        with pytest.raises(NewerDataError, match=rf"format {JOURNAL_FORMAT + 1}, written by a newer version"):
             read()
     assert path.read_bytes() == before
 

@@ -331,15 +331,13 @@ def test_what_cannot_be_taken_apart_says_so_and_stops_nothing_else(tmp_path: Pat
         (f"select k, x from {V}\n unpivot (x for k in (asks, judge_id))", "UNPIVOT"),
         (f"with u as (\npivot {V} on judge_id using sum(asks) group by run_tag) select run_tag, x from u", "PIVOT"),
         (f"select x from (\npivot {V} on judge_id using sum(asks) group by run_tag)", "PIVOT"),
-        (f"select \"1\" as x from {V}\n pivot (sum(asks) for run_tag in (1, 2))", "PIVOT"),
+        (f'select "1" as x from {V}\n pivot (sum(asks) for run_tag in (1, 2))', "PIVOT"),
     ],
 )
-def test_a_query_that_makes_columns_without_naming_them_is_refused_with_its_place(
-    tmp_path: Path, sql: str, word: str
-):
+def test_a_query_that_makes_columns_without_naming_them_is_refused_with_its_place(tmp_path: Path, sql: str, word: str):
     described = "models: [{name: m, description: M., columns: [{name: x, description: X.}]}]"
     node = trace(tmp_path, sql, **{"marts/m.yml": described})
-    assert node.problem is not None and node.problem.startswith(word)
+    assert str(node.problem).startswith(word)
     assert (node.line, node.upstream, node.is_constant) == (2, (), False)
     assert "m.sql:2" in lineage_text(node).replace("\n", "")
 

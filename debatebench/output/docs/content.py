@@ -347,8 +347,8 @@ def _remark(node: LineageNode) -> str:
     lost = next((each for each in node.nodes() if each.problem), None)
     if lost is None:
         return "constant" if node.is_constant else ""
-    place = f"line {lost.line}" if lost is node and lost.line else lost.name if lost is not node else ""
-    return f"cannot be traced{f' beyond {place}' if lost is not node else f' ({place})' if place else ''}: {lost.problem}"
+    place = f" beyond {lost.name}" if lost is not node else f" (line {lost.line})" if lost.line else ""
+    return f"cannot be traced{place}: {lost.problem}"
 
 
 def _steps(node: LineageNode) -> list[LineageNode]:

@@ -77,7 +77,6 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
 
     Raises `UntraceableError` for SQL that sqlglot cannot analyse, such as COLUMNS(…) and PIVOT.
     """
-    from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.qualify import qualify
@@ -168,7 +167,8 @@ def _called_on(dot: exp.Dot) -> exp.Expr:
     if call is dot.expression:
         return parsed
     call.replace(parsed)
-    return dot.expression
+    window: exp.Expr = dot.expression
+    return window
 
 
 def _lambdas_around(node: exp.Expr) -> Iterator[exp.Expr]:
