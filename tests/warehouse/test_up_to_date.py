@@ -114,7 +114,7 @@ def test_a_reader_says_that_the_warehouse_is_older_than_its_sql_models(noted: Wo
     noted.sql.joinpath("marts").mkdir(parents=True)
     noted.sql.joinpath("marts", "marts.yml").write_text("models: []\n")
     done = debatebench(noted.root, *command)
-    assert "is older than its SQL models or data; this is the last build." in done.stderr
+    assert "is older than its SQL models or data; this is the last build." in done.err
 
 
 @pytest.mark.parametrize("command", READERS[:-1], ids=lambda command: command[0])
@@ -123,7 +123,7 @@ def test_a_reader_refuses_a_warehouse_that_lacks_sql_models(noted: Workspace, co
     noted.sql.joinpath("marts", "one.sql").write_text("select 1 as one\n")
     done = debatebench(noted.root, *command)
     assert done.code == 2
-    assert "lacks SQL models of this version; run `debatebench build` first." in done.stderr
+    assert "lacks SQL models of this version; run `debatebench build` first." in done.err
 
 
 def test_a_gate_does_not_pass_on_the_numbers_of_an_older_build(noted: Workspace):
@@ -131,4 +131,4 @@ def test_a_gate_does_not_pass_on_the_numbers_of_an_older_build(noted: Workspace)
     noted.sql.joinpath("marts", "marts.yml").write_text("models: []\n")
     done = debatebench(noted.root, "gate", "--baseline", "alpha", "--candidate", "alpha")
     assert done.code == 2
-    assert "is older than its SQL models or data; run `debatebench build` first." in done.stderr
+    assert "is older than its SQL models or data; run `debatebench build` first." in done.err
