@@ -102,7 +102,7 @@ def test_a_build_of_some_sql_models_notes_nothing(noted: Workspace):
 
 READERS = (
     ("compare", "alpha", "alpha"),
-    ("report", "--out-dir", "site"),
+    ("report",),
     ("summarize",),
     ("show-leaderboard",),
     ("query", "select 1"),
