@@ -25,6 +25,7 @@ __all__ = ["Lines", "describe", "table_rows", "watching"]
 
 _LINES_PER_RUN = 10
 _LINE_EVERY_S = 60.0
+_MOST_SILENT = 5
 _FILE_EVERY_S = 1.0
 
 
@@ -68,7 +69,7 @@ def describe(progress: Progress) -> str:
     if progress.debates_incomplete:
         whole.append(f"{progress.debates_incomplete:,} of them incomplete")
     whole += [f"{progress.ledger.answered:,} answers", f"${amount_text(progress.ledger.total.known)}{simulated}"]
-    at_once = [f"{progress.calls_in_flight:,} in flight", *filter(None, [unreachable(progress)])]
+    at_once = [f"{progress.calls_in_flight:,} in flight", *filter(None, [unreachable(progress), silent(progress)])]
     return f"{', '.join(whole)} in all; {', '.join(session)} in this session; {', '.join(at_once)}"
 
 
@@ -76,6 +77,13 @@ def unreachable(progress: Progress) -> str:
     """Which providers the run waits for; empty if it waits for none."""
     names = sorted(progress.unreachable.copy())
     return f"waiting for {', '.join(names)}, which cannot be reached" if names else ""
+
+
+def silent(progress: Progress) -> str:
+    """Which debaters and judges send nothing, and for how long; empty if there are none."""
+    found = progress.silent()
+    shown = [f"{member_id} silent for {spoken(seconds)}" for member_id, seconds in found[:_MOST_SILENT]]
+    return ", ".join([*shown, *([f"{len(found) - len(shown):,} more silent"] if len(found) > len(shown) else [])])
 
 
 def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str, str]]:
@@ -96,8 +104,7 @@ def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str,
     ]
     if said := ", ".join(f"{count:,} {what}" for count, what in trouble if count):
         rows.append(("trouble", said))
-    if waits := unreachable(progress):
-        rows.append(("", waits))
+    rows += [("", waits) for waits in (unreachable(progress), silent(progress)) if waits]
     return rows
 
 

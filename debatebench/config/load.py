@@ -16,6 +16,7 @@ from debatebench.config.dimensions import read_dimensions
 from debatebench.config.types import (
     MOST_K_FACTOR,
     MOST_RATING,
+    USUAL_TIMEOUT_S,
     Config,
     DimensionConfig,
     EloConfig,
@@ -85,6 +86,7 @@ _MODEL_KEYS = (
     "allow_insecure",
     "environment_proxies",
     "trust_reported_cost",
+    "timeout",
     *_LIMIT_KEYS,
     "token_limit",
     "thinking_tokens",
@@ -95,6 +97,7 @@ _MODEL_KEYS = (
     "pricing",
 )
 _PRICES = ("prompt", "completion", "cached_prompt", "cache_write", "reasoning", "request")
+_MOST_TIMEOUT_S = 86_400
 _SECRET_KEY = re.compile(r"(?i)(x-)?api[-_]?key|authorization|bearer|password|secret|(access|auth)[-_]?token")
 _URL = re.compile(r"https?://[^\s/@?#]+[^\s@#]*")
 _SECRET_IN_URL = re.compile(r"(?i)[?&][^=&]*(key|token|secret|password|sig)[^=&]*=")
@@ -282,6 +285,7 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
         prompt_style=_prompt_style(entry.at("prompt_style")),
         parameters=entry.at("parameters").mapping(),
         pricing=_pricing(entry.at("pricing")),
+        timeout=entry.at("timeout").number(USUAL_TIMEOUT_S, above=0, most=_MOST_TIMEOUT_S),
         limits=_limits(entry),
         provider_limits=limits.get(provider, RateLimits()),
     )

@@ -15,6 +15,7 @@ from debatebench.shared.service_tiers import tier_name
 __all__ = [
     "MOST_K_FACTOR",
     "MOST_RATING",
+    "USUAL_TIMEOUT_S",
     "Config",
     "DimensionConfig",
     "EloConfig",
@@ -145,6 +146,10 @@ class Pricing(PriceList):
         return self, *self.tiers.values()
 
 
+USUAL_TIMEOUT_S = 600.0
+"""The seconds that an answer may take where the configuration does not say."""
+
+
 class RateLimits(_Frozen):
     """The limits of a provider; None where it sets no limit. Tokens are those of prompt and completion."""
 
@@ -162,8 +167,9 @@ class MemberConfig(_Frozen):
     `configs/prompts/judge_<style>.md` (or the variant of that style of the method's prompts), and a request that does
     not fit into `context_window` together with its answer is not sent.
     With `trust_reported_cost`, the cost that a server reports in its answers is believed to be billed, in USD. `limits`
-    apply to the provider's model, `provider_limits` to all requests to the provider with the same key. Limits affect
-    how a run is played, not its content: they are not part of a plan as JSON, so a run may continue with others.
+    apply to the provider's model, `provider_limits` to all requests to the provider with the same key, and `timeout` is
+    how many seconds an answer may take. These affect how a run is played, not its content: they are not part of a plan
+    as JSON, so a run may continue with others.
     """
 
     id: str
@@ -183,6 +189,7 @@ class MemberConfig(_Frozen):
     pricing: Pricing | None = None
     earlier_parameters: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
     """Parameters that were replaced after the model had answered with them, oldest first; a plan's parts have them."""
+    timeout: float = Field(default=USUAL_TIMEOUT_S, gt=0, exclude=True)
     limits: RateLimits = Field(default=RateLimits(), exclude=True)
     provider_limits: RateLimits = Field(default=RateLimits(), exclude=True)
 

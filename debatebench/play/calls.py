@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.plan.time_estimate import spoken
 from debatebench.play.attempts import Attempt, call_id_of, reply_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, shown_source
-from debatebench.play.pacing import TOO_BUSY, estimated_tokens
+from debatebench.play.pacing import TOO_BUSY, GivenUpError, estimated_tokens
 from debatebench.play.retries import RetryPolicy, Tries, is_for_now, way_out
 from debatebench.providers.asking import Answer, CallFailedError, Step
 from debatebench.providers.base import (
@@ -175,7 +175,13 @@ class DurableCalls:
     async def _send(self, call: Attempt) -> Answer:
         """One attempt over the network. The slot is released when the reply arrives; the reply is read once durable."""
         tokens, calls_after = estimated_tokens(call.request), call.step.calls_after
-        with await self._pacing.admit(call.member, calls_after=calls_after, tokens=tokens) as admission:
+        try:
+            admission = await self._pacing.admit(call.member, calls_after=calls_after, tokens=tokens)
+        except GivenUpError as given_up:
+            # Without an attempt, there is no call to refer to.
+            call_id = call.call_id if call.attempt > 1 else None
+            raise CallFailedError(FailureKind.FAILED, str(given_up), call_id) from None
+        with admission:
             await self._afford(call)
             if self._stopping.is_set():
                 raise RunStoppedError(self.stop_reason or "The run was stopped.")
@@ -186,16 +192,22 @@ class DurableCalls:
             sent_at = self._now()
             self._ledger.sent(call.key, call.possible_cost)
             self._journal.append(call.intent(sent_at))
-            self._progress.call_sent()
+            limits = admission.sends(call.member, self._policy.unreachable_s)
+            self._progress.call_sent(call.member.id)
+            is_late = False
             try:
-                reply = await self._provider_of(call.member).send(call.request, call.adjusted)
+                reply = await self._provider_of(call.member).send(call.request, call.adjusted, limits)
                 seq = self._journal.append(call.response(reply))
             except ProviderFailure as failure:
+                is_late = failure.is_late
                 self._keep(call, sent_at, failure=failure)
                 self._see_reachable(call, admission, failure)
+                if is_late:
+                    self._see_silent(call, admission, limits.whole_s)
                 raise
             finally:
-                self._progress.call_returned()
+                self._progress.call_returned(call.member.id, is_late=is_late)
+            admission.heard()
             if reply.status != PROXY_LOGIN:
                 self._see_reachable(call, admission)
             if reply.status >= _FIRST_ERROR_STATUS or admission.is_first:
@@ -220,12 +232,22 @@ class DurableCalls:
         if failure.is_lasting and not admission.was_reached:
             self.stop(str(failure), RunIncompleteError)
             return
-        lasted_s = admission.unreachable()
-        self._progress.provider_unreachable(name, str(failure), self._policy.unreachable_s)
-        if lasted_s >= self._policy.unreachable_s:
+        longest_s = self._policy.unreachable_s
+        is_over = admission.unreachable(longest_s)
+        self._progress.provider_unreachable(name, str(failure), longest_s)
+        if is_over:
             self.stop(
-                f"{failure} The run has waited for it for {spoken(lasted_s)} (--wait-for-provider).",
+                f"{failure} The run has waited for it for {spoken(longest_s)} (--wait-for-provider).",
                 RunIncompleteError,
+            )
+
+    def _see_silent(self, call: Attempt, admission: Admission, timeout_s: float) -> None:
+        """Give up a model that stays silent: another of its debates would wait as long for nothing."""
+        times = admission.silent()
+        if times > self._policy.silences:
+            admission.give_up(
+                f"'{call.member.id}' gave no whole answer {times} times in a row, the last within {timeout_s:g} s, "
+                "so it is not asked again in this session."
             )
 
     async def _settle(self, call: Attempt, reply: Reply, sent_at: datetime, seq: int, admission: Admission) -> Answer:

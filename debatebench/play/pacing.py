@@ -5,9 +5,10 @@ and rises again when it answers (additive increase, multiplicative decrease, as 
 the configuration apply as well, for a provider or for one of its models. The request with the most calls still to
 follow it goes first: the longest chain determines when a run ends.
 
-Three kinds of requests go alone. The first one to a model shows whether it accepts such requests at all, before others
-are paid for. The first one through a proxy shows whether it accepts the password, before others lock the account. And
-while a provider cannot be reached, one request at a time tries, after growing waits.
+Four kinds of requests go alone. The first one to a model shows whether it accepts such requests at all, before others
+are paid for. The first one through a proxy shows whether it accepts the password, before others lock the account. While
+a provider cannot be reached, one request at a time tries, after growing waits. And while a model stays silent, one
+request at a time finds out whether it answers, until the caller gives it up.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
+from debatebench.config.types import USUAL_TIMEOUT_S
 from debatebench.play.rate_limits import PerMinute, Quota, Use
 from debatebench.providers import provider_key
+from debatebench.providers.base import TimeLimits
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, RateLimits
     from debatebench.providers.base import Request
 
-__all__ = ["LONGEST_PROBE_WAIT_S", "TOO_BUSY", "Admission", "Pacing", "estimated_tokens"]
+__all__ = ["LONGEST_PROBE_WAIT_S", "TOO_BUSY", "Admission", "GivenUpError", "Pacing", "estimated_tokens"]
 
 TOO_BUSY = frozenset({429, 498, 503, 529})
 """Statuses by which a provider reports overload."""
@@ -37,6 +40,10 @@ LONGEST_PROBE_WAIT_S = 30.0
 
 # The factor of a limit after the provider reports overload, and the share of the maximum gained per round trip.
 _DECREASE, _INCREASE = 0.7, 1 / 16
+# The least time to connect, however soon the run stops to wait for a provider.
+_LEAST_CONNECTING_S = 1.0
+# A timer may end a little early by another clock.
+_TIMER_ERROR_S = 0.01
 _CHARACTERS_PER_TOKEN = 4
 _USUAL_COMPLETION = 1000
 
@@ -49,6 +56,10 @@ def estimated_tokens(request: Request) -> int:
     characters = sum(len(message.content) for message in request.messages)
     completion = _USUAL_COMPLETION if request.max_tokens is None else request.max_tokens
     return characters // _CHARACTERS_PER_TOKEN + completion
+
+
+class GivenUpError(Exception):
+    """No request is admitted to a model that has stayed silent for too long; the message says so."""
 
 
 class Pacing:
@@ -86,6 +97,7 @@ class Pacing:
             model.lane.was_reached |= has_answered(member)
             if is_new(member):
                 model.is_tried = False
+            model.timeouts[member.id] = min(member.timeout, model.timeouts.get(member.id, member.timeout))
             model.quota.allow(member.limits)
             model.lane.allow(member.provider_limits)
 
@@ -98,8 +110,11 @@ class Pacing:
         """Wait until a request to `member` may be sent. The caller must `release` the admission when the reply arrives.
 
         `calls_after` is how many calls must follow this one, one after another; `tokens` is its approximate token use.
+        Raises `GivenUpError` for a model that was given up.
         """
         model = self._model_of(member)
+        if model.given_up is not None:
+            raise GivenUpError(model.given_up)
         admitted: asyncio.Future[Admission] = asyncio.get_running_loop().create_future()
         heapq.heappush(model.waiting, (-calls_after, next(self._order), tokens, admitted))
         self._waited_for[model] = None
@@ -115,6 +130,10 @@ class Pacing:
         """Admit every request from now on: a stopping run sends nothing more, so its tasks need not wait here."""
         self._stopped = True
         self._dispatch()
+
+    def given_up(self, member: MemberConfig) -> str | None:
+        """Why no request is admitted to the model of `member`; None if requests are."""
+        return self._model_of(member).given_up
 
     def limit_of(self, member: MemberConfig) -> int:
         """The current limit of requests in flight at the provider of `member`."""
@@ -195,10 +214,18 @@ class Pacing:
         self._dispatch()
 
     def _reached(self, lane: _Lane) -> None:
-        lane.reached()
+        lane.reached(self._clock())
         if lane.is_proxied and not self._is_proxy_tried:
             self._is_proxy_tried = True
             self._dispatch()
+
+    def _give_up(self, model: _Model, reason: str) -> None:
+        model.given_up = reason
+        for *_, admitted in model.waiting:
+            if not admitted.done():
+                admitted.set_exception(GivenUpError(reason))
+        model.waiting.clear()
+        self._waited_for.pop(model, None)
 
     def _pause(self, model: _Model, seconds: float) -> None:
         model.closed_until = max(model.closed_until, self._clock() + seconds)
@@ -214,6 +241,7 @@ class Admission:
     _spent: list[tuple[PerMinute, Use]]
     _is_probe: bool = False
     _is_released: bool = False
+    _sent_at: float = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -247,12 +275,37 @@ class Admission:
         """Whether the provider has been reached before."""
         return self._model.lane.was_reached
 
-    def unreachable(self) -> float:
+    def sends(self, member: MemberConfig, unreachable_s: float) -> TimeLimits:
+        """The request is sent now. Returns its time limits, with which a provider that cannot be reached is given up
+        after `unreachable_s` seconds, however long it takes to say nothing.
+        """
+        self._sent_at = now = self._pacing._clock()
+        left_s = max(_LEAST_CONNECTING_S, self._model.lane.down_at(now) + unreachable_s - now)
+        return TimeLimits.of(self._model.timeouts.get(member.id, USUAL_TIMEOUT_S), left_s)
+
+    def unreachable(self, longest_s: float) -> bool:
         """The provider could not be reached: from now on, one request at a time tries, until it can be.
 
-        Returns for how many seconds this has lasted.
+        Returns whether this has lasted for `longest_s` seconds, counted from when the first attempt was sent.
         """
-        return self._model.lane.unreachable(self._pacing._clock(), self._is_probe)
+        return self._model.lane.unreachable(self._pacing._clock(), self._sent_at, longest_s, self._is_probe)
+
+    def heard(self) -> None:
+        """The model has sent a reply, of whatever kind."""
+        if self._model.silences:
+            self._model.silences = 0
+            self._pacing._dispatch()
+
+    def silent(self) -> int:
+        """The model gave no whole reply in time: from now on, one request at a time is sent to it, until it does.
+
+        Returns how often this has happened in a row. Requests that were in flight together count once.
+        """
+        return self._model.silent(self._number)
+
+    def give_up(self, reason: str) -> None:
+        """Admit no more requests to the model."""
+        self._pacing._give_up(self._model, reason)
 
     def answered(self, tokens: int | None) -> None:
         """The provider answered, using so many tokens; with None (not reported) the estimate stays."""
@@ -288,6 +341,7 @@ class _Lane:
         self._full_at = 0
         # Since when the provider could not be reached, the attempts since then, and the time of the next.
         self._down_since: float | None = None
+        self._reached_at = float("-inf")
         self._probes = 0
         self._probe_at = 0.0
         self.is_probed = False
@@ -305,17 +359,25 @@ class _Lane:
         opens = self.quota.opens_at(now, tokens)
         return opens if self._down_since is None else max(opens, self._probe_at)
 
-    def unreachable(self, now: float, is_probe: bool) -> float:
+    def down_at(self, sent_at: float) -> float:
+        """When a provider was sent its first request in vain, if one that was sent at this time is in vain, too."""
+        return max(sent_at, self._reached_at) if self._down_since is None else self._down_since
+
+    def unreachable(self, now: float, sent_at: float, longest_s: float, is_probe: bool) -> bool:
         """See `Admission.unreachable`. The first new attempt is made at once, because connections do get lost."""
+        since = self.down_at(sent_at)
+        ends_at = since + longest_s
         if self._down_since is None:
-            self._down_since, self._probes, self._probe_at = now, 0, now
+            self._down_since, self._probes, self._probe_at = since, 0, now
         elif is_probe:
             self._probes += 1
-            self._probe_at = now + min(LONGEST_PROBE_WAIT_S, 2.0 ** (self._probes - 1))
-        return now - self._down_since
+            # The last attempt is made when the time is over.
+            self._probe_at = min(now + min(LONGEST_PROBE_WAIT_S, 2.0 ** (self._probes - 1)), max(now, ends_at))
+        return now >= ends_at - _TIMER_ERROR_S
 
-    def reached(self) -> None:
+    def reached(self, now: float) -> None:
         self._down_since = None
+        self._reached_at = now
         self.was_reached = True
 
     def allow(self, limits: RateLimits) -> None:
@@ -362,12 +424,24 @@ class _Model:
         self.closed_until = 0.0
         self.quota = Quota()
         self.is_tried = True
+        self.timeouts: dict[str, float] = {}
+        # How often in a row no reply came in time, and the number of the last request that was sent before that.
+        self.silences = 0
+        self._silent_after = 0
+        self.given_up: str | None = None
 
     @property
     def has_room(self) -> bool:
-        if not self.is_tried:
+        if self.silences or not self.is_tried:
             return self.in_flight == 0
         return self.quota.most is None or self.in_flight < self.quota.most
+
+    def silent(self, number: int) -> int:
+        """See `Admission.silent`."""
+        if number > self._silent_after:
+            self.silences += 1
+            self._silent_after = self.lane.sent
+        return self.silences
 
     def opens_at(self, now: float, tokens: int) -> float:
         return max(self.closed_until, self.quota.opens_at(now, tokens))

@@ -17,7 +17,7 @@ from debatebench.play.attempts import call_id_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
 from debatebench.providers import is_simulated, make_provider, provider_key
 from debatebench.providers.asking import Answer, CallFailedError, Step
-from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError
+from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError, TimeLimits
 from debatebench.providers.endpoints import uses_proxy
 from debatebench.providers.prices import cost_of
 from debatebench.providers.requests import is_cut_off, request_to
@@ -246,7 +246,7 @@ class _Line:
         try:
             while completion is None:
                 spent.calls += 1
-                reply = await provider.send(request, adjusted)
+                reply = await provider.send(request, adjusted, TimeLimits.of(member.timeout))
                 if reply.status != PROXY_LOGIN and uses_proxy(member, self._environ):
                     self._is_proxy_tried = True
                 spent.duration_ms += reply.duration_ms

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
+import time
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Pace", "Progress", "write_progress"]
 
 _TOO_MANY_REQUESTS = 429
+_SILENT_AFTER_S = 60.0
 
 
 @dataclass(slots=True)
@@ -58,12 +60,19 @@ class Progress:
     """Debate → the step (`turn:0`) that ended it without a speech, and its debater."""
     unreachable: dict[str, str] = field(default_factory=dict)
     """Provider → why it cannot be reached; the run waits for it."""
+    silent_since: dict[str, float] = field(default_factory=dict)
+    """Debater or judge that is being asked → since when, by `clock`, it has sent nothing."""
+    late: set[str] = field(default_factory=set)
+    """Those of them that gave no whole answer in time, and are being asked again."""
+    clock: Callable[[], float] = time.monotonic
     on_debate: Callable[[Progress], None] | None = None
     on_unreachable: Callable[[str, float], None] | None = None
     """Called with the reason and how many seconds the run will wait."""
     on_reached: Callable[[str], None] | None = None
     """Called with the name of a provider that can be reached again."""
     on_stop: Callable[[Progress], None] | None = None
+    _asked: Counter[str] = field(default_factory=Counter)
+    """Debater or judge → its requests in flight."""
     _calls_of: dict[str, int] = field(default_factory=dict)
     """Debate → answers that it still needs if there are no further failures."""
 
@@ -85,13 +94,27 @@ class Progress:
         self._calls_of = dict(calls)
         self.calls_left = sum(calls.values())
 
-    def call_sent(self) -> None:
+    def call_sent(self, member_id: str) -> None:
         """Count a request that was sent."""
         self.calls_in_flight += 1
+        self._asked[member_id] += 1
+        self.silent_since.setdefault(member_id, self.clock())
 
-    def call_returned(self) -> None:
-        """Count a request that returned or failed."""
+    def call_returned(self, member_id: str, *, is_late: bool = False) -> None:
+        """Count a request that returned or failed, or whose time is over without a whole answer."""
         self.calls_in_flight -= 1
+        self._asked[member_id] -= 1
+        if is_late:
+            self.late.add(member_id)
+        else:
+            self._end_silence(member_id)
+
+    def _end_silence(self, member_id: str) -> None:
+        self.late.discard(member_id)
+        if self._asked[member_id]:
+            self.silent_since[member_id] = self.clock()
+        else:
+            self.silent_since.pop(member_id, None)
 
     def call_declined(self, http_status: int | None) -> None:
         """Count an attempt that gave no answer."""
@@ -110,6 +133,8 @@ class Progress:
 
     def call_given_up(self, step: Step, member_id: str) -> None:
         """Record a call that has ended without an answer; a judge is replaced, but a debater's ends its debate."""
+        if not self._asked[member_id]:
+            self._end_silence(member_id)
         if step.purpose == "turn":
             self.given_up[step.debate_id] = (step.name, member_id)
 
@@ -123,6 +148,12 @@ class Progress:
         """Record that a provider can be reached."""
         if self.unreachable.pop(name, None) is not None and self.on_reached is not None:
             self.on_reached(name)
+
+    def silent(self) -> list[tuple[str, float]]:
+        """(debater or judge, seconds) of each that has sent nothing for a minute, or for the time that it has."""
+        now, late = self.clock(), self.late.copy()
+        silent = ((each, now - since) for each, since in sorted(self.silent_since.copy().items()))
+        return [(each, seconds) for each, seconds in silent if seconds >= _SILENT_AFTER_S or each in late]
 
     def answer_used(self, debate_id: str) -> None:
         """Count an answer that a debate has received, new or from the journal."""
@@ -212,6 +243,7 @@ def write_progress(
             "limit": None if progress.ledger.limit is None else str(progress.ledger.limit),
         },
         "waiting_for": sorted(progress.unreachable.copy()),
+        "silent_s": {member_id: round(seconds) for member_id, seconds in progress.silent()},
         "eta_s": progress.calls_left / calls_per_s if calls_per_s else None,
         "forfeits": _with_reasons(progress.forfeits),
         "void": _with_reasons(progress.void),

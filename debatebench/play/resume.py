@@ -191,6 +191,10 @@ class Resume:
         """The earlier attempts at a call, by number from 1."""
         return self._attempts.get(call_id, {})
 
+    def has_begun(self, debate_id: str) -> bool:
+        """Whether an earlier session has asked anything for a debate that is not complete."""
+        return debate_id in self._calls_of or debate_id in self.reopened
+
     def has_ended(self, debate_id: str) -> bool:
         """Whether the journal holds an outcome of a debate that is not complete."""
         return debate_id in self._kept

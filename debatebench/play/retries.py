@@ -26,8 +26,9 @@ class RetryPolicy:
 
     Waits are exponential with full jitter: uniform in [0, min(cap, first * 2**n)], and never shorter than the provider
     asks for. A provider that reports overload is asked again until the call has waited for `busy_s` seconds. One that
-    cannot be reached is waited for up to `unreachable_s` seconds, after which the run stops. The run also stops when
-    `failures_in_a_row` calls of one member ended with errors; with 0 it never does.
+    cannot be reached is waited for up to `unreachable_s` seconds, after which the run stops. A model that stays silent
+    is asked `silences` times again in all. The run also stops when `failures_in_a_row` calls of one member ended with
+    errors; with 0 it never does.
     """
 
     declined: int = 5
@@ -38,6 +39,11 @@ class RetryPolicy:
     failures_in_a_row: int = 5
     first_wait_s: float = 1.0
     longest_wait_s: float = 60.0
+
+    @property
+    def silences(self) -> int:
+        """How often in a row a model may give no whole answer in time: as often as one call, but once may be chance."""
+        return max(1, self.ambiguous)
 
     def allowed(self, kind: FailureKind) -> int:
         """The number of retries that a failure of this kind may have in one call."""

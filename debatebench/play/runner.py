@@ -194,6 +194,7 @@ class _Session:
         self._resume = resume
         self._providers = providers
         self._settings = settings
+        self._pacing = pacing
         self._progress = progress
         self._complete = set(resume.complete_debates)
         self._reasons: dict[str, str] = {}
@@ -291,8 +292,8 @@ class _Session:
 
     async def _play_one(self, scheduled: ScheduledDebate) -> None:
         """Play and judge one debate, and journal its outcome."""
-        if (ban := self._ban_of(scheduled)) is not None:
-            self._leave_out(scheduled, ban)
+        if (reason := self._ban_of(scheduled) or self._silence_of(scheduled)) is not None:
+            self._leave_out(scheduled, reason)
             return
         turns: list[Turn] = []
         heard: Sequence[Turn] = ()
@@ -375,6 +376,13 @@ class _Session:
         """Why a debate cannot be played: one of its debaters is banned."""
         reasons = self._bans.reasons
         return next((reasons[debater] for debater in scheduled.speakers.values() if debater in reasons), None)
+
+    def _silence_of(self, scheduled: ScheduledDebate) -> str | None:
+        """Why not to begin a debate: the model of one debater was given up, so the other would speak in vain."""
+        if scheduled.source_debate_id is not None or self._resume.has_begun(scheduled.debate_id):
+            return None
+        found = (self._pacing.given_up(self._plan.debater(debater)) for debater in scheduled.speakers.values())
+        return next(filter(None, found), None)
 
     def _leave_out(self, scheduled: ScheduledDebate, reason: str) -> None:
         """Journal that a debate is not played; turns from an earlier start are kept."""

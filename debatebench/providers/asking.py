@@ -38,9 +38,12 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class CallFailedError(DebatebenchError):
-    """A call ended without an answer: refused, empty, too large, rejected, or out of attempts."""
+    """A call ended without an answer: refused, empty, too large, rejected, or out of attempts; or it was never sent.
 
-    def __init__(self, kind: FailureKind, message: str, call_id: str) -> None:
+    `call_id` is None if there was no attempt.
+    """
+
+    def __init__(self, kind: FailureKind, message: str, call_id: str | None) -> None:
         super().__init__(message)
         self.kind = kind
         self.call_id = call_id

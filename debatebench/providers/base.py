@@ -12,7 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 import msgspec
 
@@ -28,7 +28,10 @@ __all__ = [
     "RefusedFieldError",
     "Reply",
     "Request",
+    "TimeLimits",
 ]
+
+_LONGEST_CONNECTING_S = 30.0
 
 LOCAL_PARAMETERS = frozenset(
     {
@@ -108,6 +111,18 @@ class Reply(msgspec.Struct, frozen=True):
     duration_ms: float
 
 
+class TimeLimits(msgspec.Struct, frozen=True):
+    """How many seconds an attempt may take: to the last byte of the reply, and of these until there is a connection."""
+
+    whole_s: float
+    connecting_s: float
+
+    @classmethod
+    def of(cls, whole_s: float, connecting_s: float = _LONGEST_CONNECTING_S) -> Self:
+        """Connecting gets at most 30 s and a third of the time, so that some is left for the answer."""
+        return cls(whole_s, min(connecting_s, _LONGEST_CONNECTING_S, whole_s / 3))
+
+
 class Completion(msgspec.Struct, frozen=True):
     """The content of a reply. Unknown figures are `None`, never 0; `cost` is USD."""
 
@@ -164,7 +179,8 @@ class ProviderFailure(Exception):  # noqa: N818
 
     `completion` holds tokens, cost and partial text when the reply reported them; `partial_body`
     is the received part of a cut body. With `is_too_long` the request does not fit into the model's context window.
-    With `is_lasting` the server cannot be reached for a reason that waiting does not remove.
+    With `is_lasting` the server cannot be reached for a reason that waiting does not remove. With `is_late` the time
+    ended before the whole reply was there.
     The message never holds a key.
     """
 
@@ -180,11 +196,13 @@ class ProviderFailure(Exception):  # noqa: N818
         generation_id: str | None = None,
         is_too_long: bool = False,
         is_lasting: bool = False,
+        is_late: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.is_too_long = is_too_long
         self.is_lasting = is_lasting
+        self.is_late = is_late
         self.http_status = http_status
         self.retry_after_s = retry_after_s
         self.completion = completion
@@ -207,8 +225,8 @@ class Provider(Protocol):
     name: str
     is_simulated: bool
 
-    async def send(self, request: Request, adjusted: Collection[str] = ()) -> Reply:
-        """Send `request` once and return any reply with an HTTP status, including an error status.
+    async def send(self, request: Request, adjusted: Collection[str] = (), limits: TimeLimits | None = None) -> Reply:
+        """Send `request` once, within its time limits; return any reply with an HTTP status, including an error status.
 
         The request is adjusted for the optional fields in `adjusted`, which the server refuses (`refused_fields.py`).
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from debatebench.config.types import USUAL_TIMEOUT_S
 from debatebench.providers.base import (
     LOCAL_PARAMETERS,
     Completion,
@@ -15,6 +16,7 @@ from debatebench.providers.base import (
     RefusedFieldError,
     Reply,
     Request,
+    TimeLimits,
 )
 from debatebench.providers.endpoints import (
     completions_url,
@@ -64,9 +66,9 @@ _NOT_SENT = LOCAL_PARAMETERS | {"stream"}
 class OpenAICompatible:
     """One address and key, shared by all debaters and judges that use them; connections are kept and reused.
 
-    `deadline_s` limits a request from its start to the last byte of the reply, `connect_timeout_s` (at most a third
-    of it) the connecting. A decoded body may hold `largest_body` bytes. `proxy` is the address of a proxy, if one is
-    to be used. `trust_reported_cost` says that `usage.cost` is USD. Each request is sent once; the caller retries.
+    Without limits of its own, a request takes at most `deadline_s` from its start to the last byte of the reply. A
+    decoded body may hold `largest_body` bytes. `proxy` is the address of a proxy, if one is to be used.
+    `trust_reported_cost` says that `usage.cost` is USD. Each request is sent once; the caller retries.
     """
 
     is_simulated = False
@@ -79,8 +81,7 @@ class OpenAICompatible:
         *,
         key: str | None = None,
         key_variable: str | None = None,
-        deadline_s: float = 600.0,
-        connect_timeout_s: float = 30.0,
+        deadline_s: float = USUAL_TIMEOUT_S,
         largest_body: int = LARGEST_BODY,
         proxy: str | None = None,
         trust_reported_cost: bool = False,
@@ -96,8 +97,7 @@ class OpenAICompatible:
         self._keys = tuple(secret for secret in self._secrets if secret == key or len(secret) >= _LEAST_PASSWORD)
         reports_usd = profile.reports_usd or trust_reported_cost
         self._source = ReplySource(name, key_variable, reports_usd, self._keys, profile.cost_header)
-        self._deadline_s = deadline_s
-        self._connect_timeout_s = min(connect_timeout_s, deadline_s / 3)
+        self._limits = TimeLimits.of(deadline_s)
         self._largest_body = largest_body
         self._proxy = proxy
         self._carrier = transport
@@ -120,14 +120,16 @@ class OpenAICompatible:
     def __repr__(self) -> str:
         return f"OpenAICompatible({self.name!r})"
 
-    async def send(self, request: Request, adjusted: Collection[str] = ()) -> Reply:
+    async def send(self, request: Request, adjusted: Collection[str] = (), limits: TimeLimits | None = None) -> Reply:
         """See `Provider.send`. A reply with an error status is returned even when its body was cut or too long."""
         started = time.monotonic()
         content = to_json(adjusted_body(request_body(request, self._profile), adjusted))
-        arrived, broken = await (self._transport or self._open()).exchange("POST", content, self._largest_body)
+        limits = limits or self._limits
+        transport = self._transport or self._open()
+        arrived, broken = await transport.exchange("POST", content, self._largest_body, limits)
         headers = self._safe_headers(arrived.headers)
         if broken is not None and arrived.status < 300:
-            raise self._cut_short(broken, arrived, headers)
+            raise self._cut_short(broken, arrived, headers, limits)
         if arrived.is_oversize and arrived.status < 300:
             raise ProviderFailure(
                 FailureKind.OVERSIZE,
@@ -169,14 +171,16 @@ class OpenAICompatible:
         self._transport = Transport(
             self._url,
             {"content-type": "application/json", **key_headers(self._profile, self._key)},
-            deadline_s=self._deadline_s,
-            connect_timeout_s=self._connect_timeout_s,
+            deadline_s=self._limits.whole_s,
+            connect_timeout_s=self._limits.connecting_s,
             proxy=self._proxy,
             carrier=self._carrier,
         )
         return self._transport
 
-    def _cut_short(self, broken: BrokenExchange, arrived: PartialReply, headers: dict[str, str]) -> ProviderFailure:
+    def _cut_short(
+        self, broken: BrokenExchange, arrived: PartialReply, headers: dict[str, str], limits: TimeLimits
+    ) -> ProviderFailure:
         """The failure for a broken exchange: the request was never fully sent, or it may have been billed."""
         name = type(broken.error).__name__
         said = excerpt(str(broken.error), self._secrets)
@@ -184,7 +188,7 @@ class OpenAICompatible:
         if not broken.has_left:
             return self._unreached(broken.error, f"{self.name} could not be reached ({said}).")
         if broken.is_late:
-            message = f"{self.name} gave no whole answer within {self._deadline_s:g} s."
+            message = f"{self.name} gave no whole answer within {limits.whole_s:g} s."
         else:
             message = f"The connection to {self.name} broke before the whole answer was there ({said})."
         return ProviderFailure(
@@ -193,6 +197,7 @@ class OpenAICompatible:
             http_status=arrived.status or None,
             partial_body=without_keys_in_bytes(bytes(arrived.body), self._keys, is_cut=True) or None,
             generation_id=headers.get("x-generation-id"),
+            is_late=broken.is_late,
         )
 
     def _unreached(self, error: Exception, message: str) -> ProviderFailure:

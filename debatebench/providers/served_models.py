@@ -104,7 +104,7 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
 async def _fetch(url: str, key: Mapping[str, str], proxy: str | None) -> tuple[PartialReply, BrokenExchange | None]:
     from debatebench.providers.transport import Transport
 
-    transport = Transport(url, key, deadline_s=_DEADLINE_S, connect_timeout_s=_DEADLINE_S, proxy=proxy)
+    transport = Transport(url, key, deadline_s=_DEADLINE_S, connect_timeout_s=_DEADLINE_S / 3, proxy=proxy)
     try:
         return await transport.exchange("GET", b"", _LARGEST_BODY)
     finally:

@@ -17,6 +17,7 @@ from typing import Any, cast
 import certifi
 import httpx
 
+from debatebench.providers.base import TimeLimits
 from debatebench.providers.direct_transport import DirectTransport
 from debatebench.providers.proxied_transport import ProxiedTransport
 from debatebench.shared.version import __version__
@@ -93,9 +94,10 @@ class PartialReply:
 class Transport:
     """Connections to one address, kept and reused. The caller limits the number of requests in flight.
 
-    `deadline_s` limits an exchange from its start to the last byte, `connect_timeout_s` the connecting, including TLS
-    handshakes and a proxy's tunnel. `proxy` is the address of a proxy, which is used for every request. Certificates
-    are checked against those of the system and of certifi. `carrier`, if given, carries the requests instead.
+    Without limits of its own, an exchange takes at most `deadline_s` from its start to the last byte, and of these
+    `connect_timeout_s` to connect, including TLS handshakes and a proxy's tunnel. `proxy` is the address of a proxy,
+    which is used for every request. Certificates are checked against those of the system and of certifi. `carrier`, if
+    given, carries the requests instead.
     """
 
     def __init__(
@@ -116,8 +118,7 @@ class Transport:
             "user-agent": f"debatebench/{__version__}",
             **headers,
         }
-        self._deadline_s = deadline_s
-        self._connect_timeout_s = connect_timeout_s
+        self._limits = TimeLimits(deadline_s, connect_timeout_s)
         self._proxy = proxy
         self._given = carrier
         self._carrier: httpx.AsyncBaseTransport | None = None
@@ -129,14 +130,14 @@ class Transport:
             self._carrier = None
 
     async def exchange(
-        self, method: str, content: bytes, largest_body: int
+        self, method: str, content: bytes, largest_body: int, limits: TimeLimits | None = None
     ) -> tuple[PartialReply, BrokenExchange | None]:
         """Send one request once; return the received reply, and what broke the exchange, if anything did.
 
         A body that is longer than `largest_body` is not read to its end, which does not count as broken.
         """
         arrived = PartialReply(largest_body)
-        sending = _Sending(self._deadline_s, self._connect_timeout_s)
+        sending = _Sending(limits or self._limits)
         try:
             async with sending.limit:
                 carrier = self._carrier or self._open()
@@ -179,10 +180,10 @@ class _Sending:
     `limit` is the time limit of the exchange, and a shorter one while a connection is being made.
     """
 
-    def __init__(self, deadline_s: float, connect_timeout_s: float) -> None:
+    def __init__(self, limits: TimeLimits) -> None:
         now = asyncio.get_running_loop().time()
-        self._deadline = now + deadline_s
-        self._connected_by = min(now + connect_timeout_s, self._deadline)
+        self._deadline = now + limits.whole_s
+        self._connected_by = now + min(limits.connecting_s, limits.whole_s)
         self.limit = asyncio.timeout_at(self._deadline)
         self._is_connecting = self._has_begun = self._is_whole = False
 

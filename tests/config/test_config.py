@@ -415,6 +415,8 @@ def test_a_bad_config_is_refused_by_place_finding_and_what_is_allowed(
         (MODEL + ", parameters: [1]}", "FILE: [0].parameters: found a list; allowed: a mapping."),
         (MODEL + ", allow_insecure: yes}", "FILE: [0].allow_insecure: found 'yes'; allowed: true or false."),
         (MODEL + ", trust_reported_cost: usd}", "FILE: [0].trust_reported_cost: found 'usd'; allowed: true or false."),
+        (MODEL + ", timeout: 0}", "FILE: [0].timeout: found 0; allowed: a number above 0 and at most 86,400."),
+        (MODEL + ", timeout: 10m}", "FILE: [0].timeout: found '10m'; allowed: a number (written without quotes)."),
         (MODEL + ", environment_proxies: 1}", "FILE: [0].environment_proxies: found 1; allowed: true or false."),
         (
             MODEL + ", requests_per_minute: 0}",
@@ -599,6 +601,8 @@ def test_limits_are_of_an_entry_and_of_all_entries_of_a_provider(write: Callable
 
 def test_limits_are_no_part_of_what_a_run_freezes(write: Callable[[str, str], Path]) -> None:
     (plain,) = load_debaters(write("plain.yaml", MODEL + "}"))
-    (limited,) = load_debaters(write("limited.yaml", MODEL + ", max_concurrency: 1, requests_per_minute: 1}"))
+    (limited,) = load_debaters(
+        write("limited.yaml", MODEL + ", max_concurrency: 1, requests_per_minute: 1, timeout: 5}")
+    )
     assert plain.model_dump(mode="json") == limited.model_dump(mode="json")
     assert MemberConfig.model_validate(limited.model_dump(mode="json")) == plain

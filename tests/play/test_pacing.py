@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from virtual_time import in_virtual_time, now
+from virtual_time import in_time, in_virtual_time, now
 
 from debatebench.config.types import MemberConfig, RateLimits
 from debatebench.play.pacing import Admission, Pacing, estimated_tokens
@@ -47,14 +47,6 @@ async def admitted_now(*asking: Awaitable[Admission]) -> list[Admission | None]:
     tasks = [asyncio.ensure_future(each) for each in asking]
     await others_run()
     return [task.result() if task.done() else None for task in tasks]
-
-
-def in_time(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
-    def run() -> None:
-        in_virtual_time(test)
-
-    run.__name__ = test.__name__
-    return run
 
 
 # --- slots
@@ -413,11 +405,11 @@ async def test_while_a_provider_cannot_be_reached_one_request_at_a_time_tries_af
                 if now() > 100:
                     admission.reached()
                     return
-                admission.unreachable()
+                admission.unreachable(600.0)
 
     for lost in await admitted_now(*(pacing.admit(M) for _ in range(4))):
         assert lost is not None
-        lost.unreachable()
+        lost.unreachable(600.0)
         lost.release()
     await asyncio.gather(*(ask() for _ in range(8)))
     assert [at for at in tried_at if at <= 100] == [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 61.0, 91.0]
@@ -428,7 +420,7 @@ async def test_a_provider_that_cannot_be_reached_holds_up_no_other() -> None:
     other = member("other", provider="openai")
     pacing = paced(4, M, other)
     with await pacing.admit(M) as admission:
-        assert admission.unreachable() == 0.0
+        assert not admission.unreachable(600.0)
     (probe,) = await admitted_now(pacing.admit(M))
     assert probe is not None
     assert await admitted_now(pacing.admit(M)) == [None]
@@ -439,7 +431,7 @@ async def test_a_provider_that_cannot_be_reached_holds_up_no_other() -> None:
 async def test_when_a_provider_can_be_reached_again_everything_that_waited_goes() -> None:
     pacing = paced(4, M)
     with await pacing.admit(M) as admission:
-        admission.unreachable()
+        admission.unreachable(600.0)
     probe = await pacing.admit(M)
     waiting = [asyncio.ensure_future(pacing.admit(M)) for _ in range(3)]
     await others_run()

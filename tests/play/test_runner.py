@@ -33,7 +33,7 @@ from debatebench.journal.writing import Journal
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
 from debatebench.play.runner import RunSettings, play_run
-from debatebench.providers.base import Reply, Request
+from debatebench.providers.base import Reply, Request, TimeLimits
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.workspace import Workspace
@@ -617,7 +617,9 @@ def test_a_debate_that_nobody_ended_is_missing_all_the_same(tmp_path: Path, monk
 
         asked = 0
 
-        async def send(self, request: Request, adjusted: Collection[str] = ()) -> Reply:
+        async def send(
+            self, request: Request, adjusted: Collection[str] = (), limits: TimeLimits | None = None
+        ) -> Reply:
             Leaving.asked += 1
             if Leaving.asked == 1:
                 raise asyncio.CancelledError

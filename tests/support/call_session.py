@@ -32,7 +32,7 @@ QUICK = RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002)
 class Session:
     """One session of calls: a journal, a provider over real HTTP, and what happened."""
 
-    def __init__(self, tmp_path: Path, server: FakeProvider) -> None:
+    def __init__(self, tmp_path: Path, server: FakeProvider, *, timeout: float = 30.0) -> None:
         self.path = tmp_path / "run.jsonl"
         self.waits: list[float] = []
         self.seconds = 0.0
@@ -44,6 +44,7 @@ class Session:
             endpoint=server.url,
             api_key_env="CANARY_KEY",
             trust_reported_cost=True,
+            timeout=timeout,
             pricing=Pricing(prompt=Decimal("0.001"), completion=Decimal("0.002")),
         )
 

@@ -45,3 +45,13 @@ def in_virtual_time(main: Callable[[], Awaitable[T]]) -> T:
 def now() -> float:
     """Seconds since the loop began."""
     return asyncio.get_running_loop().time()
+
+
+def in_time(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    """A test that runs in virtual time."""
+
+    def run() -> None:
+        in_virtual_time(test)
+
+    run.__name__ = test.__name__
+    return run

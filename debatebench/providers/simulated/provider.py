@@ -16,7 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.transcript_layout import Section, read_material, read_transcript
-from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Request
+from debatebench.providers.base import LOCAL_PARAMETERS, Completion, Reply, Request, TimeLimits
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.simulated.judging import analysis_answer, judge_answer
 from debatebench.providers.simulated.speech import Speaker, read_traits
@@ -58,7 +58,7 @@ class Simulated:
             raise UsageError(f"'{member.id}': {error}") from None
         return cls(member.pricing)
 
-    async def send(self, request: Request, adjusted: Collection[str] = ()) -> Reply:
+    async def send(self, request: Request, adjusted: Collection[str] = (), limits: TimeLimits | None = None) -> Reply:
         """See `Provider.send`. A request that cannot be understood gets status 400, as with other providers."""
         await asyncio.sleep(0)
         try:
