@@ -36,7 +36,7 @@ _KEY_LIKE = re.compile(
 )
 _HEX = "[0-9A-Fa-f]"
 _GAP = r"(?:[\s\0]|\\{1,8}[nrt]|<[^<>]{1,80}>){0,9}"
-_MORE_BASE64 = r"(?:[\w+/=-]|\\{1,8}(?:/|u00(?:2[BbFf]|3[Dd]))|%(?:25)?(?:2[BbFf]|3[Dd]))*"
+_MORE_BASE64 = r"(?:[\w+/=-]|\\{1,32}(?:/|u00(?:2[BbFf]|3[Dd]))|%(?:25){0,3}(?:2[BbFf]|3[Dd]))*"
 # What begins neither a JSON value nor events may be a page.
 _BEGINS_DATA = re.compile(r"\ufeff?\s*(?:[{\[:]|data:|event:|id:|retry:)")
 _BEGINS_EVENTS = re.compile(r"\ufeff?\s*(?::|data:|event:|id:|retry:)")
@@ -51,6 +51,7 @@ _ESCAPES = {
     "&": re.compile("&(?:#|[a-z]+;)"),
     "<": re.compile("<"),
 }
+_LONGEST_ESCAPE = 16
 _HALF_ESCAPE = re.compile(rf"(?:\\+(?:u{_HEX}{{0,3}})?|%{_HEX}?|&[#\w]{{0,8}})?\Z")
 
 
@@ -212,13 +213,18 @@ def _written_any(characters: str) -> str:
 
 
 def _forms(literal: str, code: str, entity: str) -> str:
-    escaped = rf"\\\\{{0,7}}(?:{literal}|u00{code}|x{code}|u0025(?:25){{0,3}}{code}|u0026(?:amp;){{0,3}}{entity})"
+    codes = rf"u00{code}|x{code}|u0025(?:25){{0,3}}{code}|u0026(?:amp;){{0,3}}{entity}"
+    # Only from the first of several backslashes: a long row of them is read once.
+    escaped = rf"\\(?<!\\\\)\\*(?:{codes}|{literal})"
     return rf"(?:{literal}|{escaped}|%(?:25){{0,3}}{code}|&(?:amp;){{0,3}}{entity})"
 
 
 def _as_base64(key: str, offset: int) -> str:
     """A pattern for `_base64`, in either alphabet, and with escapes."""
-    written = {"+": r"(?:[+-]|\\{1,8}u002[Bb]|%(?:25)?2[Bb])", "/": r"(?:[/_]|\\{1,8}(?:/|u002[Ff])|%(?:25)?2[Ff])"}
+    written = {
+        "+": r"(?:[+-]|\\{1,32}u002[Bb]|%(?:25){0,3}2[Bb])",
+        "/": r"(?:[/_]|\\{1,32}(?:/|u002[Ff])|%(?:25){0,3}2[Ff])",
+    }
     return "".join(written.get(character, character) for character in _base64(key, offset))
 
 
@@ -234,11 +240,20 @@ def _base64(key: str, offset: int) -> str:
 
 def _cut_key(text: str, key: str) -> int | None:
     """Where a beginning of `key` stands at the end of a text that was cut there."""
-    written = [re.compile(_GAP + _written(character)) for character in key[:_LONGEST_BEGINNING]]
-    for start in range(max(0, len(text) - 16 * len(key)), len(text)):
-        count, end = 0, start
-        while count < len(written) and (match := written[count].match(text, end)):
-            count, end = count + 1, match.end()
-        if count >= _SHORTEST_TELLING_PREFIX and _HALF_ESCAPE.match(text, end):
-            return start
+    written = _characters(key)
+    for start in range(max(0, len(text) - _LONGEST_ESCAPE * len(written)), len(text)):
+        end = start
+        for count, pattern in enumerate(written):
+            if count >= _SHORTEST_TELLING_PREFIX and _HALF_ESCAPE.match(text, end):
+                return start
+            match = pattern.match(text, end)
+            if match is None:
+                break
+            end = match.end()
     return None
+
+
+@lru_cache(maxsize=64)
+def _characters(key: str) -> tuple[re.Pattern[str], ...]:
+    """What finds each character of the beginning of a key."""
+    return tuple(re.compile(_GAP + _written(character)) for character in key[:_LONGEST_BEGINNING])
