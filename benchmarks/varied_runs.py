@@ -23,7 +23,7 @@ import yaml
 __all__ = ["FIRST", "KEY_VARIABLE", "provider", "runs", "sources", "written"]
 
 FIRST = "first"
-KEY_VARIABLE = "SAME_NUMBERS_KEY"
+KEY_VARIABLE = "SAME_NUMBERS_API_KEY"
 DIMENSIONS = ("logic", "evidence", "clash", "burden", "clarity")
 
 # --- The server that misbehaves ---

@@ -10,6 +10,7 @@ import typer
 
 from debatebench.cli.common import note, now, say, workspace_of
 from debatebench.cli.completion import run_tags
+from debatebench.shared.amounts import counted
 
 if TYPE_CHECKING:
     from debatebench.output.export.manifest import LeftOut
@@ -77,7 +78,7 @@ def export(
     for part in done.manifest.left_out:
         note(f"Left out: {_described(part)}")
     runs = len(done.manifest.run_tags)
-    say(f"Exported {runs} {'run' if runs == 1 else 'runs'} as {len(done.manifest.files)} files to {done.folder}")
+    say(f"Exported {counted(runs, 'run')} as {counted(len(done.manifest.files), 'file')} to {done.folder}")
 
 
 def _described(part: LeftOut) -> str:

@@ -15,6 +15,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from debatebench.shared.visible_text import is_blank, is_hidden
 
 if TYPE_CHECKING:
     from debatebench.shared.records import Side, Turn
@@ -44,31 +47,35 @@ _ORDER_IS_DRAWN = "Which side stands first in each exchange was drawn by lot and
 
 _MARKER = re.compile(r"\[(PRO|CON) \|(?: (.*))?\]")
 _BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-# Blanks and invisible characters: a marker after them still looks like a marker.
-_UNSEEN = (
-    "[\x00-\x09\x0e-\x1b\x1f \x7f\xa0\xad\u034f\u061c\u115f\u1680\u180e\u2000-\u200f\u202a-\u202f\u205f-\u206f"
-    "\u3000\ufe00-\ufe0f\ufeff]*"
-)
-_LINE_START = rf"(?:(?<=[{_BREAKS}])|\A)({_UNSEEN})"
+_LINE = re.compile(f"[^{_BREAKS}]+")
+# What begins layout, also in full width: few speeches have it, and a look at every line is slow.
+_OPENING = re.compile("[\\[<\uff3b\ufe47\uff1c\ufe64]")
 
 
-def _layout(words: str) -> str:
-    """The pattern of the beginning of a line, after blanks, that looks like layout with these words."""
-    return rf"(?=\\*(?:\[{_UNSEEN}(?:{words})\b|<<<))"
+class _Letters(dict[int, str]):
+    """Character → what a reader takes it for, for `str.translate`; found when a character first occurs."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        shown = " " if is_blank(character) else normalize("NFKC", character).casefold()
+        self[code] = "" if is_hidden(character) else shown
+        return self[code]
 
 
-def _patterns(words: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The patterns of lines that look like layout with these words, and of such lines behind a backslash."""
-    layout = _layout(words)
-    return (
-        re.compile(_LINE_START + layout, re.IGNORECASE),
-        re.compile(_LINE_START + r"\\" + layout, re.IGNORECASE),
-    )
+_LETTERS = _Letters()
+
+
+def _layout(words: str) -> re.Pattern[str]:
+    """The beginning of a line that looks like layout with these words, perhaps behind backslashes.
+
+    It is looked for in what a reader sees of the line, by `_LETTERS`.
+    """
+    return re.compile(rf"[ \\]*(?:\[ *(?:{words})\b|<<<)")
 
 
 # A transcript of two sides has its own, shorter list of words, so that requests of earlier versions stay the same.
-_UNESCAPED, _ESCAPED = _patterns("pro|con|end")
-_MATERIAL_UNESCAPED, _MATERIAL_ESCAPED = _patterns("pro|con|og|oo|cg|co|analysis|debate|end")
+_TRANSCRIPT = _layout("pro|con|end")
+_MATERIAL = _layout("pro|con|og|oo|cg|co|analysis|debate|end")
 _SECTION = re.compile(r"\[(ANALYSIS \| )?(PRO|CON|OG|OO|CG|CO|DEBATE) \|(?: (.*))?\]")
 
 
@@ -88,19 +95,40 @@ class Section:
 
 def escape_speech(text: str) -> str:
     """Put a backslash before every line of a speech that looks like layout."""
-    return _escaped(text, _UNESCAPED)
+    return _escaped(text.strip(), _TRANSCRIPT)
 
 
 def escape_material(text: str) -> str:
     """The same for a text in material, which has more kinds of sections."""
-    return _escaped(text, _MATERIAL_UNESCAPED)
+    return _escaped(text.strip(), _MATERIAL)
 
 
-def _escaped(text: str, unescaped: re.Pattern[str]) -> str:
-    # A check of every line is slow, and few speeches contain either.
-    if "[" not in text and "<<<" not in text:
-        return text.strip()
-    return unescaped.sub(r"\1\\", text.strip())
+def _escaped(text: str, layout: re.Pattern[str]) -> str:
+    def escaped(line: re.Match[str]) -> str:
+        start = _ink(line[0])
+        return f"{line[0][:start]}\\{line[0][start:]}" if _looks_like(layout, line[0]) else line[0]
+
+    return _LINE.sub(escaped, text) if _OPENING.search(text) else text
+
+
+def _unescaped(text: str, layout: re.Pattern[str]) -> str:
+    """The text of which `_escaped` made this one."""
+
+    def unescaped(line: re.Match[str]) -> str:
+        start = _ink(line[0])
+        before, after = line[0][:start], line[0][start + 1 :]
+        return before + after if line[0][start : start + 1] == "\\" and _looks_like(layout, after) else line[0]
+
+    return _LINE.sub(unescaped, text) if _OPENING.search(text) else text
+
+
+def _ink(line: str) -> int:
+    """The place of the first character that a reader sees."""
+    return next((place for place, each in enumerate(line) if not (is_blank(each) or is_hidden(each))), len(line))
+
+
+def _looks_like(layout: re.Pattern[str], line: str) -> bool:
+    return _OPENING.search(line) is not None and layout.match(line.translate(_LETTERS)) is not None
 
 
 def in_order(turns: Sequence[Turn], first: Side) -> list[Turn]:
@@ -156,7 +184,7 @@ def read_transcript(text: str) -> list[tuple[str, str, str]]:
             speeches.append((marker[1].lower(), marker[2] or "", []))
         elif speeches and not bare.startswith("<<<"):
             speeches[-1][2].append(line)
-    return [(side, stage, _ESCAPED.sub(r"\1", "\n".join(lines)).strip()) for side, stage, lines in speeches]
+    return [(side, stage, _unescaped("\n".join(lines), _TRANSCRIPT).strip()) for side, stage, lines in speeches]
 
 
 def read_material(text: str) -> list[Section]:
@@ -172,7 +200,7 @@ def read_material(text: str) -> list[Section]:
             found[-1][1].append(line)
     return [
         Section(
-            _MATERIAL_ESCAPED.sub(r"\1", "\n".join(lines)).strip(),
+            _unescaped("\n".join(lines), _MATERIAL).strip(),
             None if marker[2] == "DEBATE" else marker[2] if marker[2] in BP_POSITIONS else marker[2].lower(),
             marker[3],
             is_analysis=marker[1] is not None,

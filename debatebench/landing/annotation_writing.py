@@ -12,7 +12,7 @@ from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import has_begun
 from debatebench.journal.writing import Journal
 from debatebench.landing.annotation_journals import Forms, purpose_of, read_forms
-from debatebench.shared.errors import BusyError, DebatebenchError
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
 __all__ = ["FormJournal", "StaleError"]
@@ -37,23 +37,37 @@ class FormJournal:
         """The size of the file when its forms were read, and the forms."""
 
     def forms(self) -> Forms:
-        """The forms as they are now. Raises `DamagedDataError` for a damaged journal."""
+        """The forms as they are now. Raises `DamagedDataError` for a damaged journal and for one that was deleted."""
         with self._lock:
             return self._forms()
 
     def _forms(self) -> Forms:
         size = self.path.stat().st_size if self.path.is_file() and has_begun(self.path) else 0
+        if not size and self._known[0]:
+            raise self._lost()
         if size != self._known[0]:
             self._known = size, read_forms(self.path, self.run_tag)
         return self._known[1]
 
+    def _lost(self) -> DamagedDataError:
+        return DamagedDataError(
+            f"{self.path}, which holds what was saved before, was deleted or emptied. Put it back, or start "
+            "`debatebench annotate` again and load the page again to begin a new one."
+        )
+
     def append(self, make: Callable[[Forms], dict[str, Any] | None]) -> Forms:
         """Add the event that `make` returns for the forms as they are now, if any; it is on the disk afterwards.
 
-        Raises what `make` raises, `BusyError` if another process holds the journal for long, and `DebatebenchError` if
-        the disk refuses; nothing counts as saved then.
+        Raises what `make` raises, `DamagedDataError` as `forms` does, `BusyError` if another process holds the journal
+        for long, and `DebatebenchError` if the disk refuses; nothing counts as saved then.
         """
-        with self._lock, self._opened() as journal:
+        with self._lock:
+            # Opening would create an empty journal in place of one that was deleted.
+            self._forms()
+            return self._appended(make)
+
+    def _appended(self, make: Callable[[Forms], dict[str, Any] | None]) -> Forms:
+        with self._opened() as journal:
             forms = self._forms()
             data = make(forms)
             if data is None:
@@ -99,8 +113,10 @@ class FormJournal:
         """Save a form that was read at `revision`, and return its new revision; with a record it is handed in.
 
         The same save again changes nothing: the answer to the first may have been lost. Raises `StaleError` if the
-        form was changed since `revision`.
+        form was changed since `revision`, and `DamagedDataError` if the journal that held it was deleted.
         """
+        if revision and not self.path.exists():
+            raise self._lost()
 
         def event(forms: Forms) -> dict[str, Any] | None:
             state = forms.of(debate_id)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from debatebench.providers.key_names import is_model_key
 from debatebench.providers.no_proxy import NoProxy
 from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
@@ -33,8 +34,6 @@ _SUFFIX = "/chat/completions"
 ALLOWED_KEYS = "DEBATEBENCH_KEY_VARIABLES"
 """The environment variable that lists further variables which may be sent as keys, with commas or blanks between."""
 
-_WORDS_FOR_KEYS = frozenset({"KEY", "APIKEY", "TOKEN"})
-_WORDS_FOR_OTHER_SECRETS = frozenset({"SECRET", "PRIVATE", "SESSION", "SSH", "GPG", "SIGNING", "ENCRYPTION"})
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9a-f:.]+", re.IGNORECASE)
 
 
@@ -79,16 +78,16 @@ def key_variable(member: MemberConfig) -> str | None:
 def key_for(member: MemberConfig, environ: Mapping[str, str]) -> str | None:
     """The key that requests of `member` carry, or `None` when it needs none.
 
-    Raises `UsageError` that names the variable when the key is missing or could not be sent in a header, or when a
-    variable of this name does not hold a key: a workspace of someone else could ask for any secret.
+    Raises `UsageError` that names the variable when the key is missing or could not be sent in a header, or when its
+    name is not that of a model provider's key: a workspace of someone else could ask for any secret.
     """
     variable = key_variable(member)
     if variable is None:
         return None
-    if not _names_a_key(variable) and variable not in environ.get(ALLOWED_KEYS, "").replace(",", " ").split():
+    if not is_model_key(variable) and variable not in environ.get(ALLOWED_KEYS, "").replace(",", " ").split():
         raise UsageError(
-            f"'{member.id}' would send the environment variable {variable} to its endpoint, and the name does not say "
-            f"that it holds an API key: rename it to end with _KEY, or allow it with {ALLOWED_KEYS}={variable}."
+            f"'{member.id}' would send the environment variable {variable} to its endpoint, and the name is not that "
+            f"of a model provider's key: if you trust this configuration, allow it with {ALLOWED_KEYS}={variable}."
         )
     key = environ.get(variable, "").strip()
     if not key:
@@ -108,12 +107,6 @@ def key_headers(profile: Profile, key: str | None) -> dict[str, str]:
     if key is None:
         return {}
     return {profile.key_header: f"Bearer {key}" if profile.key_header == "authorization" else key}
-
-
-def _names_a_key(variable: str) -> bool:
-    """Whether a variable of this name holds an API key, such as `OPENAI_API_KEY`, `HF_TOKEN` or `MY_KEY_2`."""
-    words = set(variable.upper().split("_"))
-    return not words.isdisjoint(_WORDS_FOR_KEYS) and words.isdisjoint(_WORDS_FOR_OTHER_SECRETS)
 
 
 def proxy_for(member: MemberConfig, url: str, environ: Mapping[str, str]) -> str | None:

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import cache
 
-__all__ = ["cut", "is_hidden", "plain_name", "shortened", "spreadsheet_safe", "visible", "width"]
+__all__ = ["cut", "is_blank", "is_hidden", "plain_name", "shortened", "spreadsheet_safe", "visible", "width"]
 
 # Controls, formats, halves of surrogate pairs, and separators of lines and paragraphs.
 _HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -26,6 +26,7 @@ _JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 _NARROW = re.compile("[\u0020-\u007e\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]*")
 _REPLACEMENT = 0xFFFD
 _VIRAMA = 9
+_BRAILLE_BLANK = "\u2800"
 _FORMULA_STARTS = "=+-@"
 
 
@@ -35,6 +36,11 @@ def is_hidden(character: str) -> bool:
     if unicodedata.category(character) in _HIDDEN_CATEGORIES:
         return not _SHAPED_FORMATS.match(character)
     return _IGNORABLE.match(character) is not None
+
+
+def is_blank(character: str) -> bool:
+    """Whether a character looks like a space."""
+    return character.isspace() or character == _BRAILLE_BLANK
 
 
 class _Signs(dict[int, int]):

@@ -76,7 +76,7 @@ def as_it_is(_root: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "arguments", "key", "code", "said"),
     [
-        (as_it_is, (), "", 2, "TINY_KEY"),
+        (as_it_is, (), "", 2, "TINY_API_KEY"),
         (unknown_provider, (), KEY, 2, "htpt"),
         (no_endpoint, (), KEY, 2, "allow_insecure"),
         (bad_parameter, (), KEY, 2, "skil"),
@@ -101,7 +101,11 @@ def test_what_the_run_refuses_the_dry_run_refuses_in_the_same_words(
     told = []
     for mode in (("--dry-run",), ("--estimate-time",), ()):
         words = ("--root", str(root), "run", "--run-tag", "tiny", *arguments, *mode)
-        done = limited(words, key) if said == "open files" else debatebench(root, *words[2:], environ={"TINY_KEY": key})
+        done = (
+            limited(words, key)
+            if said == "open files"
+            else debatebench(root, *words[2:], environ={"TINY_API_KEY": key})
+        )
         assert done.code == code, done.err
         assert said in done.error_line
         assert done.out == ""
@@ -121,7 +125,7 @@ def limited(words: tuple[str, ...], key: str) -> Done:
         "from debatebench.cli import main; sys.argv[0] = 'debatebench'; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, *words], capture_output=True, text=True, env={**os.environ, "TINY_KEY": key}
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, env={**os.environ, "TINY_API_KEY": key}
     )
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -386,7 +390,7 @@ def test_the_likely_cost_is_near_the_actual_one(tmp_path: Path, is_stored: bool)
 
 
 def terminal(root: Path, *arguments: str) -> PseudoTerminal:
-    return PseudoTerminal(root, "--run-tag", "tiny", "--no-build", *arguments, environ={"TINY_KEY": KEY})
+    return PseudoTerminal(root, "--run-tag", "tiny", "--no-build", *arguments, environ={"TINY_API_KEY": KEY})
 
 
 @pytest.mark.parametrize("typed", ["\n", "n\n", "\x04"], ids=["Enter", "no", "end of input"])

@@ -37,7 +37,7 @@ _NONCE = re.compile(r"<<<[0-9a-f]+ ")
 @pytest.fixture
 def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A workspace with four debates of two sides, one judge at a server, and attacks."""
-    monkeypatch.setenv("TINY_KEY", KEY)
+    monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, two_sided=4, teams=0)
         (root / "mine").mkdir()
@@ -143,7 +143,7 @@ def test_a_killed_run_goes_on_and_buys_nothing_twice(stored: Any):
     root, server = stored
     command = [sys.executable, "-m", "debatebench", "--root", str(root), *arguments_of(root, "--concurrency", "1")]
     running = subprocess.Popen(
-        command, env={**os.environ, "TINY_KEY": KEY}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command, env={**os.environ, "TINY_API_KEY": KEY}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     while len(server.requests) < 8 and running.poll() is None:
         time.sleep(0.002)
@@ -175,7 +175,7 @@ def test_a_dry_run_counts_clean_and_attacked_calls_and_sends_nothing(stored: Any
 
 
 def test_a_limit_on_cost_stops_a_probing_run_as_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("TINY_KEY", KEY)
+    monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, judge=", token_limit: 100", two_sided=1, teams=0)
         done = debatebench_here(root, "probe-judges", "--run-tag", "stored", "--as", "probed", "--max-cost", "0")
@@ -190,7 +190,7 @@ def test_a_limit_on_cost_stops_a_probing_run_as_any_other(tmp_path: Path, monkey
 def test_debates_of_four_teams_are_probed_and_trials_are_paired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ):
-    monkeypatch.setenv("TINY_KEY", KEY)
+    monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, two_sided=0, teams=2)
         command = ("probe-judges", "--run-tag", "stored", "--as", "probed", "--repeat", "2", "--judge-method", method)

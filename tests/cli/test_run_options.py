@@ -87,7 +87,7 @@ def play_here(root: Path, plan: Plan, **settings: Any) -> Any:
     """Play in this process, without landing."""
     part = settings.pop("part", None)
     journal = root / "warehouse" / "journal" / f"{plan.run_tag}.jsonl"
-    environ = {"TINY_KEY": KEY}
+    environ = {"TINY_API_KEY": KEY}
     return play_run(plan, journal, RunSettings(**settings), environ=environ, now=lambda: NOW, part=part)
 
 
@@ -205,7 +205,7 @@ def test_a_run_that_stops_in_the_middle_of_what_was_added_goes_on_without_the_op
         play_here(root, plan_here(root)[0])
         add_debater(root, "newcomer")
         plan, part = plan_here(root, ("newcomer",))
-        with pytest.raises(Exception, match="TINY_KEY"):
+        with pytest.raises(Exception, match="TINY_API_KEY"):
             play_here(root, plan, part=part, concurrency=5)
         plan, part = plan_here(root)
         assert part is None
@@ -637,7 +637,7 @@ def test_a_tag_alone_goes_on_with_the_options_that_began_the_run(tmp_path: Path,
 
 
 def hosted(name: str, url: str, **settings: Any) -> MemberConfig:
-    fields = {"provider": "http", "model": name, "endpoint": url, "api_key_env": "TINY_KEY", **settings}
+    fields = {"provider": "http", "model": name, "endpoint": url, "api_key_env": "TINY_API_KEY", **settings}
     return MemberConfig(id=name, **fields)
 
 
@@ -654,8 +654,8 @@ def test_every_hosted_model_is_asked_once_and_told_apart_by_what_it_answers(tmp_
     with FakeProvider(lambda received: replies[received.json["model"]]) as server:
         everybody = [hosted(name, server.url) for name in replies]
         everybody += [hosted("good", server.url).model_copy(update={"id": "good-again"})]
-        everybody += [hosted("keyless", server.url, api_key_env="KEY_NOBODY_SET")]
-        probes = {p.id: p for p in asyncio.run(probe_members(everybody, {"TINY_KEY": KEY}))}
+        everybody += [hosted("keyless", server.url, api_key_env="UNSET_API_KEY")]
+        probes = {p.id: p for p in asyncio.run(probe_members(everybody, {"TINY_API_KEY": KEY}))}
         assert len(server.requests) == 6
         assert all(received.json["max_tokens"] <= 64 for received in server.requests)
     assert {name: probe.answers for name, probe in probes.items()} == {
@@ -668,7 +668,7 @@ def test_every_hosted_model_is_asked_once_and_told_apart_by_what_it_answers(tmp_
         "keyless": False,
     }
     assert "No such model." in str(probes["gone"].problem)
-    assert "KEY_NOBODY_SET" in str(probes["keyless"].problem)
+    assert "UNSET_API_KEY" in str(probes["keyless"].problem)
     spent = "Answered without text: its {}tokens were spent on thinking; add `thinking_tokens`."
     assert probes["thinker"].problem == spent.format("64 ")
     assert probes["muser"].problem == spent.format("")
@@ -1004,7 +1004,7 @@ def test_models_of_a_live_catalogue_play_and_go_on_although_no_file_has_them(tmp
         inputs = load_inputs(workspace, PlanOptions())
         # Topic 1; from the first catalogue (before the known hosts) its first model; that and debater-0; all judges.
         person = Person("1", "+", "1", "1", "1,4", "")
-        found = select(inputs, [], person.terminal, {"TINY_KEY": KEY})
+        found = select(inputs, [], person.terminal, {"TINY_API_KEY": KEY})
         assert found.options["selected_debaters"] == ("debater-0", "vendor-plain")
         assert found.options["catalogue_members"] == ("vendor-plain",)
         assert "$1 in, $2 out per million tokens" in person.shown
@@ -1028,7 +1028,7 @@ def test_a_catalogue_that_cannot_be_read_is_said_and_the_list_stays(tmp_path: Pa
         root = write_workspace(tmp_path, server)
         inputs = load_inputs(Workspace(root), PlanOptions())
         person = Person("", "+", "1", "1-2", "")
-        found = select(inputs, [], person.terminal, {"TINY_KEY": KEY})
+        found = select(inputs, [], person.terminal, {"TINY_API_KEY": KEY})
         assert found.options["selected_debaters"] == ("debater-0", "debater-1")
         assert "could not be read" in person.shown
 

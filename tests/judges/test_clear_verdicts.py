@@ -111,7 +111,7 @@ def test_a_clear_answer_that_an_earlier_version_did_not_count_counts_now(
     with FakeProvider(method_answer) as server:
         calm = stored_workspace(tmp_path / "calm", server.url)
         assert judge(calm, "judged", "--no-build").code == 0
-    monkeypatch.setenv("TINY_KEY", KEY)
+    monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(answered(ODD[name])) as server:
         root = stored_workspace(tmp_path / "odd", server.url)
         with monkeypatch.context() as patch:
@@ -120,7 +120,7 @@ def test_a_clear_answer_that_an_earlier_version_did_not_count_counts_now(
         assert stored_rows(root, "select distinct is_valid from raw.verdicts where run_tag = 'judged'") == [(False,)]
         bought = len(server.requests)
         if way == "retry":
-            assert debatebench(root, "retry", "judged", "--no-build", environ={"TINY_KEY": KEY}).code == 0
+            assert debatebench(root, "retry", "judged", "--no-build", environ={"TINY_API_KEY": KEY}).code == 0
         else:
             assert debatebench(root, "land", "--reparse", "--no-build").code == 0
         assert len(server.requests) == bought, "nothing is bought again"
@@ -138,7 +138,7 @@ def test_an_earlier_answer_counts_where_the_last_one_cannot_be_read(tmp_path: Pa
             return body({**completion_body(), **choice(content="Pro won, as I said.")})
         return answered(ODD["trailing comma"])(received)
 
-    monkeypatch.setenv("TINY_KEY", KEY)
+    monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(script) as server:
         root = stored_workspace(tmp_path, server.url, teams=0)
         with monkeypatch.context() as patch:

@@ -108,7 +108,7 @@ def test_a_larger_context_window_completes_a_verdict_and_buys_only_what_was_not_
         assert len(server.requests) < calls
         judges = root / "configs" / "judges.yaml"
         judges.write_text(judges.read_text().replace(f"context_window: {window - 1}", f"context_window: {window}"))
-        again = debatebench(root, "retry", "judged", "--no-build", environ={"TINY_KEY": KEY})
+        again = debatebench(root, "retry", "judged", "--no-build", environ={"TINY_API_KEY": KEY})
         assert again.code == 0, again.err
         assert len({received.body for received in server.requests}) == len(server.requests) == calls
     assert stored_rows(root, VERDICTS) == stored_rows(calm, VERDICTS)

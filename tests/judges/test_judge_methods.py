@@ -349,7 +349,7 @@ async def mine(hearing: Hearing) -> Decision:
 
 def test_a_method_is_one_coroutine_its_prompts_and_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(METHODS, "mine", Method(mine, "an overview first", ("mine/overview", "mine/verdict")))
-    monkeypatch.setenv("TINY_KEY", KEY)
+    monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(lambda received: method_answer(received, "It was held well. " * 66)) as server:
         root = stored_workspace(tmp_path, server.url, judges=2, judge=", token_limit: 500")
         folder = root / "configs" / "prompts" / "judge" / "mine"

@@ -220,12 +220,12 @@ def formula(method: str, speeches: Sequence[int], positions: int, dimensions: in
 def test_input_tokens_over_http_are_those_of_the_formula_and_of_the_estimate(
     panelbench: Path, collection: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("TINY_KEY", KEY)
+    monkeypatch.setenv("TINY_API_KEY", KEY)
     tag = f"http-{collection}"
     with FakeProvider(thorough) as server:
         entries = [
-            f"  - {{id: {method}, provider: http, model: {method}, endpoint: '{server.url}', api_key_env: TINY_KEY, "
-            f"method: {method}, {PRICING}, parameters: {{structured_output: true}}}}"
+            f"  - {{id: {method}, provider: http, model: {method}, endpoint: '{server.url}', "
+            f"api_key_env: TINY_API_KEY, method: {method}, {PRICING}, parameters: {{structured_output: true}}}}"
             for method in LLM_METHODS
         ]
         judges = panelbench / "http.yaml"

@@ -54,6 +54,8 @@ def test_a_run_of_the_first_format_is_played_again_from_its_journal_without_a_re
     plan = read_begun_plan(journal)
     assert plan is not None
     keys = {member.api_key_env: "canary" for member in (*plan.debaters, *plan.judges) if member.api_key_env}
+    # Its members have a name of a key that today needs permission.
+    keys["DEBATEBENCH_KEY_VARIABLES"] = "TINY_KEY"
     report = play_run(plan, journal, RunSettings(), environ=keys, now=lambda: datetime(2026, 1, 1))
     assert (report.planned, report.complete) == (6, 6)
     again = events_of(journal)

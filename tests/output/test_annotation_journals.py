@@ -154,6 +154,31 @@ def test_a_lost_journal_of_annotations_is_not_forgotten_silently(tmp_path: Path)
     assert ("ann", 2) not in annotators(workspace)
 
 
+def test_a_journal_that_was_deleted_while_a_page_is_open_is_named_and_no_empty_one_takes_its_place(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    session = session_of(workspace, run_tag="flow")
+    first, second = session.debates
+    form = full_form(FLOW)
+    session.save(first, 0, form)
+    path = annotations_folder(workspace.journal, "flow") / "ann.jsonl"
+    kept = path.rename(tmp_path / "kept")
+    later = session_of(workspace, run_tag="flow")
+    for save in (
+        lambda: session.save(first, 1, full_form(FLOW, winner="con")),
+        lambda: session.hand_in(second, 0, form),
+        lambda: session.state(first),
+        lambda: later.save(first, 1, form),
+    ):
+        with pytest.raises(DamagedDataError, match=r"ann\.jsonl, which holds what was saved before, was deleted"):
+            save()
+        assert not path.exists()
+    kept.rename(path)
+    assert session.save(first, 1, full_form(FLOW, winner="con")).revision == 2
+    path.write_bytes(b"")
+    with pytest.raises(DamagedDataError, match="deleted or emptied"):
+        session.save(first, 2, form)
+
+
 def test_an_annotation_of_another_run_or_name_does_not_land(tmp_path: Path):
     workspace = imported_workspace(tmp_path)
     annotate(workspace, "ann")

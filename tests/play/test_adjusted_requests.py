@@ -177,7 +177,7 @@ def test_a_run_tells_what_it_left_out_and_records_it_with_every_attempt(tmp_path
 
 def test_a_probe_is_adjusted_too(tmp_path: Path):
     with FakeProvider(picky("seed", "temperature")) as server:
-        member = MemberConfig(id="m", provider="http", model="m", endpoint=server.url, api_key_env="TINY_KEY")
-        (probe,) = asyncio.run(probe_members([member], {"TINY_KEY": KEY}))
+        member = MemberConfig(id="m", provider="http", model="m", endpoint=server.url, api_key_env="TINY_API_KEY")
+        (probe,) = asyncio.run(probe_members([member], {"TINY_API_KEY": KEY}))
         assert probe.answers
         assert len(server.requests) == 3

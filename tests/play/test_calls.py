@@ -260,7 +260,7 @@ def test_a_bad_key_stops_everything_and_a_good_one_goes_on(tmp_path: Path):
 
         said = session.run(two_calls)
         assert len(server.requests) == 1
-        assert all("CANARY_KEY" in text and CANARY not in text for text in said)
+        assert all("CANARY_API_KEY" in text and CANARY not in text for text in said)
         assert CANARY.encode() not in session.path.read_bytes()
         assert session.ask(Step("d1", "turn:0", "turn")).completion.text == "Hello."
 

@@ -37,7 +37,7 @@ def edit(root: Path, name: str, old: str, new: str) -> None:
 
 
 def retry(root: Path, *arguments: str) -> Done:
-    return debatebench(root, "retry", "tiny", *arguments, environ={"TINY_KEY": KEY})
+    return debatebench(root, "retry", "tiny", *arguments, environ={"TINY_API_KEY": KEY})
 
 
 def rows(root: Path, sql: str) -> list[dict[str, Any]]:

@@ -424,7 +424,7 @@ def test_a_fault(tmp_path: Path, fault: Fault):
         ended = _ended(session)
         assert len(server.requests) == len(fault.attempts), "counted at the server"
         if isinstance(ended, RunStoppedError):
-            assert "CANARY_KEY" in str(ended), "it names the variable that holds the key"
+            assert "CANARY_API_KEY" in str(ended), "it names the variable that holds the key"
         assert _kind(ended) is fault.ends
         assert tuple(session.statuses) == fault.attempts
         _assert_money(fault, session)
@@ -551,7 +551,7 @@ def run(root: Path, *, clock: Iterator[datetime] | None = None, per_pair: int = 
         plan,
         workspace.journal / "tiny.jsonl",
         RunSettings(policy=QUICK, **settings),
-        environ={"TINY_KEY": KEY},
+        environ={"TINY_API_KEY": KEY},
         now=lambda: NOW if clock is None else next(clock),
         progress=Progress(),
     )
@@ -746,7 +746,7 @@ def play_with(root: Path, patch: str) -> subprocess.CompletedProcess[str]:
             "3",
             "--no-build",
         ],
-        env={**os.environ, "TINY_KEY": KEY},
+        env={**os.environ, "TINY_API_KEY": KEY},
         capture_output=True,
         text=True,
     )
@@ -814,7 +814,7 @@ def test_a_full_disk_stops_before_any_further_paid_call(tmp_path: Path):
         command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny", "--no-build"]
         done = subprocess.run(
             ["bash", "-c", f"trap '' XFSZ; ulimit -f 60; {shlex.join([*command, '--concurrency', '2'])}"],
-            env={**os.environ, "TINY_KEY": KEY},
+            env={**os.environ, "TINY_API_KEY": KEY},
             capture_output=True,
             text=True,
         )
@@ -864,8 +864,8 @@ def test_a_run_that_was_stopped_says_so_without_the_key(tmp_path: Path):
             run(root, concurrency=1)
         assert len(server.requests) == 1
         done = play(root, "--no-build")
-    assert "TINY_KEY" in str(stopped.value)
-    assert "TINY_KEY" in done.error_line
+    assert "TINY_API_KEY" in str(stopped.value)
+    assert "TINY_API_KEY" in done.error_line
     assert_nowhere(KEY, root, done.out, done.err, "".join(traceback.format_exception(stopped.value)))
     told = json.loads((root / "warehouse" / "progress" / "tiny.json").read_text())
     assert told["state"] == "stopped"

@@ -163,7 +163,7 @@ def test_a_run_goes_on_with_its_weaknesses_and_without_its_options(tmp_path: Pat
     with FakeProvider(flow_answers, port=server.port):
         journal = root / "warehouse" / "journal" / "tiny.jsonl"
         before = read_begun_plan(journal)
-        done = debatebench(root, "retry", "tiny", "--no-build", environ={"TINY_KEY": "k"})
+        done = debatebench(root, "retry", "tiny", "--no-build", environ={"TINY_API_KEY": "k"})
         assert done.code == 0, done.err
     assert read_begun_plan(journal) == before
     assert rows(root, "select status, count(*) from raw.debates group by all") == [("complete", 12)]

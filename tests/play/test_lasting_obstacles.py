@@ -124,7 +124,7 @@ def test_a_proxy_that_wants_a_password_is_asked_once_in_a_whole_run(tmp_path: Pa
     with FakeProvider([status(407, "Who are you?")]) as plain, RefusingProxy("407 Who are you?") as tunnel:
         root = write_workspace(tmp_path, plain)
         far(root, scheme)
-        environ = {"TINY_KEY": KEY, "HTTP_PROXY": f"http://127.0.0.1:{plain.port}", "HTTPS_PROXY": tunnel.address}
+        environ = {"TINY_API_KEY": KEY, "HTTP_PROXY": f"http://127.0.0.1:{plain.port}", "HTTPS_PROXY": tunnel.address}
         done = debatebench(root, "run", "--run-tag", "tiny", "--no-build", "--concurrency", "8", environ=environ)
         assert len(plain.requests) + tunnel.asked == 1
     assert done.code == 1

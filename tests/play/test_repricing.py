@@ -74,13 +74,13 @@ def old(tmp_path: Path) -> Path:
         for name in ("models", "judges"):
             path = root / "configs" / f"{name}.yaml"
             path.write_text(path.read_text().replace("trust_reported_cost: true, ", ""))
-        assert debatebench(root, "run", "--run-tag", "tiny", "--no-build", environ={"TINY_KEY": KEY}).code == 0
+        assert debatebench(root, "run", "--run-tag", "tiny", "--no-build", environ={"TINY_API_KEY": KEY}).code == 0
         for name in ("models", "judges"):
             path = root / "configs" / f"{name}.yaml"
             path.write_text(
                 path.read_text().replace("completion: 0.000002", "completion: 0.000002, cached_prompt: 1e-7")
             )
-        assert debatebench(root, "run", "--run-tag", "later", "--no-build", environ={"TINY_KEY": KEY}).code == 0
+        assert debatebench(root, "run", "--run-tag", "later", "--no-build", environ={"TINY_API_KEY": KEY}).code == 0
     journal = root / "warehouse" / "journal" / "tiny.jsonl"
     events = [at_full_price(event.data) for event in read_journal(journal)]
     journal.unlink()

@@ -198,7 +198,7 @@ def test_invalid_verdicts_are_mended_by_a_retry_that_buys_only_what_is_missing(t
         asked = len(server.requests)
         assert play(root, "--no-build").code == 5
         assert len(server.requests) == asked, "nothing is asked again without --retry-failed"
-        done = debatebench(root, "retry", "tiny", "--no-build", environ={"TINY_KEY": KEY})
+        done = debatebench(root, "retry", "tiny", "--no-build", environ={"TINY_API_KEY": KEY})
         assert done.code == 0, done.err
         assert len(server.requests) == asked + sum(count for _, count in empty)
         before = rows(root, "from raw.verdicts order by all")
@@ -368,7 +368,7 @@ def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Pa
         root = built_workspace(tmp_path, server)
         done = play(root, "--concurrency", "2")
         assert done.code == 1
-        assert "TINY_KEY" in done.error_line
+        assert "TINY_API_KEY" in done.error_line
         assert 10 < len(server.requests) <= 12
         accepted.append(True)
         again = play(root)
@@ -528,7 +528,7 @@ def limited(root: Path, limit: str, *arguments: str) -> Done:
     command = shlex.join([sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny"])
     done = subprocess.run(
         ["bash", "-c", f"ulimit {limit}; {command} {shlex.join(arguments)}"],
-        env={**os.environ, "TINY_KEY": KEY},
+        env={**os.environ, "TINY_API_KEY": KEY},
         capture_output=True,
         text=True,
     )
@@ -570,7 +570,7 @@ def test_a_run_in_the_background_does_not_hear_the_interrupts_that_it_was_told_t
         command = [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny", "--no-build"]
         process = subprocess.Popen(
             ["bash", "-c", f"trap '' INT; exec {shlex.join(command)}"],
-            env={**os.environ, "TINY_KEY": KEY},
+            env={**os.environ, "TINY_API_KEY": KEY},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -75,7 +75,7 @@ def test_a_request_is_priced_in_the_tier_that_served_it_and_the_difference_is_na
             ("completion: 0.000002", f"completion: 0.000002, {FLEX}"),
             ("prompt_style:", "parameters: {service_tier: flex}, prompt_style:"),
         )
-        done = debatebench(root, "run", "--run-tag", "tiny", environ={"TINY_KEY": KEY})
+        done = debatebench(root, "run", "--run-tag", "tiny", environ={"TINY_API_KEY": KEY})
     assert done.code == 0, done.err
     assert "asked for the tier 'flex' and were served in 'default'" in done.err
     full, half = Decimal("0.00012"), Decimal("0.00006")
@@ -92,7 +92,7 @@ def test_a_limit_stops_the_run_at_a_tier_without_a_price(tmp_path: Path):
     with FakeProvider(priority) as server:
         root = workspace(tmp_path / "run", server)
         done = debatebench(
-            root, "run", "--run-tag", "tiny", "--max-cost", "1", "--concurrency", "1", environ={"TINY_KEY": KEY}
+            root, "run", "--run-tag", "tiny", "--max-cost", "1", "--concurrency", "1", environ={"TINY_API_KEY": KEY}
         )
         assert len(server.requests) == 1
     assert done.code != 0
@@ -101,6 +101,6 @@ def test_a_limit_stops_the_run_at_a_tier_without_a_price(tmp_path: Path):
         root = workspace(
             tmp_path / "asked", server, ("prompt_style:", "parameters: {service_tier: flex}, prompt_style:")
         )
-        done = debatebench(root, "run", "--run-tag", "tiny", "--max-cost", "1", environ={"TINY_KEY": KEY})
+        done = debatebench(root, "run", "--run-tag", "tiny", "--max-cost", "1", environ={"TINY_API_KEY": KEY})
         assert not server.requests
     assert "asks for the tier 'flex', whose prices are unknown" in done.error_line

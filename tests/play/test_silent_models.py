@@ -218,7 +218,7 @@ def test_a_proxy_that_stays_silent_ends_the_run_after_the_time_to_wait(tmp_path:
             path = root / "configs" / name
             far = path.read_text().replace(server.url, "https://gpu.invalid/v1")
             path.write_text(far.replace("provider: http", "provider: http, environment_proxies: true"))
-        environ = {"TINY_KEY": KEY, "HTTPS_PROXY": f"http://127.0.0.1:{proxy.getsockname()[1]}"}
+        environ = {"TINY_API_KEY": KEY, "HTTPS_PROXY": f"http://127.0.0.1:{proxy.getsockname()[1]}"}
         done = debatebench(root, "run", "--run-tag", "tiny", "--no-build", "--wait-for-provider", "1s", environ=environ)
     assert done.code == 5, done.err
     assert "The run has waited for it for 1.0 s (--wait-for-provider)." in done.error_line

@@ -110,7 +110,7 @@ def test_a_run_names_what_it_cannot_read_of_the_list_once(tmp_path: Path):
         path = root / "configs" / name
         far = path.read_text().replace(server.url, "https://gpu.invalid/v1")
         path.write_text(far.replace("provider: http", "provider: http, environment_proxies: true"))
-    environ = {"TINY_KEY": KEY, "HTTPS_PROXY": "http://proxy.invalid", "NO_PROXY": "10.0.0.0/8,10.0.0.0/33"}
+    environ = {"TINY_API_KEY": KEY, "HTTPS_PROXY": "http://proxy.invalid", "NO_PROXY": "10.0.0.0/8,10.0.0.0/33"}
     done = debatebench(root, "run", "--run-tag", "tiny", "--dry-run", environ=environ)
     assert done.code == 0, done.err
     assert done.err.count("NO_PROXY names no host by '10.0.0.0/33'") == 1

@@ -987,22 +987,34 @@ def test_a_missing_key_is_named_before_any_call() -> None:
         for environ in ({}, {variable: "  "}):
             with pytest.raises(UsageError, match=f"'m1' .* set the environment variable {variable}"):
                 make_provider(member(provider), environ)
-    with pytest.raises(UsageError, match="MY_KEY"):
-        make_provider(member("http", endpoint="http://localhost:1", api_key_env="MY_KEY"), {"OPENAI_API_KEY": "x"})
+    with pytest.raises(UsageError, match="MY_API_KEY"):
+        make_provider(member("http", endpoint="http://localhost:1", api_key_env="MY_API_KEY"), {"OPENAI_API_KEY": "x"})
 
 
-@pytest.mark.parametrize("variable", ["HOME", "DATABASE_URL", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "monkey"])
-def test_a_variable_whose_name_is_not_that_of_a_key_is_sent_only_if_that_is_allowed(variable: str) -> None:
+OTHER_SECRETS = """
+    HOME DATABASE_URL AWS_SECRET_ACCESS_KEY PGPASSWORD monkey GITHUB_TOKEN VAULT_TOKEN CI_JOB_TOKEN PASSWORD_KEY
+    HF_TOKEN SSH_KEY OPENAI_KEY_2 MY_KEY API_KEY _API_KEY MYAPI_KEY NPM_TOKEN KUBE_TOKEN STRIPE_API_KEY
+    STRIPE_LIVE_API_KEY SENDGRID_API_KEY DD_API_KEY NEW_RELIC_API_KEY GITHUB_API_KEY CLOUDFLARE_API_KEY HEROKU_API_KEY
+    GEM_HOST_API_KEY PASSWORD_API_KEY ANTHROPIC_ADMIN_API_KEY OPENAI_API_KEY_FILE OPENAI_API_KEYS
+"""
+
+
+@pytest.mark.parametrize("variable", OTHER_SECRETS.split())
+def test_a_variable_whose_name_is_not_that_of_a_models_key_is_sent_only_if_that_is_allowed(variable: str) -> None:
     wanted = member("http", endpoint="http://localhost:1", api_key_env=variable)
     with pytest.raises(UsageError, match=f"'m1' would send the environment variable {variable}") as caught:
         make_provider(wanted, {variable: "canary"})
     assert "canary" not in str(caught.value)
+    assert f"DEBATEBENCH_KEY_VARIABLES={variable}" in str(caught.value)
     for allowed in (variable, f"OTHER,{variable}", f"{variable} OTHER"):
         make_provider(wanted, {variable: "canary", "DEBATEBENCH_KEY_VARIABLES": allowed})
 
 
-@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_KEY_2", "HF_TOKEN", "MY_KEY", "groq_apikey"])
-def test_the_usual_names_of_keys_need_no_permission(variable: str) -> None:
+OWN_VARIABLES = [profile.key_variable for profile in PROFILES.values() if profile.key_variable]
+
+
+@pytest.mark.parametrize("variable", [*OWN_VARIABLES, "MY_API_KEY", "OPENAI_2_API_KEY", "GOOGLE_API_KEY"])
+def test_the_usual_names_of_models_keys_need_no_permission(variable: str) -> None:
     wanted = member("http", endpoint="http://localhost:1", api_key_env=variable)
     assert key_for(wanted, {variable: "canary"}) == "canary"
 
@@ -1127,7 +1139,7 @@ def test_members_share_a_provider_when_address_and_key_are_the_same() -> None:
     others = [
         member("openai"),
         member("openrouter", endpoint="https://x.example/v1"),
-        member("openrouter", api_key_env="OTHER_KEY"),
+        member("openrouter", api_key_env="OTHER_API_KEY"),
         member("openrouter", allow_insecure=True),
         member("openrouter", environment_proxies=True),
         member("openrouter", trust_reported_cost=True),

@@ -142,7 +142,7 @@ def troubled_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         config = root / "configs" / "config.yaml"
         config.write_text(config.read_text().replace("judges_per_debate: 2", "judges_per_debate: 3"))
         judges.write_text("\n".join(lines) + "\n")
-        done = debatebench(root, "run", "--run-tag", "tiny", environ={"TINY_KEY": KEY})
+        done = debatebench(root, "run", "--run-tag", "tiny", environ={"TINY_API_KEY": KEY})
     assert (root / "warehouse" / "debatebench.duckdb").exists(), done.err
     return root
 

@@ -171,5 +171,5 @@ def _start(root: Path, options: list[str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", _PROGRAM, "--root", str(root), "run", "--run-tag", "tiny", "--no-build"]
     command += ["--max-failures-in-a-row", "0", "--max-ambiguous-retries", "6", *options]
     return subprocess.Popen(
-        command, env={**os.environ, "TINY_KEY": KEY}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, env={**os.environ, "TINY_API_KEY": KEY}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -42,7 +42,7 @@ class Session:
             provider="http",
             model="m",
             endpoint=server.url,
-            api_key_env="CANARY_KEY",
+            api_key_env="CANARY_API_KEY",
             trust_reported_cost=True,
             timeout=timeout,
             pricing=Pricing(prompt=Decimal("0.001"), completion=Decimal("0.002")),
@@ -65,7 +65,7 @@ class Session:
                     has_answered=lambda member: not resume.is_new(member),
                     clock=lambda: self.seconds,
                 )
-                provider = make_provider(self.member, {"CANARY_KEY": CANARY})
+                provider = make_provider(self.member, {"CANARY_API_KEY": CANARY})
                 calls = DurableCalls(
                     "run",
                     journal,

@@ -105,7 +105,7 @@ def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", 
     configs.mkdir(parents=True)
     (configs / "config.yaml").write_text(CONFIG)
     entries = [
-        f"  - {{id: judge-{n}, provider: http, model: judge-{n}, endpoint: '{url}', api_key_env: TINY_KEY, "
+        f"  - {{id: judge-{n}, provider: http, model: judge-{n}, endpoint: '{url}', api_key_env: TINY_API_KEY, "
         f"trust_reported_cost: true, prompt_style: declared, pricing: {{prompt: 0.000001, completion: 0.000002}}, "
         f"parameters: {{structured_output: true}}"
         f"{judge}}}"
@@ -120,14 +120,14 @@ def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", 
 
 def judge(root: Path, tag: str, *arguments: str) -> Done:
     """Judge the stored debates, in a process of its own."""
-    return debatebench(root, "judge", "stored", "--as", tag, *arguments, environ={"TINY_KEY": KEY})
+    return debatebench(root, "judge", "stored", "--as", tag, *arguments, environ={"TINY_API_KEY": KEY})
 
 
 def start_judging(root: Path, tag: str, *arguments: str) -> subprocess.Popen[str]:
     """The same, without waiting for its end."""
     return subprocess.Popen(
         [sys.executable, "-m", "debatebench", "--root", str(root), "judge", "stored", "--as", tag, *arguments],
-        env={**os.environ, "TINY_KEY": KEY},
+        env={**os.environ, "TINY_API_KEY": KEY},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

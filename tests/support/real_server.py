@@ -134,7 +134,7 @@ def _member(server: RealServer, name: str, token_limit: int) -> dict[str, Any]:
         "provider": server.provider,
         "model": name,
         "endpoint": server.url,
-        "api_key_env": "TINY_KEY",
+        "api_key_env": "TINY_API_KEY",
         "token_limit": token_limit,
     }
 

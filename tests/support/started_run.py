@@ -15,7 +15,7 @@ from tournament import KEY
 def start(root: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "debatebench", "--root", str(root), "run", "--run-tag", "tiny", *arguments],
-        env={**os.environ, "TINY_KEY": KEY},
+        env={**os.environ, "TINY_API_KEY": KEY},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

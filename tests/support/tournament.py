@@ -47,7 +47,7 @@ def _members(key: str, name: str, count: int, url: str) -> str:
     for number in range(count):
         lines.append(
             f"  - {{id: {name}-{number}, provider: http, model: {name}-{number}, endpoint: '{url}', "
-            f"api_key_env: TINY_KEY, trust_reported_cost: true, prompt_style: declared, "
+            f"api_key_env: TINY_API_KEY, trust_reported_cost: true, prompt_style: declared, "
             "pricing: {prompt: 0.000001, completion: 0.000002}}"
         )
     return "\n".join(lines) + "\n"
@@ -55,7 +55,7 @@ def _members(key: str, name: str, count: int, url: str) -> str:
 
 def play(root: Path, *arguments: str, tag: str = "tiny") -> Done:
     """Run the tournament in its own process."""
-    return debatebench(root, "run", "--run-tag", tag, *arguments, environ={"TINY_KEY": KEY})
+    return debatebench(root, "run", "--run-tag", tag, *arguments, environ={"TINY_API_KEY": KEY})
 
 
 def _digest(received: Received) -> bytes:
