@@ -76,6 +76,8 @@ def export(
     )
     for part in done.manifest.left_out:
         note(f"Left out: {_described(part)}")
+    if done.to_read is not None:
+        note(f"Read {done.to_read} before you publish: {done.count_to_read:,} words may still show who wrote a text.")
     runs = len(done.manifest.run_tags)
     say(f"Exported {runs} {'run' if runs == 1 else 'runs'} as {len(done.manifest.files)} files to {done.folder}")
 
