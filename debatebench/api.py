@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.relations import Relation, read_relations
 from debatebench.query.safe_query import QueryResult, one_select, open_for_query, run_query
-from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
+from debatebench.shared.errors import DebatebenchError, HeldWarehouseError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def open(database: str | os.PathLike[str] = "warehouse/debatebench.duckdb", *, m
     """Open a warehouse for reading. `database` is its file, or its workspace folder.
 
     `memory_limit` is the memory that DuckDB may use, in its notation. Raises `UsageError` if there is no warehouse,
-    `BusyError` if a program has it open for writing, `DamagedDataError` if the file cannot be read.
+    `HeldWarehouseError` if a program has it open for writing, `DamagedDataError` if the file cannot be read.
     """
     path = Path(database)
     return Warehouse(Workspace(path).database if path.is_dir() else path, memory_limit=memory_limit)
@@ -130,7 +130,7 @@ class Warehouse:
         for other in list(Warehouse._all_open):
             # All DuckDB connections of a process share the file that the first one opened.
             if other._file != self._file and other.database.resolve() == database.resolve():
-                raise BusyError(
+                raise HeldWarehouseError(
                     f"{database} has been published again, but this process still has the old file open; close it."
                 )
         self._con: duckdb.DuckDBPyConnection | None = open_for_query(database, memory_limit=memory_limit)

@@ -17,7 +17,7 @@ from paths import REPOSITORY
 from two_runs import two_runs
 
 import debatebench as db
-from debatebench.shared.errors import BusyError, DamagedDataError, UsageError
+from debatebench.shared.errors import DamagedDataError, HeldWarehouseError, UsageError
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +109,7 @@ def test_what_is_no_warehouse_cannot_be_opened(
 def test_file_that_this_process_has_open_otherwise_is_busy(copied: Path):
     with (
         duckdb.connect(str(copied), read_only=True),
-        pytest.raises(BusyError, match=r"This process has .* open with a different configuration"),
+        pytest.raises(HeldWarehouseError, match=r"This process has .* open with a different configuration"),
     ):
         db.open(copied)
 
@@ -124,7 +124,7 @@ def test_new_warehouse_is_read_after_closing_the_old_one(copied: Path):
     os.replace(changed, copied)
     assert old.is_outdated
     assert len(old.runs) == 2, "an open warehouse keeps the file that it opened"
-    with pytest.raises(BusyError, match="has been published again, but this process still has the old file open"):
+    with pytest.raises(HeldWarehouseError, match="published again, but this process still has the old file open"):
         db.open(copied)
     old.close()
     with db.open(copied) as new:

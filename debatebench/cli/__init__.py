@@ -31,6 +31,7 @@ sql_models.py        test, lineage, diff-models, docs
 sql_prompt.py        the input of a SQL session: a terminal or a pipe
 sql_session.py       statements and dot commands on one warehouse
 warehouse.py         import, land, build, rate
+watched.py           a command whose memory is limited
 """
 
 from __future__ import annotations
@@ -46,9 +47,17 @@ def main() -> None:
     # The matrices are small, so more threads would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
+        from debatebench.cli.watched import go_on_watched
+
+        go_on_watched()
         from debatebench.cli.app import run_app
 
         run_app()
+    except MemoryError as error:
+        # There was not even enough to load the command line.
+        from debatebench.shared.memory import out_of_memory
+
+        sys.exit(f"Error: {out_of_memory(error)}")
     except KeyboardInterrupt:
         # Interrupted before the command line is set up to report it.
         sys.exit(130)

@@ -22,6 +22,7 @@ from debatebench.cli.completion import PROGRAM, words_to_complete
 from debatebench.cli.grouped_help import GroupedHelp
 from debatebench.cli.signals import handled_signals
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
+from debatebench.shared.memory import out_of_memory, spare_address_space
 from debatebench.shared.version import __version__
 
 __all__ = ["COMMANDS", "make_app", "run_app"]
@@ -119,6 +120,7 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     _mend_streams()
+    spare_address_space()
     with handled_signals() as signals:
         try:
             words = words_to_complete(os.environ)
@@ -128,8 +130,9 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
                 note("Interrupted.")
             raise
         except DebatebenchError as error:
-            note_error(error)
-            sys.exit(error.exit_code)
+            shown = out_of_memory(error) or error
+            note_error(shown)
+            sys.exit(shown.exit_code)
         except Exception as error:
             if signals.count:
                 # A signal that interrupts a library can surface as any exception.
@@ -141,10 +144,14 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
 def _print_other(error: Exception) -> int:
     """Print an error that is not ours, and return the exit code.
 
-    One line for the disk and DuckDB, else a traceback, because it is a bug.
+    One line for memory, the disk and DuckDB, else a traceback, because it is a bug.
     """
     duckdb = sys.modules.get("duckdb")
-    if isinstance(error, OSError):
+    if (short := out_of_memory(error)) is not None:
+        # The frames of the traceback keep what filled the memory.
+        error.__traceback__ = None
+        note_error(short)
+    elif isinstance(error, OSError):
         name = error.filename2 or error.filename
         note(f"Error: {f'{name}: ' if name else ''}{error.strerror or error}.")
     elif duckdb is not None and isinstance(error, duckdb.Error):
@@ -161,11 +168,18 @@ def _print_other(error: Exception) -> int:
 
 
 def _mend_streams() -> None:
-    """Make stdout and stderr accept characters that their encoding lacks, and reopen closed streams on the null device.
+    """Reopen closed standard streams on the null device, and let stdout accept characters that its encoding lacks.
 
     Otherwise the next file that is opened, perhaps a journal, gets the descriptor that libraries print to.
     """
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The system gives the lowest free number, which is this one.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -18,6 +18,7 @@ from debatebench.cli.common import (
     say,
     workspace_of,
 )
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import RegressionError, UsageError
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _attacks(context: typer.Context, candidate: str, limit: float) -> AttackGate
 
 def _end_gate_of_attacks(candidate: str, attacks: AttackGate, output: Format) -> None:
     """Print a gate that checks attacks only. Raises `RegressionError` if it fails."""
-    summary = f"Passed: {candidate} under attack, {len(attacks.checks)} checks."
+    summary = f"Passed: {candidate} under attack, {counted(len(attacks.checks), 'check')}."
     if attacks.failures:
         summary = f"{candidate} fails under attack: {'; '.join(attacks.failures)}."
     data = _attack_data(attacks)
@@ -260,7 +261,7 @@ def _gate_data(comparison: Comparison, result: GateResult, summary: str) -> dict
 def _summary(comparison: Comparison, result: GateResult) -> str:
     """The outcome on one line."""
     if result.is_passed:
-        return f"Passed: {comparison.candidate} against {comparison.baseline}, {len(result.checks)} checks."
+        return f"Passed: {comparison.candidate} against {comparison.baseline}, {counted(len(result.checks), 'check')}."
     return f"{comparison.candidate} fails against {comparison.baseline}: {'; '.join(result.failures)}."
 
 

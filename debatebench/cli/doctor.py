@@ -14,6 +14,7 @@ import typer
 
 from debatebench.cli.common import Format, FormatOption, note, print_rows, say, workspace_of
 from debatebench.cli.completion import run_tags
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def doctor(
             [path for folder in folders for path in begun_journals(folder)],
         )
     if damaged:
-        raise DamagedDataError(f"Data is damaged in {len(damaged):,} places; the first is {damaged[0].place}.")
+        raise DamagedDataError(f"Data is damaged in {counted(len(damaged), 'place')}; the first is {damaged[0].place}.")
 
 
 def _print_group(group: list[Finding], *, list_all: bool) -> None:

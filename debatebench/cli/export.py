@@ -10,6 +10,7 @@ import typer
 
 from debatebench.cli.common import note, now, say, workspace_of
 from debatebench.cli.completion import run_tags
+from debatebench.shared.amounts import counted
 
 if TYPE_CHECKING:
     from debatebench.output.export.manifest import LeftOut
@@ -79,7 +80,7 @@ def export(
     if done.to_read is not None:
         note(f"Read {done.to_read} before you publish: {done.count_to_read:,} words may still show who wrote a text.")
     runs = len(done.manifest.run_tags)
-    say(f"Exported {runs} {'run' if runs == 1 else 'runs'} as {len(done.manifest.files)} files to {done.folder}")
+    say(f"Exported {counted(runs, 'run')} as {counted(len(done.manifest.files), 'file')} to {done.folder}")
 
 
 def _described(part: LeftOut) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from debatebench.cli.common import note, now
 from debatebench.plan.time_estimate import spoken
 from debatebench.play.progress import Pace, write_progress
-from debatebench.shared.amounts import amount_text
+from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 
 if TYPE_CHECKING:
@@ -46,7 +46,10 @@ def watching(run_tag: str, progress: Progress, path: Path) -> Iterator[None]:
 
 
 def _say_how_to_leave(progress: Progress) -> None:
-    note(f"Stopping: waiting for {progress.calls_in_flight:,} requests in flight. Interrupt again to exit at once.")
+    note(
+        f"Stopping: waiting for {counted(progress.calls_in_flight, 'request')} in flight. "
+        "Interrupt again to exit at once."
+    )
 
 
 def _say_that_it_waits(reason: str, longest_s: float) -> None:
@@ -60,15 +63,15 @@ def _say_that_it_goes_on(provider: str) -> None:
 def describe(progress: Progress) -> str:
     """The counters in one line: debates, answers and money of the whole run, then those of this session."""
     simulated = " simulated" if progress.is_simulated else ""
-    session = [f"{progress.calls_answered:,} answers", f"${amount_text(progress.cost)}"]
+    session = [counted(progress.calls_answered, "answer"), f"${amount_text(progress.cost)}"]
     if progress.calls_failed:
-        session.append(f"{progress.calls_failed:,} failed attempts")
+        session.append(counted(progress.calls_failed, "failed attempt"))
     if progress.unpriced_calls:
-        session.append(f"{progress.unpriced_calls:,} answers without a price")
-    whole = [f"{progress.debates_done:,} of {progress.debates_planned:,} debates"]
+        session.append(f"{counted(progress.unpriced_calls, 'answer')} without a price")
+    whole = [f"{progress.debates_done:,} of {counted(progress.debates_planned, 'debate')}"]
     if progress.debates_incomplete:
         whole.append(f"{progress.debates_incomplete:,} of them incomplete")
-    whole += [f"{progress.ledger.answered:,} answers", f"${amount_text(progress.ledger.total.known)}{simulated}"]
+    whole += [counted(progress.ledger.answered, "answer"), f"${amount_text(progress.ledger.total.known)}{simulated}"]
     at_once = [f"{progress.calls_in_flight:,} in flight", *filter(None, [unreachable(progress), silent(progress)])]
     return f"{', '.join(whole)} in all; {', '.join(session)} in this session; {', '.join(at_once)}"
 
@@ -92,7 +95,7 @@ def table_rows(progress: Progress, calls_per_s: float | None) -> list[tuple[str,
     answers = f"{progress.ledger.answered:,} ({progress.calls_answered:,} in this session{rate})"
     rows = [
         ("debates", f"{progress.debates_done:,} of {progress.debates_planned:,}"),
-        ("answers", f"{answers}, {progress.calls_in_flight:,} requests in flight"),
+        ("answers", f"{answers}, {counted(progress.calls_in_flight, 'request')} in flight"),
         ("simulated cost" if progress.is_simulated else "cost", _cost(progress)),
         ("left", _duration(progress.calls_left / calls_per_s) if calls_per_s else "unknown"),
     ]
@@ -113,7 +116,7 @@ def _cost(progress: Progress) -> str:
     spent = progress.ledger.total
     cost = f"${amount_text(spent.known)} (${amount_text(progress.cost)} in this session)"
     if spent.unknown:
-        cost += f" and {spent.unknown:,} attempts of unknown cost"
+        cost += f" and {counted(spent.unknown, 'attempt')} of unknown cost"
     if progress.projected_cost is not None:
         cost += f", about ${amount_text(progress.projected_cost)} projected"
     if progress.ledger.limit is not None:

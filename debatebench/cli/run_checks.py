@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import Format, note, print_rows
-from debatebench.shared.amounts import amount_text
+from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.visible_text import plain_name
 
@@ -141,6 +141,6 @@ def _note_cost(costs: Sequence[Decimal | None]) -> None:
     unknown = sum(cost is None for cost in costs)
     rest = f", and {unknown} of them at an unknown cost" if unknown else ""
     note(
-        f"Sent requests to {len(costs)} models for {amount_text(known)} USD{rest}. They are not part of a run, and "
-        "nothing was landed."
+        f"Sent requests to {counted(len(costs), 'model')} for {amount_text(known)} USD{rest}. They are not part of a "
+        "run, and nothing was landed."
     )

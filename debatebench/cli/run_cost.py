@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.cli.common import Format, ask, note, now, print_rows, say
 from debatebench.cli.run_report import is_all_simulated
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError
 
 if TYPE_CHECKING:
@@ -171,15 +172,22 @@ def print_plan(workspace: Workspace, checked: Rehearsed, output: Format) -> None
         say(checked.expected.summary())
     _note_weaknesses(rehearsal.plan)
     if (part := rehearsal.ready.part) is not None and part.debaters:
-        note(f"--new-model adds {len(part.debates):,} debates to run '{rehearsal.plan.run_tag}'.")
+        note(f"--new-model adds {counted(len(part.debates), 'debate')} to run '{rehearsal.plan.run_tag}'.")
     if rehearsal.has_begun:
-        note(f"This run has begun: {len(rehearsal.resume.complete_debates):,} debates are complete. Above is the rest.")
+        done = len(rehearsal.resume.complete_debates)
+        note(
+            f"This run has begun: {counted(done, 'debate')} {'is' if done == 1 else 'are'} complete. Above is the rest."
+        )
         is_simulated = is_all_simulated(rehearsal.plan)
         note(f"Cost so far: {rehearsal.resume.ledger.total.summary(is_simulated=is_simulated)}")
         failed = sum(rehearsal.remaining.has_failed(debate.debate_id) for debate in rehearsal.plan.debates)
         if failed and not rehearsal.remaining.retry_failed:
             tag = rehearsal.plan.run_tag
-            note(f"{failed:,} debates ended without an answer that they need; `debatebench retry {tag}` asks again.")
+            needs = "it needs" if failed == 1 else "they need"
+            note(
+                f"{counted(failed, 'debate')} ended without an answer that {needs}; "
+                f"`debatebench retry {tag}` asks again."
+            )
         note("No requests were sent. The plan is in the run's journal, so no file was written.")
     else:
         note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, rehearsal.plan)}.")
@@ -192,7 +200,10 @@ def _note_weaknesses(plan: Plan) -> None:
     if not plan.config.weaknesses:
         return
     controls = sum(debate.weakness_type is None for debate in plan.debates)
-    note(f"Weaknesses: {len(plan.debates) - controls:,} debates, and {controls:,} controls without one.")
+    note(
+        f"Weaknesses: {counted(len(plan.debates) - controls, 'debate')}, and "
+        f"{counted(controls, 'control')} without one."
+    )
     for name, pro, con in weakness_counts(plan.config, plan.debates):
         note(f"  {name}: {pro:,} on pro, {con:,} on con.")
     unscored = {each.dimension for each in plan.config.weaknesses} - set(plan.config.dimensions)

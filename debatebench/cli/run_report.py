@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from debatebench.cli.common import Format, note, print_rows
-from debatebench.shared.amounts import amount_text
+from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
 
@@ -142,7 +142,7 @@ def _told(debate_id: str, reason: str, progress: Progress, plan: Plan) -> str:
 def _line(what: str, group: list[tuple[str, str]], plan: Plan) -> str:
     """What the debates of a group have in common, and the first of them."""
     debate_id, reason = group[0]
-    count = "1 debate" if len(group) == 1 else f"{len(group):,} debates"
+    count = counted(len(group), "debate")
     if reason == clause(_NOT_FINISHED):
         # The error that stopped the run says how to go on.
         return f"{what} {count}: not finished."
@@ -172,5 +172,6 @@ def note_cut_speeches(workspace: Workspace, run_tag: str) -> None:
     for id_, reason, answers, again in run_query(
         workspace.database, _BROKEN_OFF, {"run_tag": run_tag}, limit=None
     ).rows:
-        rest = " and were asked for again" if again == answers else f"; {again:,} of them were asked for again"
-        note(f"{answers:,} answers of '{id_}' broke off at the provider ({reason}){rest}.")
+        were = "was" if again == 1 else "were"
+        rest = f" and {were} asked for again" if again == answers else f"; {again:,} of them {were} asked for again"
+        note(f"{counted(answers, 'answer')} of '{id_}' broke off at the provider ({reason}){rest}.")

@@ -11,6 +11,7 @@ import typer
 
 from debatebench.cli.common import Format, FormatOption, chosen_run, note, print_json, print_rows, say, workspace_of
 from debatebench.cli.completion import run_tags
+from debatebench.shared.amounts import counted
 
 __all__ = ["RunTagOption", "inspect_debate", "show_leaderboard", "summarize"]
 
@@ -129,13 +130,18 @@ def show_leaderboard(
     if forfeits:
         named = ", ".join(f"{count} of {model_id}" for model_id, count in forfeits[:_MOST_NAMED])
         more = ", …" if len(forfeits) > _MOST_NAMED else ""
-        note(f"{sum(count for _, count in forfeits)} debates were lost by forfeit, without a verdict: {named}{more}.")
+        lost = sum(count for _, count in forfeits)
+        note(
+            f"{counted(lost, 'debate')} {'was' if lost == 1 else 'were'} lost by forfeit, without a verdict: "
+            f"{named}{more}."
+        )
     if simulated:
         note("Debaters or judges of this run are simulated, so it says nothing about real models.")
     for each in uncounted:
         note(each.sentence)
     if top is not None and len(found.rows) > top:
-        note(f"{len(found.rows) - top} more debaters are not shown; leave out --top to see all.")
+        left = len(found.rows) - top
+        note(f"{counted(left, 'more debater')} {'is' if left == 1 else 'are'} not shown; leave out --top to see all.")
 
 
 def _what_is_settled(
@@ -143,10 +149,10 @@ def _what_is_settled(
 ) -> list[str]:
     """What the ranges of ranks say about the ranking as a whole, in sentences."""
     lead = "First place is settled" if first == 1 else f"First place is open between {first} debaters"
-    texts = [f"{lead}; {settled} of {debaters} places are settled (at 95 % for all ranks together)."]
+    are = "is" if settled == 1 else "are"
+    texts = [f"{lead}; {settled} of {debaters} places {are} settled (at 95 % for all ranks together)."]
     if interval_method.endswith("_games"):
-        held = "one topic" if topics == 1 else f"{topics} topics"
-        texts.append(f"The debates cover {held}, so the intervals do not generalize to others.")
+        texts.append(f"The debates cover {counted(topics, 'topic')}, so the intervals do not generalize to others.")
     if is_separated:
         texts.append("Wins and ties do not link all debaters both ways, so the ratings rest partly on a prior.")
     return texts
@@ -158,9 +164,12 @@ def _what_is_cut(debaters: Sequence[tuple[str, int, int]]) -> list[str]:
     if not cut:
         return []
     named = ", ".join(f"{count:,} of {turns:,} of {model_id}" for model_id, count, turns in cut[:_MOST_NAMED])
-    more = f", and those of {len(cut) - _MOST_NAMED:,} more debaters" if len(cut) > _MOST_NAMED else ""
+    more = f", and those of {counted(len(cut) - _MOST_NAMED, 'more debater')}" if len(cut) > _MOST_NAMED else ""
     total, every = sum(row[1] for row in debaters), sum(row[2] for row in debaters)
-    return [f"{total:,} of {every:,} speeches were cut off at the token limit and judged as they are: {named}{more}."]
+    were, they_are = ("was", "it is") if total == 1 else ("were", "they are")
+    return [
+        f"{total:,} of {every:,} speeches {were} cut off at the token limit and judged as {they_are}: {named}{more}."
+    ]
 
 
 def _with_ranges(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:

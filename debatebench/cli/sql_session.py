@@ -17,6 +17,7 @@ from debatebench.cli.sql_completion import Completions
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.relations import read_macros, read_relations
 from debatebench.query.safe_query import check_limits, parse_params, run_query
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import SqlModelError, StuckQueryError, UsageError
 from debatebench.shared.result_formats import FORMATS, print_table
 
@@ -172,7 +173,7 @@ class SqlSession:
         print_table(result.columns, result.rows, settings.format)
         sys.stdout.flush()
         if self.is_for_people:
-            self._note(f"{len(result.rows)} {'row' if len(result.rows) == 1 else 'rows'}, {took:.2f} s")
+            self._note(f"{counted(len(result.rows), 'row')}, {took:.2f} s")
         if result.truncated:
             self._note(f"Only the first {settings.limit} rows are shown; .limit 0 shows all.")
 

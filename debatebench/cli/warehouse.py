@@ -12,6 +12,7 @@ import typer
 from debatebench.cli.common import Format, FormatOption, chosen_run, note, now, print_rows, say, workspace_of
 from debatebench.cli.completion import run_tags
 from debatebench.cli.show import RunTagOption
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError, UsageError
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def _reparse(workspace: Workspace, run_tag: str | None, prices: Path | None, out
     journals = [source.path for source in known.values() if source.is_journal and run_tag in (None, source.run_tag)]
     changed = [row for journal in journals for row in reparse_run(journal)]
     print_rows(ChangedVerdict.columns(), [row.row() for row in changed], output)
-    note(f"The current parser reads {len(changed):,} verdicts of {len(journals):,} runs differently.")
+    note(f"The current parser reads {counted(len(changed), 'verdict')} of {counted(len(journals), 'run')} differently.")
     costs = [row for journal in journals for row in reprice_run(journal, price_of or (lambda _: None))]
     if costs or price_of is not None:
         print_rows(ChangedCosts.columns(), [row.row() for row in costs], output)
@@ -245,4 +246,4 @@ def rate(
     with closing(open_for_query(workspace.database)) as con:
         ratings = ratings_json(con, run_tag)
     write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
-    say(f"Rated {len(ratings['models'])} debaters of run '{run_tag}': {path}")
+    say(f"Rated {counted(len(ratings['models']), 'debater')} of run '{run_tag}': {path}")

@@ -15,7 +15,7 @@ from debatebench.plan.prompt_sizes import PromptSize, PromptSizes, marker_length
 from debatebench.plan.stored_use import StoredUse
 from debatebench.providers import is_simulated
 from debatebench.providers.prices import most_of
-from debatebench.shared.amounts import amount_decimals, amount_text
+from debatebench.shared.amounts import amount_decimals, amount_text, counted
 from debatebench.shared.service_tiers import asked_tier
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ class CostEstimate:
         asked = self.calls - self.turns
         judging = "" if asked == self.verdicts else f"{asked:,} for "
         return (
-            f"{self.debates:,} debates: {self.calls:,} calls ({self.turns:,} turns, {judging}{self.verdicts:,} "
-            f"verdicts), about {self.prompt_tokens:,} prompt and {self.completion_tokens:,} completion tokens. "
-            f"{self.costs()}"
+            f"{counted(self.debates, 'debate')}: {counted(self.calls, 'call')} ({counted(self.turns, 'turn')}, "
+            f"{judging}{counted(self.verdicts, 'verdict')}), about {self.prompt_tokens:,} prompt and "
+            f"{self.completion_tokens:,} completion tokens. {self.costs()}"
         )
 
 

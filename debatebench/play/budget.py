@@ -14,7 +14,7 @@ from debatebench.plan.prompt_sizes import format_tokens
 from debatebench.providers import is_simulated
 from debatebench.providers.prices import as_bound, most_of
 from debatebench.providers.sent_schema import sent_schema
-from debatebench.shared.amounts import amount_text
+from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import UsageError
 from debatebench.shared.service_tiers import asked_tier
 
@@ -123,13 +123,12 @@ class Spending:
         if not self.unknown:
             return f"{text}, with no unknown costs."
         what = "had an unknown cost" if is_simulated else "may have been billed at an unknown cost"
-        attempts = "1 attempt" if self.unknown == 1 else f"{self.unknown:,} attempts"
-        text += f"; {attempts} {what}"
+        text += f"; {counted(self.unknown, 'attempt')} {what}"
         if self.unbounded == self.unknown:
             return f"{text}, and no price or token limit bounds that cost."
         text += f", at most {amount_text(self.possible)} USD"
         return (
-            f"{text}, not counting {self.unbounded:,} attempts without an upper bound."
+            f"{text}, not counting {counted(self.unbounded, 'attempt')} without an upper bound."
             if self.unbounded
             else f"{text}."
         )

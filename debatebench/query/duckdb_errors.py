@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.errors import (
+    DamagedDataError,
+    DebatebenchError,
+    HeldWarehouseError,
+    OutOfMemoryError,
+    UsageError,
+)
+from debatebench.shared.memory import address_space_limit, out_of_memory
 
 __all__ = ["damage_of", "opening_error", "sql_errors"]
 
@@ -26,7 +33,6 @@ _HINT = re.compile(r"^(Did you mean|Candidate)")
 _LINE = re.compile(r"^LINE (\d+): (.*)$")
 _KIND = re.compile(r"^([A-Z]\w*(?: \w+)* Error|INTERRUPT Error): ")
 _IN_FUNCTION = re.compile(r"Python exception occurred while executing the UDF: \w+: ")
-_TOO_LARGE = "The query needs more memory than it may use; select fewer rows."
 
 
 @contextmanager
@@ -43,7 +49,7 @@ def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
     except MemoryError as error:
         # The frames of the traceback keep the rows in memory.
         error.__traceback__ = None
-        raise DebatebenchError(_TOO_LARGE) from None
+        raise _too_large(error) from None
     except duckdb.Error as error:
         raise _sql_error(error) from error
 
@@ -51,6 +57,8 @@ def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
 def damage_of(error: Exception) -> DamagedDataError | None:
     """The error if DuckDB says that the file itself is wrong."""
     text = str(error)
+    if out_of_memory(error) is not None:
+        return None
     if not any(sign in text for sign in _SIGNS_OF_DAMAGE):
         return None
     return DamagedDataError(
@@ -61,14 +69,16 @@ def damage_of(error: Exception) -> DamagedDataError | None:
 def opening_error(database: Path, error: Exception) -> DebatebenchError:
     """Why the file could not be opened, in one sentence."""
     text = str(error)
+    if (short := out_of_memory(error)) is not None:
+        return short
     if "different configuration" in text:
-        return BusyError(
+        return HeldWarehouseError(
             f"This process has {database} open with a different configuration; close that connection and try again."
         )
     if "Could not set lock" in text:
         holder = re.search(r"\(PID (\d+)\)", text)
         by = f"process {holder[1]}" if holder else "another process"
-        return BusyError(f"{by.capitalize()} has {database} open for writing; close it there and try again.")
+        return HeldWarehouseError(f"{by.capitalize()} has {database} open for writing; close it there and try again.")
     if damage_of(error) is not None:
         return DamagedDataError(
             f"{database} is not a DuckDB file that can be read ({_first_lines(text)}); `debatebench build "
@@ -77,13 +87,19 @@ def opening_error(database: Path, error: Exception) -> DebatebenchError:
     return DebatebenchError(f"{database} cannot be opened: {_first_lines(text)}.")
 
 
+def _too_large(error: Exception) -> OutOfMemoryError:
+    """What a query without memory says: it asks for too much, unless the whole process may have only little."""
+    short = None if address_space_limit() is None else out_of_memory(error)
+    return short or OutOfMemoryError("The query needs more memory than it may use; select fewer rows.")
+
+
 def _sql_error(error: Exception) -> DebatebenchError:
     """Why DuckDB refused the query or could not finish it, as an error with one sentence."""
     import duckdb
 
     text = str(error)
     if isinstance(error, duckdb.OutOfMemoryException) or "Allocation failure" in text:
-        return DebatebenchError(_TOO_LARGE)
+        return _too_large(error)
     if (damage := damage_of(error)) is not None:
         return damage
     if "has been disabled by configuration" in text or "configuration has been locked" in text:

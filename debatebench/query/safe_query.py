@@ -68,8 +68,9 @@ def open_for_query(
 ) -> duckdb.DuckDBPyConnection:
     """Open the warehouse so that SQL can read nothing else and change nothing.
 
-    `memory_limit` is in DuckDB's notation. Raises `UsageError` if there is no warehouse, `BusyError` if a program has
-    it open for writing, `DamagedDataError` if the file is not a DuckDB database. The caller closes the connection.
+    `memory_limit` is in DuckDB's notation. Raises `UsageError` if there is no warehouse, `HeldWarehouseError` if
+    a program has it open for writing, `DamagedDataError` if the file is not a DuckDB database. The caller closes the
+    connection.
     """
     import duckdb
 

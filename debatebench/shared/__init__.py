@@ -9,6 +9,7 @@ hashing.py          SHA-256 over several parts
 json_bytes.py       JSON in ASCII, written and read fast
 locks.py            locks between processes, by a lock file next to what is locked
 markdown.py         text in Markdown documents, where nothing of it comes to life
+memory.py           what says that memory ran out, and how a process with a limit takes less of it
 output_paths.py     where a command may write: never over anything that a workspace keeps
 problem_texts.py    sentences about problems of a run, and which of them say the same
 record_columns.py   the columns of a record's table, derived from its class

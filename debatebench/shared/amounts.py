@@ -1,11 +1,11 @@
-"""Amounts of money as people read them."""
+"""Amounts of money and numbers of things, as people read them."""
 
 from __future__ import annotations
 
 import math
 from decimal import Decimal
 
-__all__ = ["amount_decimals", "amount_text"]
+__all__ = ["amount_decimals", "amount_text", "counted"]
 
 
 def amount_decimals(amount: Decimal | float, least: int) -> int:
@@ -17,3 +17,8 @@ def amount_decimals(amount: Decimal | float, least: int) -> int:
 def amount_text(amount: Decimal | float) -> str:
     """An amount with four decimals, or with more if four would show it as 0: 0.3238, 0.000000000040."""
     return f"{amount:,.{amount_decimals(amount, 4)}f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun, which takes an s unless it is one: 1 answer, 2 answers, 1,000 answers."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -3,12 +3,13 @@
 DebatebenchError                1
 ├── UsageError                  2   wrong arguments, or inputs that do not fit together
 │   └── ConfigError             2   a configuration file that cannot be used
+├── OutOfMemoryError            1   the process, or a query, needs more memory than it may have
 ├── StuckQueryError             1   a query that goes on after it was interrupted
 ├── SqlModelError               1   a SQL model, its YAML or its test that cannot be built or run
 │   └── SqlDataError            1   a SQL model whose rows cannot be computed from the data that there is
 ├── DamagedDataError            3   a journal, import or warehouse that changed after it was written
-├── HeldWarehouseError          1   another program has the warehouse open, so that it could not be changed
-├── BusyError                   4   another process holds what a command needs before it can begin
+├── HeldWarehouseError          1   another program has the warehouse open, so that it cannot be read or changed
+├── BusyError                   4   another process plays the run or does the import that was asked for
 ├── RunIncompleteError          5   the run ended, but debates are missing
 ├── RegressionError             6   a comparison found a drop beyond its interval
 └── InterruptedRunError       130   the user stopped the run
@@ -53,6 +54,10 @@ class ConfigError(UsageError):
     """A configuration file holds something that is not allowed."""
 
 
+class OutOfMemoryError(DebatebenchError):
+    """The process, or a query, needs more memory than it may have. That says nothing about any file."""
+
+
 class StuckQueryError(DebatebenchError):
     """A query goes on after it was interrupted; its connection can no longer be used or closed."""
 
@@ -72,11 +77,11 @@ class DamagedDataError(DebatebenchError):
 
 
 class HeldWarehouseError(DebatebenchError):
-    """Another program has the warehouse open for writing, or changed it: what was to be published is not."""
+    """Another program has the warehouse open for writing, or changed it: it was not read, or not published."""
 
 
 class BusyError(DebatebenchError):
-    """Another process holds the run, the import or the warehouse that a command begins with: nothing was done."""
+    """Another process plays the same run, imports into the same tag or holds the same port: nothing was done."""
 
     exit_code = 4
 

@@ -33,6 +33,6 @@ def clause(text: str | None) -> str:
 def cut_speeches(model_id: str, cut: int, speeches: int) -> str:
     """How many speeches of a debater were cut off, and what can be done."""
     return (
-        f"{cut:,} of {speeches:,} speeches of debater '{model_id}' were cut off at the token limit; raise its "
-        "`token_limit` and the rounds' `max_tokens`, or add `thinking_tokens`."
+        f"{cut:,} of {speeches:,} speeches of debater '{model_id}' {'was' if cut == 1 else 'were'} cut off at the "
+        "token limit; raise its `token_limit` and the rounds' `max_tokens`, or add `thinking_tokens`."
     )

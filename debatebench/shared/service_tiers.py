@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from debatebench.shared.amounts import counted
+
 __all__ = ["STANDARD_TIERS", "asked_tier", "served_otherwise", "tier_name"]
 
 STANDARD_TIERS = frozenset({"auto", "default", "on_demand", "standard"})
@@ -33,9 +35,9 @@ def served_otherwise(
     for (member_id, tier), count in sorted(served.items()):
         wanted = tier_name(asked.get(member_id))
         if tier_name(tier) != wanted:
-            attempts = "1 attempt" if count == 1 else f"{count:,} attempts"
             yield (
                 member_id,
-                f"{attempts} of '{member_id}' asked for the tier '{wanted}' and were served in '{tier}', at whose "
-                "prices they count.",
+                f"{counted(count, 'attempt')} of '{member_id}' asked for the tier '{wanted}' and "
+                f"{'was' if count == 1 else 'were'} served in '{tier}', at whose prices "
+                f"{'it counts' if count == 1 else 'they count'}.",
             )

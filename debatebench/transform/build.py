@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from debatebench.shared.errors import SqlDataError, SqlModelError
+from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
+from debatebench.shared.memory import out_of_memory
 from debatebench.stats.sql import python_functions, register
 from debatebench.transform.build_state import (
     BuiltModel,
@@ -277,8 +278,10 @@ class _Build:
                 )
             self.rows[row.name] = row
 
-    def _failure(self, model: SqlModel, error: Exception) -> SqlModelError:
+    def _failure(self, model: SqlModel, error: Exception) -> DebatebenchError:
         """DuckDB's message as one sentence, with the line of the file if the message contains one."""
+        if (short := out_of_memory(error)) is not None:
+            return short
         from debatebench.shared.files import shown_path
         from debatebench.transform.contracts import columns_of_all
 

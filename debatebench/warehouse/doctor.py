@@ -17,9 +17,10 @@ from debatebench.landing.importers.manifest import MANIFEST, check_part, kept_ma
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, UsageError
 from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
+from debatebench.shared.memory import check_memory
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.records import Call, Debate, Debater, Judge, Record, ScheduledDebate, Turn
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
@@ -353,9 +354,10 @@ def _landed(workspace: Workspace) -> tuple[dict[str, Content], Finding | None]:
         with closing(open_for_query(workspace.database)) as con:
             contents = landed_contents(con)
             _read_all(con)
-    except BusyError as error:
+    except HeldWarehouseError as error:
         return contents, Finding("", "unreadable_warehouse", False, place, str(error).splitlines()[0])
     except (DebatebenchError, duckdb.Error) as error:
+        check_memory(error)
         detail = f"{str(error).splitlines()[0]} `debatebench build --from-journals` creates it again."
         return contents, Finding("", "unreadable_warehouse", True, place, detail)
     return contents, None

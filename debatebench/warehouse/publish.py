@@ -21,6 +21,7 @@ from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, UsageError
 from debatebench.shared.files import make_folder, sync_path
 from debatebench.shared.locks import take_lock
+from debatebench.shared.memory import check_memory
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,6 +62,7 @@ def publishing(
         with _only_publisher(database, note):
             yield from _replacing(database, from_scratch, wait_s)
     except (OSError, duckdb.OperationalError, duckdb.FatalException) as error:
+        check_memory(error)
         raise DebatebenchError(f"The warehouse cannot be changed ({_reason(error)}); it stays as it was.") from error
 
 
@@ -179,6 +181,7 @@ def _without_writers(database: Path, wait_s: float, *, may_be_damaged: bool) -> 
                     writer.execute("checkpoint")
             reader = duckdb.connect(str(database), read_only=True)
         except duckdb.Error as error:
+            check_memory(error)
             if "different configuration" in str(error):
                 raise HeldWarehouseError(
                     f"This process has {database} open with a different configuration; close that connection first."

@@ -17,6 +17,7 @@ from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.json_bytes import from_json, to_json
+from debatebench.shared.memory import check_memory
 
 if TYPE_CHECKING:
     import duckdb
@@ -191,7 +192,8 @@ def landed_contents(con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
 def published_contents(database: Path) -> dict[str, Content]:
     """Run tag → what was landed in the published warehouse, in that order; empty if there is none.
 
-    Raises `BusyError` if a program has it open for writing, and `DamagedDataError` or `duckdb.Error` if it is damaged.
+    Raises `HeldWarehouseError` if a program has it open for writing, and `DamagedDataError` or `duckdb.Error` if it is
+    damaged.
     """
     from debatebench.query.safe_query import open_for_query
 
@@ -215,7 +217,8 @@ def check_before_run(workspace: Workspace, run_tag: str) -> None:
 
     try:
         landed = published_contents(workspace.database).get(run_tag)
-    except (DebatebenchError, duckdb.Error):
+    except (DebatebenchError, duckdb.Error) as error:
+        check_memory(error)
         return
     if landed is None:
         return

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, outdated_tables
 from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.duckdb_sql import close_to_outside
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, SqlDataError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, SqlDataError, UsageError
+from debatebench.shared.memory import check_memory
 from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import private_copy, publishing
 from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
@@ -217,9 +218,10 @@ class _Work:
             return landed_contents(con)
         try:
             return published_contents(self.workspace.database)
-        except BusyError:
+        except HeldWarehouseError:
             raise
-        except (DebatebenchError, duckdb.Error):
+        except (DebatebenchError, duckdb.Error) as error:
+            check_memory(error)
             return {}
 
     def _missing(self, run_tag: str) -> str:

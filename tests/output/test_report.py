@@ -122,7 +122,7 @@ def test_debaters_with_few_debates_are_hidden_and_counted(site: Path) -> None:
 
 
 def test_speeches_cut_at_the_token_limit_are_told_with_the_leaderboard(site: Path, database: Path) -> None:
-    told = "1 of 52 speeches were cut off at the token limit and judged as they are: 1 of 16 of beta."
+    told = "1 of 52 speeches was cut off at the token limit and judged as it is: 1 of 16 of beta."
     assert told in words(site / "runs" / "tiny" / "index.html")
     assert "cut off" not in words(site / "runs" / "bare" / "index.html")
     (root := site.parent / "root" / "warehouse").mkdir(parents=True)

@@ -109,7 +109,7 @@ def test_unknown_money_is_never_reported_as_nothing():
     assert "no unknown costs" in Spending().summary()
     assert "no price or token limit bounds that cost" in Spending(unknown=2, unbounded=2).summary()
     text = Spending(billed=Decimal(1), unknown=3, possible=Decimal("0.5"), unbounded=1).summary()
-    assert "at most 0.5000 USD, not counting 1 attempts" in text
+    assert "at most 0.5000 USD, not counting 1 attempt without" in text
 
 
 @given(st.lists(st.tuples(st.sampled_from(["answered", "ambiguous", "retried"]), st.booleans()), max_size=30))

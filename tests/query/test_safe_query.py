@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 from debatebench.query.safe_query import open_for_query, parse_params, run_query
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -486,7 +486,7 @@ def other_process(database: Path, read_only: bool) -> subprocess.Popen[str]:
 def test_foreign_writer_is_busy_and_is_named(tmp_path: Path) -> None:
     database = tmp_path / "w.duckdb"
     with other_process(database, read_only=False) as writer:
-        with pytest.raises(BusyError, match=f"Process {writer.pid} has .*w.duckdb open for writing"):
+        with pytest.raises(HeldWarehouseError, match=f"Process {writer.pid} has .*w.duckdb open for writing"):
             open_for_query(database)
         writer.communicate()
     assert run_query(database, "select 1").rows == [(1,)]

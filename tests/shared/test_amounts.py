@@ -1,4 +1,4 @@
-"""How amounts of money are shown."""
+"""How amounts of money and numbers of things are shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.shared.amounts import amount_text
+from debatebench.shared.amounts import amount_text, counted
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,10 @@ def test_an_amount_that_is_not_0_never_looks_like_0(amount: Decimal) -> None:
     shown = Decimal(amount_text(amount).replace(",", ""))
     assert shown > 0
     assert abs(shown - amount) <= max(amount / 20, Decimal("0.00006"))
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 answers"), (1, "1 answer"), (2, "2 answers"), (1000, "1,000 answers")]
+)
+def test_a_number_takes_the_singular_of_its_noun_only_for_one(count: int, text: str) -> None:
+    assert counted(count, "answer") == text

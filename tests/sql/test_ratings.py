@@ -367,4 +367,4 @@ def test_the_leaderboard_says_what_is_settled(played: Path) -> None:
     assert "ranks" in done.out
     assert "elo_rating" in done.out
     assert "places" in done.err
-    assert "The debates cover one topic, so the intervals do not generalize to others." in done.err
+    assert "The debates cover 1 topic, so the intervals do not generalize to others." in done.err

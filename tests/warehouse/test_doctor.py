@@ -398,7 +398,7 @@ def test_reading_again_with_the_same_parser_changes_nothing(mine: Path):
     before = journal_of(mine).read_bytes()
     done = debatebench(mine, "land", "--reparse", "--no-build")
     assert done.code == 0, done.err
-    assert "The current parser reads 0 verdicts of 1 runs differently." in done.err
+    assert "The current parser reads 0 verdicts of 1 run differently." in done.err
     assert journal_of(mine).read_bytes() == before
 
 

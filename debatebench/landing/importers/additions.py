@@ -10,6 +10,7 @@ from typing import Any
 
 from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key
 from debatebench.landing.importers.manifest import ImportManifest, compared_units
+from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.records import Topic
 
@@ -180,8 +181,9 @@ def _refuse_bad(bad: list[BadRecord], root: Path) -> DamagedDataError:
     details = [f"{record.where}: {record.reason}" for record in bad[:_MOST_LISTED]]
     if len(bad) > _MOST_LISTED:
         details.append(f"and {len(bad) - _MOST_LISTED:,} more")
-    records = "1 bad record" if len(bad) == 1 else f"{len(bad):,} bad records"
-    return DamagedDataError(f"{root.name} contains {records}, so nothing was imported:", details)
+    return DamagedDataError(
+        f"{root.name} contains {counted(len(bad), 'bad record')}, so nothing was imported:", details
+    )
 
 
 def _refuse_differing(differing: dict[Key, str], where: str, manifest: ImportManifest) -> DebatebenchError:

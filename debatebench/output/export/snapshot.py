@@ -67,7 +67,7 @@ def open_snapshot(
     A publication does not change the snapshot: the old file stays open.
 
     Raises `UsageError` when there is no warehouse, when it is behind its SQL models, and for a run that it does not
-    contain; `BusyError` and `DamagedDataError` as `query.open_for_query` does.
+    contain; `HeldWarehouseError` and `DamagedDataError` as `query.open_for_query` does.
     """
     from debatebench.query.attached import attached
     from debatebench.transform.build_state import is_current

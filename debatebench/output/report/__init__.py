@@ -7,6 +7,7 @@ folder.py       replace the files of the site; leave other files unchanged
 html.py         values → HTML; all text from the warehouse is escaped
 name_places.py  where the names of points are written, so that they do not cover each other
 page.py         page definitions of `reports/pages` → typed pages of sections
+reasons.py      why an interval or a p value is missing, or what it does not say, in words
 render.py       pages and runs → HTML, page by page
 sections.py     a section's query and rows → the values of its template
 site.py         write all pages and assets as one folder

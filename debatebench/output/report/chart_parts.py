@@ -36,7 +36,8 @@ Spec = dict[str, Any]
 
 _SERIES = 8
 _SIDES = {"pro": "var(--pro)", "con": "var(--con)", "tie": "var(--tie)", "no": "var(--none)"}
-_TICKS = {"percent": ".0%", "usd": "$,.6~f", "count": ",d", "whole": ",.0f"}
+# A tick between two whole numbers has its decimals: rounded, several ticks would have the same number.
+_TICKS = {"percent": ".0%", "usd": "$,.6~f", "count": ",.3~f", "whole": ",.3~f"}
 _LONGEST_NAME = 34
 _TRANSPARENT = "rgba(0,0,0,0)"
 

@@ -32,6 +32,7 @@ from debatebench.output.report.chart_parts import (
 from debatebench.output.report.colours import SCALES, ink_on, shade_colour
 from debatebench.output.report.name_places import places_of_names
 from debatebench.output.report.page import Section
+from debatebench.shared.amounts import counted
 
 __all__ = ["chart"]
 
@@ -194,7 +195,7 @@ def _room_for_names(names: Sequence[str]) -> int:
 def _count(section: Section, row: Row) -> str:
     """The number of debates behind a cell, if the section gives it."""
     count = row[section.role("count")] if "count" in section.roles else None
-    return "" if count is None else f" ({count:,} {'debate' if count == 1 else 'debates'})"
+    return "" if count is None else f" ({counted(count, 'debate')})"
 
 
 def _shades(section: Section, rows: Sequence[Row]) -> list[float | None]:
@@ -327,13 +328,18 @@ def _values_of_points(section: Section, rows: Sequence[Row], columns: Sequence[s
 
 
 def _log_ticks(values: Sequence[float]) -> Spec:
-    """As many round numbers along a logarithmic axis as fit side by side: left alone, plotly writes too many."""
+    """As many round numbers along a logarithmic axis as fit side by side: left alone, plotly writes too many.
+
+    Values without a round number among them are left to plotly.
+    """
     exponents = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
     for steps in ((1, 2, 5), (1, 3), (1,)):
         ticks = [step * 10.0**exponent for exponent in exponents for step in steps]
         shown = [tick for tick in ticks if min(values) / 2 <= tick <= max(values) * 2]
         if len(shown) <= _MOST_LOG_TICKS:
             break
+    if not any(min(values) <= tick <= max(values) for tick in shown):
+        return {"nticks": _MOST_LOG_TICKS, "tickangle": 0}
     return {"tickmode": "array", "tickvals": shown, "tickangle": 0}
 
 

@@ -93,6 +93,8 @@ def guess_format(name: str, values: Sequence[Any]) -> Format:
         return "time"
     if name in _NAMES:
         return _NAMES[name]
+    if "p_value" in name:
+        return "p_value"
     if isinstance(known, int | float | Decimal):
         by_name = next((found for suffix, found in _SUFFIXES.items() if name.endswith(suffix)), None)
         return by_name or ("count" if isinstance(known, int) else "number")
@@ -114,7 +116,7 @@ def format_values(values: Sequence[Any], chosen: Format) -> list[Cell]:
 
 def _decimals(values: Sequence[Any], chosen: Format) -> int:
     if chosen != "usd":
-        return {"number": 2, "percent": 1}.get(chosen, 0)
+        return {"number": 2, "percent": 1, "p_value": 3}.get(chosen, 0)
     smallest = min((abs(value) for value in values if value and math.isfinite(value)), default=1)
     return 2 if smallest >= 1 else 4 if smallest >= Decimal("0.001") else amount_decimals(smallest, 6)
 
@@ -136,6 +138,8 @@ def _cell(value: Any, chosen: Format, decimals: int) -> Cell:
 
 def _number(value: float | Decimal, chosen: Format, decimals: int) -> str:
     match chosen:
+        case "p_value" if 0 <= value < 0.001:
+            return "< 0.001"
         case "percent":
             return f"{100 * value:.{decimals}f}%"
         case "usd":

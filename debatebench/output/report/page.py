@@ -36,6 +36,7 @@ Format = Literal[
     "number",
     "whole",
     "percent",
+    "p_value",
     "usd",
     "milliseconds",
     "time",
@@ -91,11 +92,15 @@ _SECTION_KEYS = (
 class ColumnFormat:
     """How a column of a query is shown: its heading and its format; `None` means that its name determines it.
 
+    `to` is the column with the upper ends of the intervals whose lower ends are in this one: a cell shows both.
+    `reason` is the column that says why a cell is missing, or what it does not say, as `macros.reason_of` does.
     `cases` is the column with the group of cases, on the same page, to which a cell of this column leads.
     """
 
     label: str | None = None
     format: Format | None = None
+    to: str | None = None
+    reason: str | None = None
     cases: str | None = None
 
 
@@ -263,11 +268,13 @@ def _column(setting: Setting) -> ColumnFormat:
     """A heading, or a heading and a format, or nothing, which derives both from the column's name."""
     if not isinstance(setting.value, dict):
         return ColumnFormat(label=setting.optional_text())
-    setting.allow(("label", "format", "cases"))
+    setting.allow(("label", "format", "to", "reason", "cases"))
     chosen = setting.at_key("format")
     return ColumnFormat(
         label=setting.at_key("label").optional_text(),
         format=cast(Format, chosen.choice(*FORMATS)) if chosen.is_given else None,
+        to=setting.at_key("to").optional_text(),
+        reason=setting.at_key("reason").optional_text(),
         cases=setting.at_key("cases").optional_text(),
     )
 

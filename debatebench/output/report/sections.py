@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from debatebench.output.report.chart_parts import axes
 from debatebench.output.report.charts import chart
 from debatebench.output.report.html import MISSING, Cell, format_values, guess_format, heading, script_json
 from debatebench.output.report.page import CHARTS, ColumnFormat, Section
+from debatebench.output.report.reasons import missing_because, remarks
 from debatebench.shared.errors import ConfigError
 
 __all__ = ["Case", "Cases", "Heading", "Link", "Note", "Notes", "Panel", "SectionView", "Speech", "Table", "view"]
@@ -139,7 +140,7 @@ def view(
         sql=section.query.strip(),
         empty=section.empty,
         is_empty=not rows and section.show != "text",
-        notes=tuple(notes),
+        notes=(*notes, *remarks(section, rows)),
         is_wide=section.show == "scatter",
     )
     if not rows:
@@ -183,7 +184,8 @@ def _fields(base: SectionView) -> dict[str, Any]:
 def _check_columns(section: Section, columns: Sequence[str]) -> None:
     wanted = [*section.columns, *(column for role in section.roles.values() for column in role)]
     wanted += _TEXT_COLUMNS.get(section.show, ())
-    wanted += [chosen.cases for chosen in section.columns.values() if chosen.cases is not None]
+    named = [(chosen.to, chosen.reason, chosen.cases) for chosen in section.columns.values()]
+    wanted += [column for columns_of_one in named for column in columns_of_one if column is not None]
     for column in wanted:
         if column not in columns:
             raise ConfigError(
@@ -192,9 +194,27 @@ def _check_columns(section: Section, columns: Sequence[str]) -> None:
             )
 
 
-def _cells(section: Section, name: str, values: Sequence[Any]) -> list[Cell]:
-    chosen = section.columns.get(name, ColumnFormat()).format or guess_format(name, values)
-    return format_values(values, chosen)
+def _cells(section: Section, name: str, rows: Sequence[Row]) -> list[Cell]:
+    """The cells of a column: values or intervals, and where there is none, the reason if one is given."""
+    column = section.columns.get(name, ColumnFormat())
+    values = [row[name] for row in rows]
+    chosen = column.format or guess_format(name, values)
+    if column.to is None:
+        cells = format_values(values, chosen)
+    else:
+        ends = format_values([*values, *(row[column.to] for row in rows)], chosen)
+        cells = [_interval(low, high) for low, high in zip(ends[: len(rows)], ends[len(rows) :], strict=True)]
+    if column.reason is None:
+        return cells
+    reasons = [row[column.reason] for row in rows]
+    return [
+        Cell(missing_because(reason)) if reason and cell.text == MISSING else cell
+        for cell, reason in zip(cells, reasons, strict=True)
+    ]
+
+
+def _interval(low: Cell, high: Cell) -> Cell:
+    return Cell(MISSING) if MISSING in (low.text, high.text) else replace(low, text=f"{low.text} – {high.text}")
 
 
 def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Cell:
@@ -204,7 +224,7 @@ def _linked(section: Section, name: str, cell: Cell, row: Row, link: Link) -> Ce
     href = link(chosen, _target(name, row)) if chosen in ("run", "debate") else None
     if column.cases is not None and row[column.cases] is not None:
         href = f"#{_anchor(row[column.cases])}"
-    return cell if href is None else Cell(cell.text, cell.sort, cell.is_number, href, cell.mark)
+    return cell if href is None else replace(cell, href=href)
 
 
 def _target(name: str, row: Row) -> Row:
@@ -217,7 +237,7 @@ def _target(name: str, row: Row) -> Row:
 
 def _table(section: Section, columns: Sequence[str], rows: Sequence[Row], link: Link) -> Table:
     names = list(section.columns) or list(columns)
-    by_column = [_cells(section, name, [row[name] for row in rows]) for name in names]
+    by_column = [_cells(section, name, rows) for name in names]
     headings = tuple(
         Heading(heading(name, section.columns.get(name)), any(cell.is_number for cell in cells))
         for name, cells in zip(names, by_column, strict=True)
@@ -236,7 +256,7 @@ def _crosstab(section: Section, rows: Sequence[Row]) -> Table:
     if section.show == "heatmap":
         cells = format_values([row[value] for row in rows], section.options.format)
     else:
-        cells = _cells(section, value, [row[value] for row in rows])
+        cells = _cells(section, value, rows)
     at = {(row[y], row[x]): cell for row, cell in zip(rows, cells, strict=True)}
     headings = [Heading(heading(y, section.columns.get(y)), False)]
     headings += [Heading(_text(each), any(at[r, c].is_number for r, c in at if c == each)) for each in xs]
@@ -251,7 +271,7 @@ def _text(value: Any) -> str:
 def _facts(section: Section, row: Row, link: Link) -> tuple[tuple[str, Cell], ...]:
     """The figures that are not null, each with its name."""
     names = list(section.columns) or list(row)
-    cells = ((name, _cells(section, name, [row[name]])[0]) for name in names if row[name] is not None)
+    cells = ((name, _cells(section, name, [row])[0]) for name in names if row[name] is not None)
     return tuple(
         (heading(name, section.columns.get(name)), _linked(section, name, cell, row, link)) for name, cell in cells
     )

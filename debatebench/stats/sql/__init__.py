@@ -64,6 +64,8 @@ def register(con: duckdb.DuckDBPyConnection, names: Iterable[str] | None = None)
     wanted = sorted(FUNCTIONS if names is None else names)
     if not wanted:
         return
+    # DuckDB would say that it is not installed where there is only not enough memory to load it.
+    import numpy  # noqa: F401
     from duckdb.func import SPECIAL
 
     there = "select function_name from duckdb_functions() where list_contains(?, function_name)"

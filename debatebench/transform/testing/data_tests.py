@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
+from debatebench.shared.memory import check_memory
 from debatebench.shared.visible_text import visible
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import columns_of_all, contract_breaches, description_gaps
@@ -159,6 +160,7 @@ def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyCon
         except duckdb.Error:
             difference = test.failure(con)
     except (duckdb.Error, SqlModelError) as error:
+        check_memory(error)
         difference = {"status": "error", "message": " ".join(str(error).split("\n\n")[0].split())}
     return replace(test.result, **difference, seconds=time.perf_counter() - started)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_identifier
 from debatebench.shared.errors import SqlModelError
+from debatebench.shared.memory import check_memory
 from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.graph import did_you_mean, select_models
@@ -103,6 +104,7 @@ def _result(
     except SqlModelError as error:
         status, message = "error", str(error)
     except duckdb.Error as error:
+        check_memory(error)
         status, message = "error", " ".join(str(error).split("\n\n")[0].split())
     finally:
         con.execute("rollback")

@@ -33,7 +33,7 @@ named as (
                 case when place <= 5 then concat(judge_id, ': ', count_left_out, ' of ', count_all) end, ', '
                 order by place
             ),
-            case when count(*) > 5 then concat(', and ', count(*) - 5, ' more judges') end
+            case when count(*) > 5 then concat(', and ', count(*) - 5, macros.by_number(count(*) - 5, ' more judge', ' more judges')) end
         ) as names
 
     from placed
