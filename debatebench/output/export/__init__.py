@@ -36,6 +36,7 @@ from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, make_manifest, write_manifest
 from debatebench.output.export.snapshot import DatasetOptions, Snapshot, open_snapshot
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import not_written
 from debatebench.shared.output_paths import check_output
 
 if TYPE_CHECKING:
@@ -126,7 +127,9 @@ def export(
             manifest = make_manifest(snapshot, format_name, folder, contents)
             write_manifest(folder, manifest)
     except OSError as error:
-        raise DebatebenchError(f"{error.filename or place} cannot be written: {error.strerror}.") from error
+        raise not_written(place, error) from error
+    except duckdb.IOException as error:
+        raise not_written(place, error) from error
     except duckdb.Error as error:
         raise DebatebenchError(f"The export failed: {' '.join(str(error).split())}") from error
     return Export(place, manifest)
