@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from itertools import count
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,10 +30,18 @@ _END_OF_TURN = re.compile(r"<\s*END_OF_TURN\s*>", re.IGNORECASE)
 _ASKS_PER_TURN = 3
 
 
-async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask, *, calls_of_panel: int = 1) -> AsyncIterator[Turn]:
+async def play_debate(
+    debate: ScheduledDebate,
+    plan: Plan,
+    ask: Ask,
+    may_ask_again: Callable[[int], bool] = lambda _: False,
+    *,
+    calls_of_panel: int = 1,
+) -> AsyncIterator[Turn]:
     """Play the rounds of the plan in order and yield each turn as soon as it is available.
 
-    A speech that is empty after cleaning is requested up to twice more. Does not catch `CallFailedError`, which is
+    A speech that is empty after cleaning is requested up to twice more, and as often again whenever `may_ask_again`,
+    called with 1, 2 and so on, says so. Does not catch `CallFailedError`, which is
     raised when a debater gives no speech (kind `REFUSED` when it was refused): the side at fault is that of the round
     after the last turn yielded. `calls_of_panel` is how many calls follow the last turn, one after another.
     """
@@ -41,7 +50,7 @@ async def play_debate(debate: ScheduledDebate, plan: Plan, ask: Ask, *, calls_of
     turns: list[Turn] = []
     for round_ in plan.config.rounds:
         context = _TurnContext(debate, plan, topic, members[round_.role], round_, tuple(turns), calls_of_panel)
-        answer, speech = await _speak(context, ask)
+        answer, speech = await _speak(context, ask, may_ask_again)
         turns.append(_turn_record(context, answer, speech))
         yield turns[-1]
 
@@ -67,10 +76,13 @@ class _TurnContext(msgspec.Struct, frozen=True):
     calls_of_panel: int
 
 
-async def _speak(context: _TurnContext, ask: Ask) -> tuple[Answer, str]:
+async def _speak(context: _TurnContext, ask: Ask, may_ask_again: Callable[[int], bool]) -> tuple[Answer, str]:
     """The answer of the debater whose turn it is, and the speech in it."""
     turn_index = len(context.turns)
-    for number in range(_ASKS_PER_TURN):
+    for number in count():
+        again, is_next = divmod(number, _ASKS_PER_TURN)
+        if again and not is_next and not may_ask_again(again):
+            break
         name = f"turn:{turn_index}" + (f":{number}" if number else "")
         calls_after = len(context.plan.config.rounds) - turn_index - 1 + context.calls_of_panel
         step = Step(context.debate.debate_id, name, "turn", calls_after)
@@ -80,7 +92,7 @@ async def _speak(context: _TurnContext, ask: Ask) -> tuple[Answer, str]:
     raise CallFailedError(
         FailureKind.EMPTY,
         f"Debater '{context.member.id}' gave no speech in turn {turn_index} ({context.round.stage}): none of "
-        f"{_ASKS_PER_TURN} answers held more than thinking and end markers.",
+        f"{number} answers held more than thinking and end markers.",
         answer.call_id,
     )
 

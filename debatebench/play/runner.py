@@ -301,7 +301,11 @@ class _Session:
         status, reason, silent = "complete", None, None
         try:
             async for turn in play_debate(
-                scheduled, self._plan, self._calls, calls_of_panel=self._hearings.depth(scheduled)
+                scheduled,
+                self._plan,
+                self._calls,
+                partial(self._may_ask_again, scheduled.debate_id),
+                calls_of_panel=self._hearings.depth(scheduled),
             ):
                 turns.append(turn)
             is_stored = scheduled.source_debate_id is not None
@@ -342,7 +346,7 @@ class _Session:
         self._progress.debate_ended(debate)
 
     def _may_ask_again(self, debate_id: str, number: int) -> bool:
-        """Whether judges without a vote are asked again for the `number`-th time.
+        """Whether a debater without a speech or judges without a vote are asked again for the `number`-th time.
 
         An earlier session did, or this one shall, once, because the debate ended incomplete before it.
         """

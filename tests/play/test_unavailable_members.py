@@ -227,3 +227,27 @@ def test_a_failed_call_of_a_stopped_run_waits_for_nothing(tmp_path: Path):
         with pytest.raises(RunStoppedError):
             session.run(stopped)
         assert server.requests == []
+
+
+def test_a_debater_that_gave_nothing_but_thinking_is_asked_again_by_a_retry_and_only_by_it(tmp_path: Path):
+    is_thinking = [True]
+
+    def script(received: Received) -> Behaviour:
+        thinks = is_thinking and received.json["model"] == "debater-1" and "centres" in received.prompt
+        return answer("<think>Hm.</think>") if thinks else good_answers(received)
+
+    with FakeProvider(script) as server:
+        root = write_workspace(tmp_path, server)
+        assert play(root, "--no-build").code == 5
+        asked = len(server.requests)
+        assert play(root, "--no-build").code == 5
+        assert len(server.requests) == asked
+        again = play(root, "--no-build", "--retry-failed")
+        assert "none of 6 answers held more than thinking" in again.err
+        is_thinking.clear()
+        healed = play(root, "--no-build", "--retry-failed")
+        assert healed.code == 0, healed.err
+        asked = len(server.requests)
+        assert play(root, "--no-build").code == 0
+        assert len(server.requests) == asked
+    assert answered_twice(root) == []
