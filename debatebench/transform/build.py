@@ -273,33 +273,31 @@ class _Build:
             if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
                 wrong = "; ".join(breaches)
                 raise SqlModelError(
-                    broken_reading(model, self.project, columns, wrong, "")
-                    or f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: {wrong}."
+                    f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: {wrong}."
+                    + broken_reading(model, self.project, columns, wrong)
                 )
             self.rows[row.name] = row
 
     def _failure(self, model: SqlModel, error: Exception) -> DebatebenchError:
         """DuckDB's message as one sentence, with the line of the file if the message contains one."""
-        if (short := out_of_memory(error)) is not None:
-            return short
+        import duckdb
+
         from debatebench.shared.files import shown_path
         from debatebench.transform.contracts import columns_of_all
 
-        text = str(error)
+        if (short := out_of_memory(error)) is not None:
+            return short
+        text, hint = str(error), ""
         line = re.search(r"^LINE (\d+):", text, re.MULTILINE)
         if line:
             with closing(self.con.cursor()) as cursor:
-                columns = columns_of_all(cursor)
-            reason = broken_reading(model, self.project, columns, text.split("\n")[0], line[1])
-            if reason:
-                return SqlModelError(reason)
-        import duckdb
-
+                hint = broken_reading(model, self.project, columns_of_all(cursor), text.split("\n")[0])
         where = shown_path(model.file) + (f":{line[1]}" if line else "")
         message = " ".join(text[: line.start()].split() if line else text.split())
         is_of_data = isinstance(error, duckdb.DataError | duckdb.InvalidInputException | duckdb.ConstraintException)
         kind = SqlDataError if is_of_data else SqlModelError
-        return kind(f"SQL model {model.name} ({where}) failed: {message}")
+        message = message if message.endswith((".", "!", "?")) or not hint else f"{message}."
+        return kind(f"SQL model {model.name} ({where}) failed: {message}{hint}")
 
     def drop_removed(self) -> tuple[str, ...]:
         """Drop tables and views of earlier builds that are no longer in the project."""

@@ -81,13 +81,11 @@ def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[st
                 yield f"{model.name} reads {dependency}, a prerelease whose meaning may still change."
 
 
-def broken_reading(
-    model: SqlModel, project: Project, columns: Mapping[str, Mapping[str, str]], wrong: str, line: str
-) -> str | None:
-    """Why `model` cannot be built, if it reads a column that the latest version of a SQL model removed or changed.
+def broken_reading(model: SqlModel, project: Project, columns: Mapping[str, Mapping[str, str]], wrong: str) -> str:
+    """What to add to the message `wrong` of a build that names a column which the latest version of a model changed.
 
-    `columns` are the columns, with types, of everything that is built, by dotted name. `wrong` is the message of the
-    build, and `line` the line of `model` in that message, or empty.
+    Empty if `model` reads no such column. `columns` are the columns, with types, of everything that is built, by dotted
+    name.
     """
     from debatebench.transform.lineage.column_lineage import Lineage
 
@@ -100,12 +98,11 @@ def broken_reading(
         latest = models[str(alias.alias_of)]
         for number, column, change in _changes(latest, versions, columns, lineage):
             if column in named:
-                where = f"{shown_path(model.file)}:{line or reference.line}"
                 return (
-                    f"SQL model {model.name} ({where}) selects {column} from {alias.name}, which {change}. "
-                    f"Fix {shown_path(latest.file)}, set `latest_version: {number}`, or change {model.name}."
+                    f" It reads {alias.name}, which {change}: to have {column} as before, fix "
+                    f"{shown_path(latest.file)}, set `latest_version: {number}`, or change {model.name}."
                 )
-    return None
+    return ""
 
 
 def _changes(
@@ -115,14 +112,15 @@ def _changes(
     lineage: Lineage,
 ) -> Iterator[tuple[int, str, str]]:
     """(version, column, how the latest version changes it), from the version that is closest to the latest."""
-    top, found = latest.version or 0, columns.get(latest.name, {})
+    top = latest.version or 0
+    # Models are created in parallel, so a version may not be built yet; its SQL still shows its columns.
+    found = columns[latest.name] if latest.name in columns else dict.fromkeys(lineage.columns(latest.name))
     for number in sorted(versions.keys() - {top}, key=lambda n: (abs(n - top), n)):
         name = versions[number].name
-        # Models are created in parallel, so a version may not be built yet; its SQL still shows its columns.
         have = columns[name] if name in columns else dict.fromkeys(lineage.columns(name))
         since = f"since version {min(n for n in versions if n > number)}" if number < top else f"in version {top}"
         for column, sql_type in have.items():
             if column not in found:
-                yield number, column, f"lacks it {since} (version {number} has it)"
-            elif sql_type and sql_type != found[column]:
-                yield number, column, f"has it as {found[column]} {since} ({sql_type} in version {number})"
+                yield number, column, f"lacks {column} {since} (version {number} has it)"
+            elif sql_type and found[column] and sql_type != found[column]:
+                yield number, column, f"has {column} as {found[column]} {since} ({sql_type} in version {number})"
