@@ -235,7 +235,7 @@ def rate(
     """Recompute the ratings and write them as JSON."""
     from debatebench.output.summaries import ratings_json
     from debatebench.query.safe_query import open_for_query
-    from debatebench.shared.files import write_atomically
+    from debatebench.shared.files import not_written, write_atomically
     from debatebench.shared.output_paths import check_output
     from debatebench.shared.workspace import check_run_tag
     from debatebench.warehouse.up_to_date import build_is_current
@@ -250,5 +250,8 @@ def rate(
         update_warehouse(workspace, [], now=now, note=note)
     with closing(open_for_query(workspace.database)) as con:
         ratings = ratings_json(con, run_tag)
-    write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
+    try:
+        write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise not_written(path, error) from error
     say(f"Rated {counted(len(ratings['models']), 'debater')} of run '{run_tag}': {path}")

@@ -198,7 +198,7 @@ def test_after_a_whole_run_through_a_proxy_no_file_page_export_or_message_holds_
             through = "endpoint: 'http://gpu.invalid/v1', allow_insecure: true, environment_proxies: true"
             path.write_text(path.read_text().replace(f"endpoint: '{server.url}'", through))
         environ = {
-            "TINY_KEY": KEY,
+            "TINY_API_KEY": KEY,
             "HTTP_PROXY": f"http://me:{quote(PASSWORD, safe='')}@127.0.0.1:{server.port}",
             "NO_PROXY": "",
         }
