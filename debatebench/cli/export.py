@@ -77,6 +77,8 @@ def export(
     )
     for part in done.manifest.left_out:
         note(f"Left out: {_described(part)}")
+    if done.to_read is not None:
+        note(f"Read {done.to_read} before you publish: {done.count_to_read:,} words may still show who wrote a text.")
     runs = len(done.manifest.run_tags)
     say(f"Exported {counted(runs, 'run')} as {counted(len(done.manifest.files), 'file')} to {done.folder}")
 

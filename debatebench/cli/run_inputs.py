@@ -80,7 +80,7 @@ def load_inputs(workspace: Workspace, options: PlanOptions) -> Inputs:
     topics = load_topics(config_path(workspace, options.topics_path, "topics.json"))
     quick = workspace.configs / _QUICK_TEST_FILE
     if is_quick_test and os.path.lexists(quick) and options.models_path is None and options.judges_path is None:
-        debaters, judges, panel_size = load_quick_test(quick)
+        debaters, judges, panel_size = load_quick_test(workspace.config_file(_QUICK_TEST_FILE))
         panel_size = panel_size or min(config.judges_per_debate, QUICK_TEST_JUDGES)
         return Inputs(_with_panel(config, panel_size), topics, debaters, judges)
     debaters = load_debaters(config_path(workspace, options.models_path, "models.yaml"))
@@ -101,7 +101,7 @@ def config_path(workspace: Workspace, given: str | None, name: str) -> Path:
     if len(path.parts) > 1 and path.parts[0] == "configs" and not os.path.lexists(path):
         layered = workspace.config_file(str(Path(*path.parts[1:])))
         return layered if layered.is_file() else path
-    return path
+    return workspace.guarded(path)
 
 
 def with_rubric(workspace: Workspace, config: Config, name: str | None) -> Config:

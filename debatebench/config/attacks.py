@@ -14,6 +14,7 @@ speeches of every exchange, and `favours` says whether it should help the side t
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -23,6 +24,7 @@ from debatebench.config.prompts import PLACEHOLDER
 from debatebench.config.setting import read_file, read_text
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.hashing import hash_of
+from debatebench.shared.workspace import inside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,8 +137,7 @@ def _template(setting: Setting, workspace: Workspace, folder: Path) -> str:
     if name.startswith("/") or ".." in name.split("/"):
         setting.refuse("a path below the folder of the attacks")
     path = folder / name
-    if not path.exists():
-        path = workspace.config_file(name)
+    path = inside(folder, path) if os.path.lexists(path) else workspace.config_file(name)
     text = read_text(path).strip()
     if not text:
         raise ConfigError(f"{path}: found no text; allowed: what an attacker writes.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import ipaddress
 import re
 from collections.abc import Mapping
@@ -150,9 +151,13 @@ def unread_exceptions(member: MemberConfig, environ: Mapping[str, str]) -> tuple
 
 
 def proxy_secrets(proxy: str | None) -> tuple[str, ...]:
-    """The password in a proxy's address, as written and decoded; both are secret."""
-    password = urlsplit(proxy or "").password
-    return tuple({password, unquote(password)}) if password else ()
+    """The password in a proxy's address, as written and decoded, and what the header for it holds; all are secret."""
+    address = urlsplit(proxy or "")
+    if not address.password:
+        return ()
+    user, password = unquote(address.username or ""), unquote(address.password)
+    credentials = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+    return (credentials, *{password, address.password})
 
 
 def _setting(environ: Mapping[str, str], name: str) -> tuple[str, str]:

@@ -46,6 +46,7 @@ __all__ = ["OpenAICompatible"]
 
 LARGEST_BODY = 8 * 1024 * 1024
 _LONGEST_HEADER = 256
+_LEAST_PASSWORD = 8
 _KEPT_HEADERS = {
     "cf-ray",
     "content-type",
@@ -90,15 +91,16 @@ class OpenAICompatible:
         self._url = url
         self._profile = profile
         self._key = key or None
-        self._keys = (key,) if key else ()
+        # A proxy's address may hold a password, which some proxies send on, or back with an error.
+        self._secrets = (*((key,) if key else ()), *proxy_secrets(proxy))
+        # A short password could be a word of a speech, and is removed from errors only.
+        self._keys = tuple(secret for secret in self._secrets if secret == key or len(secret) >= _LEAST_PASSWORD)
         reports_usd = profile.reports_usd or trust_reported_cost
         self._source = ReplySource(name, key_variable, reports_usd, self._keys, profile.cost_header)
         self._limits = TimeLimits.of(deadline_s)
         self._largest_body = largest_body
         self._proxy = proxy
         self._carrier = transport
-        # A proxy's address may hold a password.
-        self._secrets = (*self._keys, *proxy_secrets(proxy))
         self._transport: Transport | None = None
 
     @classmethod
@@ -180,9 +182,7 @@ class OpenAICompatible:
         self, broken: BrokenExchange, arrived: PartialReply, headers: dict[str, str], limits: TimeLimits
     ) -> ProviderFailure:
         """The failure for a broken exchange: the request was never fully sent, or it may have been billed."""
-        name = type(broken.error).__name__
-        said = excerpt(str(broken.error), self._secrets)
-        said = f"{name}: {said}" if said else name
+        said = excerpt(broken.words, self._secrets)
         if not broken.has_left:
             return self._unreached(broken.error, f"{self.name} could not be reached ({said}).")
         if broken.is_late:
@@ -212,7 +212,7 @@ class OpenAICompatible:
         """The few headers that are kept, without cookies and anything else that may identify an account."""
         kept = _KEPT_HEADERS | {self._profile.cost_header}
         return {
-            name: without_keys(value, self._keys)[:_LONGEST_HEADER]
+            name: without_keys(value, self._secrets)[:_LONGEST_HEADER]
             for name, value in headers.items()
             if name in kept or name.startswith(_KEPT_PREFIX)
         }

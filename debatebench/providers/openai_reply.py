@@ -26,7 +26,7 @@ from debatebench.providers.meanings import (
 )
 from debatebench.providers.moved_answer import moved_answer
 from debatebench.providers.page_words import words_of_page
-from debatebench.providers.redaction import REDACTED, excerpt
+from debatebench.providers.redaction import excerpt, without_known_keys
 from debatebench.providers.reply_json import first_choice, load_reply
 from debatebench.providers.retry_after import retry_after_s
 from debatebench.providers.usage import Usage, read_usage
@@ -54,10 +54,8 @@ class ReplySource:
     """The header that tells the cost in USD."""
 
     def clean(self, text: str) -> str:
-        """A string from a body, safe to keep: a key may occur in JSON escapes, which hide it in the raw body."""
-        for key in self.keys:
-            text = text.replace(key, REDACTED)
-        return clean_text(text)
+        """A string from a body, safe to keep: the body in a journal of an older version may hold a key in escapes."""
+        return clean_text(without_known_keys(text, self.keys))
 
     def is_told(self, value: Any) -> bool:
         """Whether a JSON value holds a key, or is nested too deeply to say."""
@@ -65,7 +63,7 @@ class ReplySource:
             text = repr(value)
         except RecursionError:
             return True
-        return any(key in text for key in self.keys)
+        return without_known_keys(text, self.keys) != text
 
 
 def read_reply(reply: Reply, source: ReplySource, *, asks_for_object: bool = False) -> Completion:
@@ -208,14 +206,8 @@ def _way_out(meaning: Meaning, source: ReplySource) -> str:
 
 def _said(error: ErrorBody, source: ReplySource, reply: Reply) -> str:
     """In brackets and safe to show: the provider's message, else the words of the page that came instead."""
-    words = error.message or words_of_page(reply.body)
-    # A key that tags or blanks had interrupted in the page is not recognised any more.
-    said = "" if _holds_key(words, source) else excerpt(words, source.keys)
+    said = excerpt(error.message or words_of_page(reply.body), source.keys)
     return f" ({said})" if said else ""
-
-
-def _holds_key(words: str, source: ReplySource) -> bool:
-    return any(key in "".join(words.split()) and key not in words for key in source.keys)
 
 
 def _completion(data: dict[str, Any], reply: Reply, source: ReplySource) -> Completion:

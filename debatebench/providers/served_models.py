@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from debatebench.config.types import Pricing
 from debatebench.providers.endpoints import completions_url, key_for, key_headers, proxy_for, proxy_secrets
 from debatebench.providers.profiles import PROFILES
-from debatebench.providers.redaction import excerpt
+from debatebench.providers.redaction import excerpt, without_known_keys
 from debatebench.providers.unreachable import PROXY_LOGIN, ProxyLoginError, obstacle_of
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import MOST_PRICE, clean_text
@@ -88,7 +88,7 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
     keys = (*((key,) if key else ()), *proxy_secrets(proxy))
     reply, broken = asyncio.run(_fetch(url, key_headers(PROFILES[member.provider], key), proxy))
     if broken is not None:
-        said = excerpt(f"{type(broken.error).__name__}: {broken.error}", keys)
+        said = excerpt(broken.words, keys)
         message = f"The catalogue of '{member.provider}' could not be read ({said})."
         obstacle = None if broken.has_left else obstacle_of(broken.error)
         error = ProxyLoginError if obstacle is not None and obstacle.is_login else DebatebenchError
@@ -134,7 +134,7 @@ def parse_catalogue(body: bytes, keys: tuple[str, ...] = ()) -> dict[str, Listed
 def _listed(entry: dict[str, Any], keys: tuple[str, ...]) -> ListedModel:
     name, length = entry.get("name"), entry.get("context_length")
     return ListedModel(
-        id=clean_text(entry["id"])[:_LONGEST_TEXT],
+        id=clean_text(without_known_keys(entry["id"], keys))[:_LONGEST_TEXT],
         name=excerpt(clean_text(name), keys) if isinstance(name, str) else None,
         pricing=_pricing(entry.get("pricing")),
         context_length=length if isinstance(length, int) and not isinstance(length, bool) and length > 0 else None,

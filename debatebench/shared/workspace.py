@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from debatebench.shared.errors import DebatebenchError, UsageError
-from debatebench.shared.files import write_atomically
+from debatebench.shared.errors import UsageError
+from debatebench.shared.files import not_written, write_atomically
 
-__all__ = ["Initialised", "Kind", "Workspace", "check_run_tag", "init_workspace", "packaged"]
+__all__ = ["Initialised", "Kind", "Workspace", "check_run_tag", "init_workspace", "inside", "packaged"]
 
 Kind = Literal["configs", "sql", "reports"]
 
@@ -102,10 +101,18 @@ class Workspace:
         return self.warehouse / "debatebench.duckdb"
 
     def config_file(self, name: str) -> Path:
-        """The workspace's configuration file of that name if it exists, else the packaged one."""
+        """The workspace's configuration file of that name if it exists, else the packaged one; as `guarded` says."""
         own = self.configs / name
         # A broken link counts as a file: the user who made it did not mean the packaged one.
-        return own if os.path.lexists(own) else packaged("configs") / name
+        return self.guarded(own) if os.path.lexists(own) else packaged("configs") / name
+
+    def guarded(self, file: Path) -> Path:
+        """`file`. Raises `UsageError` if it is in the workspace's configuration, and a link leads out of that.
+
+        Other files are not looked at: their user has named them.
+        """
+        place = Path(os.path.abspath(file))
+        return inside(self.configs, file) if place.is_relative_to(os.path.abspath(self.configs)) else file
 
     def layers(self, kind: Kind) -> list[Path]:
         """The packaged folder, then the workspace's own if it exists and is a different one; the later one wins."""
@@ -119,17 +126,17 @@ class Workspace:
 
         A later file replaces the earlier one of the same path; in `sql/`, of the same first folder and file name. The
         rendered site inside `reports/` is output and belongs to no layer. Raises `UsageError` for a link in the
-        workspace's folder that leads out of it: what SQL, pages and templates contain is published.
+        workspace's folder that leads out of it.
         """
         found: dict[str, Path] = {}
         for layer in self.layers(kind):
-            own = {
-                path.relative_to(layer).as_posix(): path
-                for path in layer.glob(pattern)
-                if path.is_file() and not (kind == "reports" and path.relative_to(layer).parts[0] in ("site", "docs"))
-            }
+            paths = [path for path in layer.glob(pattern) if path.is_file()]
+            if kind == "reports":
+                paths = [path for path in paths if path.relative_to(layer).parts[0] not in ("site", "docs")]
             if layer != packaged(kind):
-                _refuse_links_out(layer, own.values())
+                for path in (*paths, *_linked_folders(layer, pattern)):
+                    inside(layer, path)
+            own = {path.relative_to(layer).as_posix(): path for path in paths}
             if kind == "sql":
                 replaced = {_without_subfolders(path) for path in own}
                 found = {path: file for path, file in found.items() if _without_subfolders(path) not in replaced}
@@ -137,11 +144,20 @@ class Workspace:
         return dict(sorted(found.items()))
 
 
-def _refuse_links_out(folder: Path, files: Iterable[Path]) -> None:
-    inside = folder.resolve()
-    for file in files:
-        if not file.resolve().is_relative_to(inside):
-            raise UsageError(f"{file} is a link that leads out of {folder}; put a copy of the file there.")
+def inside(folder: Path, file: Path) -> Path:
+    """`file`, which lies in `folder`. Raises `UsageError` if it is a link, or in a linked folder, that leads out of it.
+
+    A stranger's workspace could otherwise send any file of its user to a provider, or publish it.
+    """
+    if not file.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{file} is a link that leads out of {folder}; put a copy of the file there.")
+    return file
+
+
+def _linked_folders(layer: Path, pattern: str) -> list[Path]:
+    """Links to folders where the pattern looks for files: a glob passes over them, and packaged files would count."""
+    searched = layer / pattern.partition("/")[0].strip("*")
+    return [path for path in searched.rglob("*") if path.is_symlink() and path.is_dir()]
 
 
 def _without_subfolders(path: str) -> tuple[str, str]:
@@ -181,7 +197,7 @@ def init_workspace(root: Path, force: bool) -> Initialised:
             _place(root / folder / "README.md", note.encode(), done, overwrite=False)
     except OSError as error:
         place = error.filename or root
-        raise DebatebenchError(f"{place} cannot be written: {error.strerror}.") from error
+        raise not_written(Path(place), error) from error
     return done
 
 

@@ -30,7 +30,7 @@ from debatebench.transform.build_state import (
 )
 from debatebench.transform.create_macros import update_macros
 from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
-from debatebench.transform.model_versions import cause_in_version, reading_warnings
+from debatebench.transform.model_versions import broken_reading, reading_warnings
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.parse_cache import remember_parsed
 from debatebench.transform.workers import create_all
@@ -272,35 +272,32 @@ class _Build:
             is_promised = model.properties.config.contract.enforced
             if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
                 wrong = "; ".join(breaches)
-
-                def is_kept(found: Mapping[str, str], model: SqlModel = model) -> bool:
-                    return not contract_breaches(self.con, model, found)
-
                 raise SqlModelError(
                     f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: {wrong}."
-                    f"{cause_in_version(self.con, model, self.project, wrong, is_kept)}"
+                    + broken_reading(model, self.project, columns, wrong)
                 )
             self.rows[row.name] = row
 
     def _failure(self, model: SqlModel, error: Exception) -> DebatebenchError:
         """DuckDB's message as one sentence, with the line of the file if the message contains one."""
-        if (short := out_of_memory(error)) is not None:
-            return short
         import duckdb
 
         from debatebench.shared.files import shown_path
+        from debatebench.transform.contracts import columns_of_all
 
-        text = str(error)
+        if (short := out_of_memory(error)) is not None:
+            return short
+        text, hint = str(error), ""
         line = re.search(r"^LINE (\d+):", text, re.MULTILINE)
+        if line:
+            with closing(self.con.cursor()) as cursor:
+                hint = broken_reading(model, self.project, columns_of_all(cursor), text.split("\n")[0])
         where = shown_path(model.file) + (f":{line[1]}" if line else "")
         message = " ".join(text[: line.start()].split() if line else text.split())
         is_of_data = isinstance(error, duckdb.DataError | duckdb.InvalidInputException | duckdb.ConstraintException)
         kind = SqlDataError if is_of_data else SqlModelError
-        cause = ""
-        if isinstance(error, duckdb.BinderException):
-            with closing(self.con.cursor()) as cursor:
-                cause = cause_in_version(cursor, model, self.project, text.split("\n")[0], bool)
-        return kind(f"SQL model {model.name} ({where}) failed: {message}{'.' if cause else ''}{cause}")
+        message = message if message.endswith((".", "!", "?")) or not hint else f"{message}."
+        return kind(f"SQL model {model.name} ({where}) failed: {message}{hint}")
 
     def drop_removed(self) -> tuple[str, ...]:
         """Drop tables and views of earlier builds that are no longer in the project."""

@@ -12,7 +12,6 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from debatebench.shared.duckdb_sql import quoted_text
-from debatebench.transform.graph import upstream
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.sql_model import MACROS
 
@@ -21,11 +20,7 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["catalog_of", "changed_runs", "columns_with", "replace_runs"]
-
-_RELATIONS = (
-    "select distinct schema_name || '.' || table_name from duckdb_columns() where database_name = current_database()"
-)
+__all__ = ["catalog_of", "changed_runs", "replace_runs"]
 
 
 def changed_runs(before: Mapping[str, str] | None, now: Mapping[str, str] | None) -> tuple[str, ...] | None:
@@ -69,38 +64,6 @@ def replace_runs(
     return int(con.execute(f"select count(*) from {table}").fetchall()[0][0])
 
 
-def columns_with(
-    con: duckdb.DuckDBPyConnection, model: SqlModel, models: Mapping[str, SqlModel], alias: str, version: SqlModel
-) -> dict[str, str] | None:
-    """Column → type of the query of `model` if it read `version` as `alias`; None if DuckDB refuses the query.
-
-    Nothing is changed. What is not built is read from its own SQL. `models` are in dependency order.
-    """
-    import duckdb
-
-    catalog = f'"other version for {model.name}"'
-    with closing(con.cursor()) as cursor:
-        ((database,),) = cursor.execute("select current_database()").fetchall()
-        there = {name for (name,) in cursor.execute(_RELATIONS).fetchall()}
-        above = upstream(models, [version.name, *model.dependencies]) - {alias}
-        absent = [name for name in models if name in above and name not in there]
-        read = {name for each in (*absent, model.name) for name in models[each].dependencies} - {alias}
-        sources = {name: f'from "{database}".{name}' for name in sorted((read | {version.name}) & there)}
-        sources |= {name: models[name].query.sql for name in absent}
-        sources[alias] = f"from {catalog}.{version.name}"
-        has_macros = any(models[name].query.macro_calls for name in (*absent, model.name))
-        own = (MACROS, "main") if has_macros else ("main",)
-        try:
-            with _in_place_of(cursor, database, sources, catalog, own):
-                described = cursor.execute(f"describe {model.query.sql}").fetchall()
-            return {row[0]: row[1] for row in described}
-        except duckdb.Error:
-            return None
-        finally:
-            cursor.execute(f'use "{database}"')
-            cursor.execute(f"detach database if exists {catalog}")
-
-
 def _has_run_tag(name: str, models: Mapping[str, SqlModel]) -> bool:
     return name not in models or models[name].has_column("run_tag")
 
@@ -119,11 +82,10 @@ def _in_place_of(
         other.execute(f"attach ':memory:' as {catalog}")
         for schema in schemas:
             other.execute(f"create schema {catalog}.{schema}")
-        # DuckDB looks for a macro's schema in the second database only if the search path contains that schema.
-        path = ",".join([*(f"{catalog}.{schema}" for schema in schemas), *(f'"{database}".{name}' for name in own)])
-        other.execute(f"set search_path = {quoted_text(path)}")
         for name, query in sources.items():
             other.execute(f"create view {catalog}.{name} as {query}")
+    # DuckDB looks for a macro's schema in the second database only if the search path contains that schema.
+    path = ",".join([*(f"{catalog}.{schema}" for schema in schemas), *(f'"{database}".{name}' for name in own)])
     con.execute(f"set search_path = {quoted_text(path)}")
     yield
     con.execute(f'use "{database}"')

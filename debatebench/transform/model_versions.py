@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import shown_path
 from debatebench.transform.graph import did_you_mean
-from debatebench.transform.incremental import columns_with
 
 if TYPE_CHECKING:
-    import duckdb
-
     from debatebench.transform.lineage.column_lineage import Lineage
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["cause_in_version", "is_prerelease", "reading_warnings", "remarks", "versions_of"]
+__all__ = ["broken_reading", "is_prerelease", "reading_warnings", "remarks", "versions_of"]
 
 
 def versions_of(models: Mapping[str, SqlModel], name: str) -> tuple[SqlModel, dict[int, SqlModel]]:
@@ -84,43 +81,26 @@ def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[st
                 yield f"{model.name} reads {dependency}, a prerelease whose meaning may still change."
 
 
-def cause_in_version(
-    con: duckdb.DuckDBPyConnection,
-    model: SqlModel,
-    project: Project,
-    wrong: str,
-    is_right: Callable[[Mapping[str, str]], bool],
-) -> str:
-    """A sentence about the version of another SQL model whose columns keep `model` from being built; empty if it is
-    not known.
+def broken_reading(model: SqlModel, project: Project, columns: Mapping[str, Mapping[str, str]], wrong: str) -> str:
+    """What to add to the message `wrong` of a build that names a column which the latest version of a model changed.
 
-    It is known only if the query of `model` is right with another version in the place of the latest, and not with the
-    latest. `is_right` judges the columns, with types, of a query that DuckDB accepts; `wrong`, which names the column,
-    is what DuckDB or the contract said.
+    Empty if `model` reads no such column. `columns` are the columns, with types, of everything that is built, by dotted
+    name.
     """
-    from debatebench.transform.contracts import columns_of_all
     from debatebench.transform.lineage.column_lineage import Lineage
 
-    models, lineage, columns = project.models, Lineage(project), columns_of_all(con)
+    models, lineage = project.models, Lineage(project)
     named = set(re.findall(r"\w+", wrong.lower()))
-
-    def is_right_with(alias: SqlModel, version: SqlModel) -> bool:
-        found = columns_with(con, model, models, alias.name, version)
-        return found is not None and is_right(found)
-
-    for name in model.dependencies:
-        if name not in models or models[name].alias_of is None:
+    for reference in model.query.references:
+        if reference.name not in models or models[reference.name].alias_of is None:
             continue
-        alias, versions = versions_of(models, name)
+        alias, versions = versions_of(models, reference.name)
         latest = models[str(alias.alias_of)]
-        changes = [each for each in _changes(latest, versions, columns, lineage) if each[1] in named]
-        if not changes or is_right_with(alias, latest):
-            continue
-        for number, column, change in changes:
-            if is_right_with(alias, versions[number]):
+        for number, column, change in _changes(latest, versions, columns, lineage):
+            if column in named:
                 return (
-                    f" It selects {column} from {alias.name}, which {change}. "
-                    f"Fix {shown_path(latest.file)}, set `latest_version: {number}`, or change {model.name}."
+                    f" It reads {alias.name}, which {change}: to have {column} as before, fix "
+                    f"{shown_path(latest.file)}, set `latest_version: {number}`, or change {model.name}."
                 )
     return ""
 
@@ -132,22 +112,15 @@ def _changes(
     lineage: Lineage,
 ) -> Iterator[tuple[int, str, str]]:
     """(version, column, how the latest version changes it), from the version that is closest to the latest."""
-
-    def known(model: SqlModel) -> Mapping[str, str]:
-        # Models are created in parallel, so a version may not be built yet; its SQL still shows its columns.
-        return columns[model.name] if model.name in columns else dict.fromkeys(lineage.columns(model.name), "")
-
-    top, found = latest.version or 0, known(latest)
+    top = latest.version or 0
+    # Models are created in parallel, so a version may not be built yet; its SQL still shows its columns.
+    found = columns[latest.name] if latest.name in columns else dict.fromkeys(lineage.columns(latest.name))
     for number in sorted(versions.keys() - {top}, key=lambda n: (abs(n - top), n)):
-        for column, sql_type in known(versions[number]).items():
-            differs = [n for n in versions if n > number and not _has(known(versions[n]), column, sql_type)]
-            since = f"since version {differs[0]}" if number < top and differs else f"in version {top}"
+        name = versions[number].name
+        have = columns[name] if name in columns else dict.fromkeys(lineage.columns(name))
+        since = f"since version {min(n for n in versions if n > number)}" if number < top else f"in version {top}"
+        for column, sql_type in have.items():
             if column not in found:
-                yield number, column, f"lacks it {since} (version {number} has it)"
-            elif not _has(found, column, sql_type):
-                yield number, column, f"has it as {found[column]} {since} ({sql_type} in version {number})"
-
-
-def _has(columns: Mapping[str, str], column: str, sql_type: str) -> bool:
-    """Whether the column is there and of this type, as far as both types are known."""
-    return column in columns and (not sql_type or columns[column] in ("", sql_type))
+                yield number, column, f"lacks {column} {since} (version {number} has it)"
+            elif sql_type and found[column] and sql_type != found[column]:
+                yield number, column, f"has {column} as {found[column]} {since} ({sql_type} in version {number})"

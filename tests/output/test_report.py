@@ -167,11 +167,21 @@ def test_runs_with_overlapping_judges_carry_a_banner(site: Path) -> None:
 
 def test_run_without_verdicts_says_so_in_words(site: Path) -> None:
     text = words(site / "runs" / "bare" / "index.html")
-    assert "No verdicts yet" in text
+    assert "No debater of this run has a rating to show." in text
+    assert "2 of 2 debates have no decision, because no verdict on them counts." in text
     assert "Human verdicts" in text
     assert "weak evidence" in text
     assert "No verdicts yet." in words(site / "runs" / "bare" / "judges.html")
     assert "No debater of this run has both a rating and a known cost." in words(site / "runs" / "bare" / "costs.html")
+
+
+def test_a_run_with_verdicts_and_too_few_debates_does_not_say_that_it_has_no_verdicts(tmp_path: Path) -> None:
+    records = tournament("few", ("alpha", "beta"), repetitions=1)
+    made = make_warehouse(tmp_path / "debatebench.duckdb", ("few", records))
+    text = words(build_site(made, report_files(), tmp_path / "site", now=NOW).parent / "runs" / "few" / "index.html")
+    assert "No debater of this run has a rating to show." in text
+    assert "3 of 3 debaters have fewer than 5 rated debates; the leaderboard does not show them." in text
+    assert "No verdicts yet" not in text
 
 
 def test_transcript_has_every_speech_and_every_verdict(site: Path) -> None:

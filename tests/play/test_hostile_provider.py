@@ -49,7 +49,7 @@ def play(root: Path, *, retry_failed: bool = False) -> RunReport:
         plan,
         workspace.journal / "tiny.jsonl",
         RunSettings(policy=QUICK, retry_failed=retry_failed),
-        environ={"TINY_KEY": KEY},
+        environ={"TINY_API_KEY": KEY},
         now=lambda: datetime(2026, 1, 2),
     )
 

@@ -147,8 +147,11 @@ def test_an_installed_package_brings_its_configuration_inside_itself(tmp_path: P
 def test_a_broken_link_is_not_passed_over_for_the_packaged_file(tmp_path: Path) -> None:
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "config.yaml").symlink_to(tmp_path / "nowhere.yaml")
+    with pytest.raises(UsageError, match="is a link that leads out of"):
+        Workspace(tmp_path).config_file("config.yaml")
+    (tmp_path / "configs" / "models.yaml").symlink_to(tmp_path / "configs" / "nowhere.yaml")
     with pytest.raises(ConfigError, match="There is no file"):
-        load_config(Workspace(tmp_path).config_file("config.yaml"))
+        load_config(Workspace(tmp_path).config_file("models.yaml"))
 
 
 def test_init_keeps_what_is_there_and_says_so(tmp_path: Path) -> None:

@@ -360,10 +360,8 @@ def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: 
         warehouse(project, debates[:3])
     message = str(caught.value)
     assert message.startswith("SQL model marts.counted_verdicts (")
-    assert "counted_verdicts.sql:12) failed: " in message
     assert (
-        " It selects winner_without_tie from marts.panel_winners, which lacks it since version 4 "
-        "(version 3 has it). Fix "
+        "It reads marts.panel_winners, which lacks winner_without_tie since version 4 (version 3 has it): "
     ) in message
     assert message.endswith("panel_winners_v4.sql, set `latest_version: 3`, or change marts.counted_verdicts.")
 

@@ -146,7 +146,7 @@ def play_commands(root: Path, mode: str, tag: str = "tiny") -> list[str]:
             path.write_text(path.read_text().replace("provider: http", f"timeout: {TIMEOUT_S}, provider: http"))
 
         def command(*words: str, codes: Collection[int]) -> None:
-            done = debatebench(root, *words, environ={"TINY_KEY": KEY})
+            done = debatebench(root, *words, environ={"TINY_API_KEY": KEY})
             if done.code not in codes or "Traceback" in done.err or KEY in done.out + done.err:
                 problems.append(f"`{' '.join(words)}` ended with exit code {done.code}: {done.err.strip()[-500:]}")
 

@@ -533,26 +533,24 @@ def test_a_column_that_vanished_from_the_latest_version_is_named_with_who_select
 ) -> None:
     build(con, write_project(tmp_path, FILES))
     message = refusal(con, tmp_path, GONE)
-    assert message.startswith(f"SQL model ratings.elo ({tmp_path}/ratings/elo.sql:2) failed: Binder Error: ")
+    assert message.startswith(
+        f"SQL model ratings.elo ({tmp_path}/ratings/elo.sql:2) failed: Binder Error: Referenced column "
+        '"pro_model_id" not found'
+    ), "the database's words stand first"
     assert message.endswith(
-        " It selects pro_model_id from marts.winners, which lacks it since version 3 (version 2 has it). "
-        f"Fix {tmp_path}/marts/winners_v3.sql, set `latest_version: 2`, or change ratings.elo."
+        " It reads marts.winners, which lacks pro_model_id since version 3 (version 2 has it): to have "
+        f"pro_model_id as before, fix {tmp_path}/marts/winners_v3.sql, set `latest_version: 2`, or change ratings.elo."
     )
 
 
-def test_an_error_that_another_version_would_not_mend_stays_in_the_words_of_the_database(
-    con: duckdb.DuckDBPyConnection, tmp_path: Path
+@pytest.mark.parametrize("processors", [1, 4])
+def test_a_column_that_every_version_has_is_never_said_to_be_missing(
+    con: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ) -> None:
-    """`pro_model_id` is missing in version 3, and the reader is wrong with every version."""
-    build(con, write_project(tmp_path, FILES))
-    wrong = {
-        **GONE,
-        "ratings/elo.sql": "select run_tag from marts.winners",
-        "marts/joined.sql": "select pro_model_id, run_id from marts.winners join staging.stg_debates using (run_tag)",
-        "marts/joined.yml": "models: [{name: joined, description: Joined.}]",
-    }
-    message = refusal(con, tmp_path, wrong)
-    assert "failed: Binder Error: " in message
+    monkeypatch.setattr(workers, "_processors", lambda: processors)
+    ambiguous = "select debate_id from marts.winners join staging.stg_debates using (run_tag)"
+    message = refusal(con, tmp_path, FILES | {"marts/counts.sql": ambiguous})
+    assert 'counts.sql:1) failed: Binder Error: Ambiguous reference to column name "debate_id"' in message
     assert "version" not in message
 
 
@@ -568,15 +566,14 @@ def test_a_column_that_an_earlier_version_lacks_is_named_when_that_becomes_the_l
         "ratings/top.yml": "models: [{name: top, description: The best., config: {materialized: table}}]",
     }
     message = refusal(con, tmp_path, FILES | own | longer)
-    assert "ratings/elo.sql:2) failed: " in message
-    assert " It selects pro_model_id from marts.winners, which lacks it in version 1 (version 2" in message
+    assert "It reads marts.winners, which lacks pro_model_id in version 1 (version 2 has it)" in message
 
 
 @pytest.mark.parametrize(
     ("sql", "change"),
     [
-        ("select run_tag, debate_id from staging.stg_debates", "lacks it since version 3 (version 1 has it)"),
-        (GONE["marts/winners_v3.sql"], "has it as INTEGER since version 3 (VARCHAR in version 1)"),
+        ("select run_tag, debate_id from staging.stg_debates", "lacks winner since version 3 (version 2 has it)"),
+        (GONE["marts/winners_v3.sql"], "has winner as INTEGER since version 3 (VARCHAR in version 2)"),
     ],
 )
 def test_a_contract_that_another_version_breaks_names_the_version(
@@ -604,7 +601,8 @@ def test_a_contract_that_another_version_breaks_names_the_version(
             """,
     }
     message = refusal(con, tmp_path, files)
-    assert f" It selects winner from marts.winners, which {change}. Fix " in message
+    assert message.startswith("SQL model marts.all_winners breaks its contract in ")
+    assert f". It reads marts.winners, which {change}: to have winner as before, fix " in message
 
 
 def test_a_column_that_no_version_has_is_duckdbs_own_error(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
 from debatebench.shared.files import sync_path, write_atomically
 from debatebench.shared.locks import take_lock
 from debatebench.shared.records import Row
-from debatebench.shared.workspace import check_run_tag
+from debatebench.shared.workspace import check_run_tag, inside
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -191,8 +191,8 @@ def _files(importer: Importer, path: Path) -> list[Path]:
     for file in files:
         if not file.is_file():
             raise UsageError(f"{file} is not a regular file.")
-        if path.is_dir() and not file.resolve().is_relative_to(path.resolve()):
-            raise UsageError(f"{file} is a link that leads out of {path}; put a copy of the file there.")
+        if path.is_dir():
+            inside(path, file)
         if not str(file).isprintable():
             raise UsageError(f"The name {str(file)!r} contains characters that cannot be printed; rename it.")
     return files

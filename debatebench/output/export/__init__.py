@@ -17,9 +17,10 @@ folder.py           replace the folder of an export safely
 huggingface.py      a dataset for publication, as Hugging Face's `datasets` reads it
 jsonl.py            the original harness's JSONL
 manifest.py         the files of an export with rows and hashes
+names.py            names of people in texts, replaced or listed for a reader
 original_record.py  the rows of one debate → one original record
 parquet.py          Parquet files: a folder per table, with a folder per run
-pseudonyms.py       pseudonyms for annotators, also inside texts
+pseudonyms.py       pseudonyms for annotators
 snapshot.py         one state of the warehouse with the chosen runs
 """
 
@@ -33,10 +34,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from debatebench.output.export.folder import replacing
-from debatebench.output.export.manifest import Contents, ExportManifest, make_manifest, write_manifest
+from debatebench.output.export.manifest import Contents, ExportManifest, ToRead, make_manifest, write_manifest
 from debatebench.output.export.snapshot import DatasetOptions, Snapshot, open_snapshot
 from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.output_paths import check_output
+from debatebench.shared.result_formats import render
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -68,10 +71,16 @@ class _Format(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A finished export: its folder and its manifest."""
+    """A finished export: its folder and its manifest.
+
+    Where names of people were replaced, `to_read` lists what may still show one. It lies beside the folder, because it
+    shows what was replaced.
+    """
 
     folder: Path
     manifest: ExportManifest
+    to_read: Path | None = None
+    count_to_read: int = 0
 
 
 def export(
@@ -125,8 +134,21 @@ def export(
             contents = cast(_Format, import_module(FORMATS[format_name])).write(snapshot, folder)
             manifest = make_manifest(snapshot, format_name, folder, contents)
             write_manifest(folder, manifest)
+        to_read = _write_to_read(workspace, place, contents)
     except OSError as error:
-        raise DebatebenchError(f"{error.filename or place} cannot be written: {error.strerror}.") from error
+        raise not_written(place, error) from error
+    except duckdb.IOException as error:
+        raise not_written(place, error) from error
     except duckdb.Error as error:
         raise DebatebenchError(f"The export failed: {' '.join(str(error).split())}") from error
-    return Export(place, manifest)
+    return Export(place, manifest, to_read, len(contents.to_read or ()))
+
+
+def _write_to_read(workspace: Workspace, place: Path, contents: Contents) -> Path | None:
+    """Write the list of what a person should read, for its owner only."""
+    if contents.to_read is None:
+        return None
+    path = place.with_name(f"{place.name}-to-read.csv")
+    check_output(workspace, path)
+    write_atomically(path, render(ToRead._fields, contents.to_read, "csv"), mode=0o600)
+    return path

@@ -35,9 +35,10 @@ speeches as a source of facts, or verdicts as labels of truth."""
 
 _ANONYMISED = """\
 The names of annotators and adjudicators are replaced by pseudonyms, which follow from a secret of the publisher and
-cannot be tried out on a list of names; the same person has the same one everywhere in this dataset. Names are also
-replaced where they are whole words of a justification, and metadata of annotations are left out. Texts may still show
-who wrote them: by other names, by what they tell, or by their style; and so may the times of annotations. The names of
+cannot be tried out on a list of names; the same person has the same one everywhere in this dataset. Names and the words
+of names are also replaced in justifications, in any case and with or without accents, except where a short one may be
+another word; metadata of annotations are left out. Texts may still show who wrote them: by other names, by what they
+tell, or by their style; and so may the times of annotations. The names of
 debaters stay, also of people who debated."""
 
 _RUNS = """

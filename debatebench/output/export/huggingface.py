@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +14,14 @@ from urllib.parse import quote
 
 from debatebench.output.export.dataset_card import dataset_card
 from debatebench.output.export.dataset_tables import ATTACKED, TABLES, DatasetTable
-from debatebench.output.export.manifest import Contents, LeftOut, file_sha256
+from debatebench.output.export.manifest import Contents, LeftOut, ToRead, file_sha256
+from debatebench.output.export.names import Names
 from debatebench.output.export.parquet import write_file
-from debatebench.output.export.pseudonyms import make_pseudonyms, name_remover, pseudonym_key
+from debatebench.output.export.pseudonyms import make_pseudonyms, pseudonym_key
 from debatebench.output.export.snapshot import Snapshot
+from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
+from debatebench.shared.visible_text import shortened
 from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ __all__ = ["CARD", "CHECKSUMS", "write"]
 CARD = "README.md"
 CHECKSUMS = "checksums.sha256"
 
+_LONGEST_EXCERPT = 200
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
 _NAMES = """
@@ -43,7 +48,8 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     Raises `UsageError` without a licence, and where the chosen runs have no debates.
     """
     license_id = _license(snapshot.dataset.license)
-    instead, left_out = _anonymised(snapshot) if snapshot.dataset.anonymize else ({}, [])
+    names = _names(snapshot) if snapshot.dataset.anonymize else None
+    instead, left_out = ({}, []) if names is None else _anonymised(snapshot, names)
     rows: dict[str, int] = {}
     totals: dict[DatasetTable, int] = {}
     parts = [(table, run_tag) for table in _tables(snapshot) for run_tag in snapshot.run_tags]
@@ -59,7 +65,8 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
         raise UsageError(f"{', '.join(snapshot.run_tags)} has no debates to publish.")
     (folder / CARD).write_text(dataset_card(snapshot, license_id, totals), encoding="utf-8")
     _write_checksums(folder)
-    return Contents(rows, (*left_out, *_attacked_left_out(snapshot)))
+    to_read = None if names is None else tuple(_to_read(snapshot.con, folder, rows, names))
+    return Contents(rows, (*left_out, *_attacked_left_out(snapshot)), to_read=to_read)
 
 
 def _license(text: str | None) -> str:
@@ -112,12 +119,15 @@ def _write_rows(
     return count
 
 
-def _anonymised(snapshot: Snapshot) -> tuple[dict[str, str], list[LeftOut]]:
+def _names(snapshot: Snapshot) -> Names:
+    """The people of the chosen runs."""
+    found = snapshot.con.execute(_NAMES, {"tags": list(snapshot.run_tags)}).fetchall()
+    return Names(make_pseudonyms([name for (name,) in found], pseudonym_key(snapshot.database.parent)) if found else {})
+
+
+def _anonymised(snapshot: Snapshot, names: Names) -> tuple[dict[str, str], list[LeftOut]]:
     """Tables without names, by the SQL model that they stand for; and what they lack."""
-    con, tags = snapshot.con, {"tags": list(snapshot.run_tags)}
-    names = [name for (name,) in con.execute(_NAMES, tags).fetchall()]
-    pseudonyms = make_pseudonyms(names, pseudonym_key(snapshot.database.parent)) if names else {}
-    without_names = name_remover(pseudonyms)
+    con, tags, pseudonyms = snapshot.con, {"tags": list(snapshot.run_tags)}, names.pseudonyms
     con.execute("create or replace table memory.main.people (name varchar, pseudonym varchar)")
     con.execute("insert into memory.main.people select unnest(?), unnest(?)", [[*pseudonyms], [*pseudonyms.values()]])
     instead: dict[str, str] = {}
@@ -130,7 +140,7 @@ def _anonymised(snapshot: Snapshot) -> tuple[dict[str, str], list[LeftOut]]:
         con.execute(f"create or replace table memory.main.{relation}_texts (text varchar, clean varchar)")
         con.execute(
             f"insert into memory.main.{relation}_texts select unnest(?), unnest(?)",
-            [[text for (text,) in texts], [without_names(text) for (text,) in texts]],
+            [[text for (text,) in texts], [names.without(text) for (text,) in texts]],
         )
         no_metadata = ", null::json as metadata" if relation == "stg_annotations" else ""
         con.execute(
@@ -147,6 +157,23 @@ def _anonymised(snapshot: Snapshot) -> tuple[dict[str, str], list[LeftOut]]:
     if not count:
         return instead, []
     return instead, [LeftOut(what="annotations' metadata", why="they may name the annotator", count=count)]
+
+
+def _to_read(con: duckdb.DuckDBPyConnection, folder: Path, paths: Iterable[str], names: Names) -> Iterator[ToRead]:
+    """What may show a person in the written files: in their own texts, and where others' texts have their names."""
+    for path in paths:
+        file = quoted_text(str(folder / path))
+        columns = con.execute(
+            f"select column_name from (describe from {file}) where column_type = 'VARCHAR'"
+        ).fetchall()
+        for (column,) in columns:
+            find = names.left_in if column == "justification" else names.named_in
+            texts = con.execute(
+                f"select distinct {quoted_identifier(column)} as text from {file} order by text"
+            ).fetchall()
+            for (text,) in texts:
+                for words, why in dict.fromkeys(find(text or "")):
+                    yield ToRead(path, column, words, why, shortened(" ".join((text or "").split()), _LONGEST_EXCERPT))
 
 
 def _write_checksums(folder: Path) -> None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -21,6 +21,7 @@ __all__ = [
     "Contents",
     "ExportManifest",
     "LeftOut",
+    "ToRead",
     "file_sha256",
     "make_manifest",
     "read_export_manifest",
@@ -94,6 +95,16 @@ class ExportManifest(_Frozen):
     files: tuple[ExportedFile, ...]
 
 
+class ToRead(NamedTuple):
+    """Words in a text of an export that may show a person, for somebody to read before it is published."""
+
+    file: str
+    column: str
+    words: str
+    why: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Contents:
     """What a format wrote: rows by file, or by table of a file; what it left out; what tools add to the folder."""
@@ -102,6 +113,8 @@ class Contents:
     left_out: tuple[LeftOut, ...] = ()
     disposable: tuple[str, ...] = ()
     """Paths in the export that a tool writes when it is used, and that a later export may replace."""
+    to_read: tuple[ToRead, ...] | None = None
+    """Where names of people were replaced, what may still show one. It is not part of the export."""
 
 
 def make_manifest(snapshot: Snapshot, kind: str, folder: Path, contents: Contents) -> ExportManifest:

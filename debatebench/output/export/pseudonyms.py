@@ -1,4 +1,4 @@
-"""Pseudonyms for annotators and adjudicators, and texts in which their names are replaced."""
+"""Pseudonyms for annotators and adjudicators."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.files import unused_name_beside
 
-__all__ = ["KEY_FILE", "make_pseudonyms", "name_remover", "pseudonym_key"]
+__all__ = ["KEY_FILE", "PSEUDONYM", "make_pseudonyms", "pseudonym_key"]
 
 KEY_FILE = "pseudonyms.key"
 _KEY = re.compile(r"[0-9a-f]{64}\n?")
 _SHORTEST = 8
-_SHORTEST_NAME_IN_TEXT = 2
-_SHORTEST_NAME_IN_ANY_CASE = 4
+PSEUDONYM = re.compile(r"annotator-[0-9a-f]{8,64}")
 
 
 def pseudonym_key(folder: Path) -> bytes:
@@ -59,27 +58,3 @@ def make_pseudonyms(names: Collection[str], key: bytes) -> dict[str, str]:
     while len({digest[:length] for digest in digests.values()}) < len(digests):
         length += 1
     return {name: f"annotator-{digest[:length]}" for name, digest in digests.items()}
-
-
-def name_remover(pseudonyms: Mapping[str, str]) -> Callable[[str], str]:
-    """A function that replaces the names where they are whole words of a text.
-
-    Names of four characters or more are found in upper and lower case. Names of one character stay, because they are
-    words, too.
-    """
-    found: list[str] = []
-    of_lower = {name.lower(): pseudonym for name, pseudonym in pseudonyms.items()}
-    # The longest name first, or a first name would be replaced inside of a full name.
-    for name in sorted(pseudonyms, key=lambda name: (-len(name), name)):
-        if len(name) >= _SHORTEST_NAME_IN_ANY_CASE:
-            found.append(f"(?i:{re.escape(name)})")
-        elif len(name) >= _SHORTEST_NAME_IN_TEXT:
-            found.append(re.escape(name))
-    if not found:
-        return lambda text: text
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(found)})(?!\w)")
-
-    def without_names(text: str) -> str:
-        return pattern.sub(lambda match: pseudonyms.get(match[0]) or of_lower[match[0].lower()], text)
-
-    return without_names

@@ -1,0 +1,134 @@
+"""Every file of a workspace's configuration, SQL and reports is read through one guard: no link leads out of them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import Done, debatebench
+
+from debatebench.shared.workspace import packaged
+
+pytestmark = pytest.mark.slow
+
+KINDS = ("configs", "sql", "reports")
+
+# Writes the name of every file that Python opens.
+WATCH = """
+import os, sys
+if log := os.environ.get("OPENED_LOG"):
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    def see(event, arguments):
+        if event == "open" and isinstance(arguments[0], (str, bytes)):
+            os.write(file, os.path.abspath(os.fsencode(arguments[0])) + b"\\n")
+    sys.addaudithook(see)
+"""
+
+RUN = ("run", "--run-tag", "played", "--sample-topics", "1", "--no-input")
+METHODS = ("direct", "dimensional", "non_iterative", "chronological", "debatrix")
+JUDGES = "judges:\n" + "".join(
+    f"  - {{id: {method}, provider: simulated, model: careful, method: {method}, prompt_style: {style}}}\n"
+    for method, style in zip(METHODS, ("reasoned", *["default"] * 4), strict=True)
+)
+DRY = ("--dry-run", "--sample-topics", "1", "--no-input")
+COMMANDS = (
+    (*RUN, "--rubric", "debateflow", "--weaknesses", "ROOT/configs/weaknesses.yaml"),
+    ("run", "--list-prompts"),
+    ("run", "--run-tag", "quick", "--quick-test", "--dry-run", "--no-input"),
+    ("run", "--run-tag", "popper", "--format", "karl_popper", *DRY),
+    ("run", "--run-tag", "flow", "--rubric", "coherence", "--topics-path", "ROOT/configs/topics_debateflow.json", *DRY),
+    ("judge", "played", "--as", "again", "--dry-run", "--judges-path", "ROOT/configs/all_judges.yaml"),
+    ("judge", "played", "--as", "bp", "--dry-run", "--config-path", "ROOT/configs/panelbench_bp.yaml"),
+    ("judge", "played", "--as", "pb", "--dry-run", "--config-path", "ROOT/configs/panelbench.yaml"),
+    ("probe-judges", "--run-tag", "played", "--as", "probed", "--dry-run"),
+    ("report", "--out-dir", "OUT/site"),
+    ("docs", "--out", "OUT/docs"),
+)
+# Notes for people.
+NOT_READ = ["reports/README.md"]
+
+
+class Watched:
+    """A workspace with every packaged file in it, and commands whose opened files are known."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.folder, self.outside = folder / "root", folder, folder / "outside"
+        for kind in KINDS:
+            shutil.copytree(packaged(kind), self.root / kind, ignore=shutil.ignore_patterns("site", "docs"))
+        (self.root / "configs" / "all_judges.yaml").write_text(JUDGES)
+        (self.root / "configs" / "quick-test-models.yaml").write_text(
+            "debaters:\n  - {id: a, provider: simulated, model: a}\n  - {id: b, provider: simulated, model: b}\n"
+            "num_judges: 1\njudges:\n  - {id: j, provider: simulated, model: careful}\n"
+        )
+        shutil.copytree(self.root, self.outside)
+        (folder / "sitecustomize.py").write_text(WATCH)
+
+    def run(self, command: tuple[str, ...]) -> tuple[Done, set[Path]]:
+        """The end of a command, and the files that it opened."""
+        log = self.folder / "opened"
+        log.unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        places = {"OUT": str(self.folder / "out"), "ROOT": str(self.root)}
+        arguments = [re.sub("^(OUT|ROOT)(?=/)", lambda match: places[match[0]], each) for each in command]
+        done = debatebench(self.root, *arguments, environ={"OPENED_LOG": str(log), "PYTHONPATH": str(self.folder)})
+        return done, {Path(line) for line in log.read_text(errors="surrogateescape").splitlines()}
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    return Watched(tmp_path_factory.mktemp("watched"))
+
+
+@pytest.fixture(scope="module")
+def read_by(watched: Watched) -> dict[Path, tuple[str, ...]]:
+    """Every file of the workspace's sources that a command reads, and the first command that does."""
+    found: dict[Path, tuple[str, ...]] = {}
+    for command in COMMANDS:
+        done, opened = watched.run(command)
+        assert done.code == 0, (command, done.err)
+        sources = {path for kind in KINDS for path in opened if path.is_relative_to(watched.root / kind)}
+        found = {path: command for path in sources if path.is_file()} | found
+    return found
+
+
+def test_commands_read_every_kind_of_file(watched: Watched, read_by: dict[Path, tuple[str, ...]]) -> None:
+    files = {path for kind in KINDS for path in (watched.root / kind).rglob("*") if path.is_file()}
+    assert sorted(path.relative_to(watched.root).as_posix() for path in files - read_by.keys()) == NOT_READ
+
+
+def test_no_link_leads_out_of_the_sources(watched: Watched, read_by: dict[Path, tuple[str, ...]]) -> None:
+    """Every file of the configuration's own folder, and of the others one of each suffix in each folder."""
+    chosen: dict[tuple[str, str], str] = {}
+    for path in sorted(read_by):
+        name = path.relative_to(watched.root).as_posix()
+        folder = path.parent.relative_to(watched.root).as_posix()
+        is_sql = folder.startswith("sql/")
+        key = (name, "") if folder == "configs" else ("/".join(folder.split("/")[: 2 if is_sql else 3]), path.suffix)
+        chosen.setdefault(key, name)
+    assert len(chosen) > 20
+    for name in chosen.values():
+        linked(watched, name, read_by[watched.root / name])
+
+
+@pytest.mark.parametrize("name", ["configs/attacks", "configs/prompts/judge", "configs/rubrics", "sql/marts"])
+def test_no_linked_folder_leads_out_of_the_sources(
+    watched: Watched, read_by: dict[Path, tuple[str, ...]], name: str
+) -> None:
+    folder = watched.root / name
+    linked(watched, name, next(command for path, command in read_by.items() if path.is_relative_to(folder)))
+
+
+def linked(watched: Watched, name: str, command: tuple[str, ...]) -> None:
+    """Put a link to a copy elsewhere in place of a file or folder: the command refuses it before it opens a copy."""
+    file, kept = watched.root / name, watched.folder / "kept"
+    file.rename(kept)
+    file.symlink_to(watched.outside / name)
+    try:
+        done, opened = watched.run(command)
+    finally:
+        file.unlink()
+        kept.rename(file)
+    assert (done.code, [path for path in opened if path.is_relative_to(watched.outside)]) == (2, []), (name, done.err)
+    assert "is a link that leads out of" in done.error_line, name
