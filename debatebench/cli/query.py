@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from debatebench.cli.common import Format, FormatOption, note, note_error, print_rows, workspace_of
-from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
+from debatebench.shared.errors import StuckQueryError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -124,7 +124,7 @@ def _write(
     """Write the whole result to a file."""
     from debatebench.query.parquet import write_parquet
     from debatebench.query.safe_query import run_query
-    from debatebench.shared.files import write_atomically
+    from debatebench.shared.files import not_written, write_atomically
     from debatebench.shared.output_paths import check_output
     from debatebench.shared.result_formats import render
 
@@ -137,7 +137,7 @@ def _write(
         try:
             write_atomically(path, render(result.columns, result.rows, form))
         except OSError as error:
-            raise DebatebenchError(f"{path} cannot be written: {error.strerror}.") from error
+            raise not_written(path, error) from error
     note(f"Wrote {rows} rows to {path}")
 
 

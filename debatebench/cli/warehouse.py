@@ -13,7 +13,7 @@ from debatebench.cli.common import Format, FormatOption, chosen_run, note, now, 
 from debatebench.cli.completion import run_tags
 from debatebench.cli.show import RunTagOption
 from debatebench.shared.amounts import counted
-from debatebench.shared.errors import DamagedDataError, UsageError
+from debatebench.shared.errors import DamagedDataError, UnbuiltError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -41,7 +41,7 @@ _OF_DATA = frozenset(
 def report_update(workspace: Workspace, update: Update) -> None:
     """Print what an update of the warehouse did, and what does not count in the runs that landed.
 
-    Raises `DamagedDataError` if a run was set aside.
+    Raises `DamagedDataError` if a run was set aside, and `UnbuiltError` if the SQL models could not be built.
     """
     for landed in update.landed:
         if landed.rows is None:
@@ -62,6 +62,11 @@ def report_update(workspace: Workspace, update: Update) -> None:
     if update.set_aside:
         names = ", ".join(sorted(update.set_aside))
         raise DamagedDataError(f"{len(update.set_aside)} runs were set aside ({names}); the others are up to date.")
+    if update.unbuilt is not None:
+        raise UnbuiltError(
+            f"All has landed, but no SQL model was built, and `debatebench build` builds them when this is mended: "
+            f"{update.unbuilt}"
+        )
 
 
 def _note_left_out(workspace: Workspace, run_tags: set[str]) -> None:
@@ -230,7 +235,7 @@ def rate(
     """Recompute the ratings and write them as JSON."""
     from debatebench.output.summaries import ratings_json
     from debatebench.query.safe_query import open_for_query
-    from debatebench.shared.files import write_atomically
+    from debatebench.shared.files import not_written, write_atomically
     from debatebench.shared.output_paths import check_output
     from debatebench.shared.workspace import check_run_tag
     from debatebench.warehouse.up_to_date import build_is_current
@@ -245,5 +250,8 @@ def rate(
         update_warehouse(workspace, [], now=now, note=note)
     with closing(open_for_query(workspace.database)) as con:
         ratings = ratings_json(con, run_tag)
-    write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
+    try:
+        write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise not_written(path, error) from error
     say(f"Rated {counted(len(ratings['models']), 'debater')} of run '{run_tag}': {path}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DebatebenchError, UsageError
-from debatebench.shared.files import write_atomically
+from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.visible_text import spreadsheet_safe
 
 if TYPE_CHECKING:
@@ -95,8 +95,8 @@ SUMMARIES: dict[str, Summary] = {
 def write_summaries(con: duckdb.DuckDBPyConnection, run_tag: str, out_dir: Path) -> list[Path]:
     """Write every summary of `SUMMARIES` as `<name>.csv` into `out_dir`, and return the files.
 
-    Each file is replaced as a whole. Raises `UsageError` when the run does not exist or `out_dir` cannot be written to,
-    `DebatebenchError` when the SQL models are not built.
+    Each file is replaced as a whole. Raises `UsageError` when the run does not exist, `DebatebenchError` when
+    `out_dir` cannot be written to, or the SQL models are not built.
     """
     _check_run(con, run_tag)
     texts = {out_dir / f"{name}.csv": _csv_text(con, summary, run_tag) for name, summary in SUMMARIES.items()}
@@ -104,7 +104,7 @@ def write_summaries(con: duckdb.DuckDBPyConnection, run_tag: str, out_dir: Path)
         for path, text in texts.items():
             write_atomically(path, text)
     except OSError as error:
-        raise UsageError(f"The summaries cannot be written to {out_dir}: {error.strerror}.") from error
+        raise not_written(out_dir, error) from error
     return list(texts)
 
 

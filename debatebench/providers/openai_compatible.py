@@ -182,9 +182,7 @@ class OpenAICompatible:
         self, broken: BrokenExchange, arrived: PartialReply, headers: dict[str, str], limits: TimeLimits
     ) -> ProviderFailure:
         """The failure for a broken exchange: the request was never fully sent, or it may have been billed."""
-        name = type(broken.error).__name__
-        said = excerpt(str(broken.error), self._secrets)
-        said = f"{name}: {said}" if said else name
+        said = excerpt(broken.words, self._secrets)
         if not broken.has_left:
             return self._unreached(broken.error, f"{self.name} could not be reached ({said}).")
         if broken.is_late:

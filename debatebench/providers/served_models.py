@@ -88,7 +88,7 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
     keys = (*((key,) if key else ()), *proxy_secrets(proxy))
     reply, broken = asyncio.run(_fetch(url, key_headers(PROFILES[member.provider], key), proxy))
     if broken is not None:
-        said = excerpt(f"{type(broken.error).__name__}: {broken.error}", keys)
+        said = excerpt(broken.words, keys)
         message = f"The catalogue of '{member.provider}' could not be read ({said})."
         obstacle = None if broken.has_left else obstacle_of(broken.error)
         error = ProxyLoginError if obstacle is not None and obstacle.is_login else DebatebenchError

@@ -51,6 +51,13 @@ class BrokenExchange:
         """Whether the deadline passed."""
         return isinstance(self.error, TimeoutError)
 
+    @property
+    def words(self) -> str:
+        """The type and text of the error, unredacted; of a deadline that passed, which has no text, what happened."""
+        text = str(self.error)
+        name = type(self.error).__name__
+        return f"{name}: {text}" if text else "no answer in time" if self.is_late else name
+
 
 class PartialReply:
     """The part of a reply received so far: status (0 = nothing yet), headers (lower-case names), and decoded body.

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.safe_query import check_limits, one_select, open_for_reading, within
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
-from debatebench.shared.errors import DebatebenchError, UsageError
-from debatebench.shared.files import replacing_file
+from debatebench.shared.errors import UsageError
+from debatebench.shared.files import not_written, replacing_file
 from debatebench.shared.result_formats import unique_names
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def write_parquet(
         with replacing_file(path) as new:
             count = _write(rows, in_file, new.absolute())
     except OSError as error:
-        raise DebatebenchError(f"{path} cannot be written: {error.strerror}.") from error
+        raise not_written(path, error) from error
     return count
 
 

@@ -7,6 +7,7 @@ DebatebenchError                1
 ├── StuckQueryError             1   a query that goes on after it was interrupted
 ├── SqlModelError               1   a SQL model, its YAML or its test that cannot be built or run
 │   └── SqlDataError            1   a SQL model whose rows cannot be computed from the data that there is
+├── UnbuiltError                3   what was to land has landed, but the SQL models could not be built
 ├── DamagedDataError            3   a journal, import or warehouse that changed after it was written
 ├── HeldWarehouseError          1   another program has the warehouse open, so that it cannot be read or changed
 ├── BusyError                   4   another process plays the run or does the import that was asked for
@@ -68,6 +69,12 @@ class SqlModelError(DebatebenchError):
 
 class SqlDataError(SqlModelError):
     """The rows of a SQL model cannot be computed: a value in the data is out of range, or of another type."""
+
+
+class UnbuiltError(DebatebenchError):
+    """Everything that was to land has landed, but the SQL models could not be built from it."""
+
+    exit_code = 3
 
 
 class DamagedDataError(DebatebenchError):

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.locks import is_locked
 
 __all__ = [
     "make_folder",
     "new_file",
     "new_folder_beside",
+    "not_written",
     "replacing_file",
     "shown_path",
     "sync_path",
@@ -27,7 +29,22 @@ __all__ = [
 ]
 
 
+_ERROR_NUMBER = re.compile(r'"errno":"(\d+)"|\[Errno (\d+)\]')
 _UNFINISHED = re.compile(r"\..+\.(new|replaced)-[0-9a-f]{16}")
+
+
+def not_written(target: Path, error: Exception) -> DebatebenchError:
+    """That the disk refused `target`, in one sentence; `error` is the system's, or one of a library that quotes it.
+
+    The error names a temporary file or a source as well as the target, so it is named only if it is in the way.
+    """
+    text = str(error)
+    reason = getattr(error, "strerror", None)
+    if reason is None and (number := _ERROR_NUMBER.search(text)):
+        reason = os.strerror(int(number[1] or number[2]))
+    named = Path(getattr(error, "filename", None) or target)
+    shown = named if named in target.parents or target in named.parents else target
+    return DebatebenchError(f"{shown} cannot be written: {reason or ' '.join(text.split())}.")
 
 
 def make_folder(folder: Path) -> None:

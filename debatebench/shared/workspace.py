@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from debatebench.shared.errors import DebatebenchError, UsageError
-from debatebench.shared.files import write_atomically
+from debatebench.shared.errors import UsageError
+from debatebench.shared.files import not_written, write_atomically
 
 __all__ = ["Initialised", "Kind", "Workspace", "check_run_tag", "init_workspace", "inside", "packaged"]
 
@@ -197,7 +197,7 @@ def init_workspace(root: Path, force: bool) -> Initialised:
             _place(root / folder / "README.md", note.encode(), done, overwrite=False)
     except OSError as error:
         place = error.filename or root
-        raise DebatebenchError(f"{place} cannot be written: {error.strerror}.") from error
+        raise not_written(Path(place), error) from error
     return done
 
 

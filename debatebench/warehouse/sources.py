@@ -206,11 +206,13 @@ def published_contents(database: Path) -> dict[str, Content]:
 def check_before_run(workspace: Workspace, run_tag: str) -> None:
     """Raise an error if the answers of a run could not land, or if its journal has lost events that have landed.
 
-    `UsageError` for the first, `DamagedDataError` for the second. A warehouse that cannot be read now says nothing.
+    `UsageError` for the first, or `SqlModelError` where the workspace has a SQL model that cannot be read;
+    `DamagedDataError` for the second. A warehouse that cannot be read now says nothing.
     """
     from debatebench.warehouse.publish import check_path
 
     check_path(workspace.database)
+    _check_own_models(workspace)
     if not workspace.database.exists():
         return
     import duckdb
@@ -229,6 +231,16 @@ def check_before_run(workspace: Workspace, run_tag: str) -> None:
             "or choose another --run-tag."
         )
     source.check_continues(landed)
+
+
+def _check_own_models(workspace: Workspace) -> None:
+    """Read the SQL models if some are the workspace's own; the packaged ones are sound."""
+    from debatebench.shared.workspace import packaged
+    from debatebench.transform.project import load_project
+
+    files = workspace.files("sql", "**/*")
+    if not all(file.is_relative_to(packaged("sql")) for file in files.values()):
+        _ = load_project(files).models
 
 
 def _whole_lines(path: Path) -> tuple[int, str]:

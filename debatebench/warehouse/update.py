@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, outdated_tables
 from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.duckdb_sql import close_to_outside
-from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, SqlDataError, UsageError
+from debatebench.shared.errors import (
+    DamagedDataError,
+    DebatebenchError,
+    HeldWarehouseError,
+    SqlDataError,
+    SqlModelError,
+    UsageError,
+)
 from debatebench.shared.memory import check_memory
 from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import private_copy, publishing
@@ -45,6 +52,8 @@ class Update:
     build: BuildResult | None
     set_aside: dict[str, str]
     """Run tag → why its source could not be landed; the warehouse has what it had of the run before, if anything."""
+    unbuilt: str | None = None
+    """Why no SQL model was built although that was asked for; the tags have landed."""
 
 
 def update_warehouse(
@@ -70,7 +79,8 @@ def update_warehouse(
 
     A tag from whose rows the SQL models cannot be built is set aside, and the others are published. If all tags land in
     an existing file, so is a tag with a damaged or missing source; otherwise, that is a `DamagedDataError`. Raises
-    `UsageError` for a tag without a source; on any error the published warehouse stays unchanged.
+    `UsageError` for a tag without a source; on any error the published warehouse stays unchanged. If the SQL models
+    cannot be built, the tags land without them, and `unbuilt` says why; a mere build raises the `SqlModelError`.
     """
     known = sources(workspace)
     if rows is not None:
@@ -92,15 +102,21 @@ def update_warehouse(
         full_refresh=full_refresh,
         note=note,
     )
+    problem: SqlModelError
     try:
         return work.publish(wanted)
     except SqlDataError as error:
-        if work.failure([]) is not None:
-            raise
-        tags = work.landed_by(wanted)
-        underivable = _underivable(work.failure, tags, str(error))
-        update = work.publish([run_tag for run_tag in tags if run_tag not in underivable], is_exact=True)
-        return replace(update, set_aside=underivable | update.set_aside)
+        if work.failure([]) is None:
+            tags = work.landed_by(wanted)
+            underivable = _underivable(work.failure, tags, str(error))
+            update = work.publish([run_tag for run_tag in tags if run_tag not in underivable], is_exact=True)
+            return replace(update, set_aside=underivable | update.set_aside)
+        problem = error
+    except SqlModelError as error:
+        problem = error
+    if from_scratch or not wanted:
+        raise problem
+    return replace(replace(work, build=False).publish(wanted), unbuilt=str(problem))
 
 
 def _underivable(

@@ -18,6 +18,7 @@ from command_line import debatebench
 
 from debatebench.query.duckdb_errors import damage_of, opening_error
 from debatebench.shared.errors import DamagedDataError, OutOfMemoryError
+from debatebench.shared.files import not_written
 from debatebench.shared.memory import out_of_memory
 
 # Every kind of command, and one that does not need what the others leave behind.
@@ -161,3 +162,37 @@ def test_every_way_to_say_that_memory_ran_out_is_read_and_is_no_damage(error: Ex
 )
 def test_an_error_that_only_quotes_such_words_is_no_lack_of_memory(error: Exception) -> None:
     assert out_of_memory(error) is None
+
+
+FULL = {
+    "docs": (("docs",), 20_000, "reports/docs/index.html"),
+    "summarize": (("summarize",), 40, "warehouse/summaries/first/topic_winrate.csv"),
+    "report": (("report",), 2**20, "reports/site"),
+    "rate": (("rate",), 40, "warehouse/ratings/first.json"),
+    "query": (("query", "from range(100)", "--output", "{}/numbers.csv"), 40, "numbers.csv"),
+    "query as Parquet": (("query", "from range(9000)", "--output", "{}/n.parquet"), 40, "n.parquet"),
+    "export as Parquet": (("export", "--format", "parquet", "--out", "{}/exported"), 40, "exported"),
+    "export for dbt": (("export", "--format", "dbt", "--out", "{}/exported"), 40, "exported"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FULL)
+def test_a_disk_that_takes_no_more_is_told_with_the_name_of_the_target(root: Path, name: str) -> None:
+    arguments, most, target = FULL[name]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (most, most))
+    done = _call(root, [each.format(root) for each in arguments], preexec_fn=limit)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.decode().splitlines()[-1] == f"Error: {root / target} cannot be written: File too large."
+
+
+def test_what_is_not_written_is_named_and_not_what_a_library_names() -> None:
+    out = Path("/w/out")
+    refused = OSError(28, "No space left on device", "/lib/plotly.min.js")
+    assert str(not_written(out, refused)) == "/w/out cannot be written: No space left on device."
+    in_the_way = NotADirectoryError(20, "Not a directory", "/w")
+    assert str(not_written(out, in_the_way)) == "/w cannot be written: Not a directory."
+    several = shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")])
+    assert str(not_written(out, several)) == "/w/out cannot be written: No space left on device."
+    parquet = duckdb.IOException('IO Error: Async write failed: {"exception_type":"IO","errno":"28"}')
+    assert str(not_written(out, parquet)) == "/w/out cannot be written: No space left on device."

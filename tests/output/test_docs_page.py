@@ -18,7 +18,7 @@ from sql_project import STAGING, write_project
 
 from debatebench.output.docs.graph_layout import layered_layout
 from debatebench.output.docs.page import render_docs, write_docs
-from debatebench.shared.errors import ConfigError, UsageError
+from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.project import Project, load_project
@@ -272,7 +272,7 @@ def test_the_page_is_written_whole_and_again(small: Project, files: dict[str, Pa
 
 def test_a_folder_that_cannot_be_written_is_named(small: Project, files: dict[str, Path], tmp_path: Path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match=r"index\.html cannot be written .* choose another --out"):
+    with pytest.raises(DebatebenchError, match=r"file/\w+\.\w+ cannot be written: "):
         write_docs(small, files, tmp_path / "file", TODAY)
 
 

@@ -570,3 +570,9 @@ def test_a_given_transport_gets_the_whole_answer_from_a_real_server() -> None:
                 await provider.aclose()
 
         assert uvloop.run(work()) == "Hello."
+
+
+def test_a_deadline_without_a_text_is_told_in_words() -> None:
+    assert BrokenExchange(TimeoutError(), has_left=False).words == "no answer in time"
+    assert BrokenExchange(OSError(), has_left=False).words == "OSError"
+    assert BrokenExchange(httpx.ReadError("reset"), has_left=True).words == "ReadError: reset"

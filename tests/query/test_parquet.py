@@ -159,7 +159,7 @@ def test_late_query_leaves_no_file(con: duckdb.DuckDBPyConnection, tmp_path: Pat
 
 def test_place_that_cannot_be_written_is_named(con: duckdb.DuckDBPyConnection, tmp_path: Path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(DebatebenchError, match=r"file/x\.parquet cannot be written"):
+    with pytest.raises(DebatebenchError, match=r"file cannot be written"):
         write_parquet(con, "select 1", None, tmp_path / "file" / "x.parquet")
     with pytest.raises(UsageError, match="is a folder"):
         write_parquet(con, "select 1", None, tmp_path)

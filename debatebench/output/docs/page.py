@@ -19,7 +19,7 @@ from debatebench.output.docs.content import (
 )
 from debatebench.output.docs.graph_layout import layered_layout
 from debatebench.shared.errors import ConfigError, UsageError
-from debatebench.shared.files import write_atomically
+from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.version import __version__
 from debatebench.shared.visible_text import shortened
 
@@ -79,8 +79,8 @@ def write_docs(project: Project, files: Mapping[str, Path], out_dir: Path, today
     """Write `index.html` into `out_dir` and return its path; `files` are those of `reports/`, by relative path.
 
     Equal projects give equal bytes, until a deprecation date passes. Raises `SqlModelError` for a project that cannot
-    be read, `ConfigError` for a template that cannot be used, and `UsageError` when `out_dir` cannot be written to or
-    contains another page of that name.
+    be read, `ConfigError` for a template that cannot be used, `UsageError` when `out_dir` contains another
+    page of that name, and `DebatebenchError` when it cannot be written to.
     """
     html = render_docs(project, files, today)
     path = out_dir / "index.html"
@@ -90,7 +90,7 @@ def write_docs(project: Project, files: Mapping[str, Path], out_dir: Path, today
             raise UsageError(f"{path} is not a page of `debatebench docs`; move it elsewhere, or choose another --out.")
         write_atomically(path, html)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}); choose another --out.") from error
+        raise not_written(path, error) from error
     return path
 
 

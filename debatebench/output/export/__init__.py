@@ -37,7 +37,7 @@ from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, ToRead, make_manifest, write_manifest
 from debatebench.output.export.snapshot import DatasetOptions, Snapshot, open_snapshot
 from debatebench.shared.errors import DebatebenchError, UsageError
-from debatebench.shared.files import write_atomically
+from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.output_paths import check_output
 from debatebench.shared.result_formats import render
 
@@ -136,7 +136,9 @@ def export(
             write_manifest(folder, manifest)
         to_read = _write_to_read(workspace, place, contents)
     except OSError as error:
-        raise DebatebenchError(f"{error.filename or place} cannot be written: {error.strerror}.") from error
+        raise not_written(place, error) from error
+    except duckdb.IOException as error:
+        raise not_written(place, error) from error
     except duckdb.Error as error:
         raise DebatebenchError(f"The export failed: {' '.join(str(error).split())}") from error
     return Export(place, manifest, to_read, len(contents.to_read or ()))

@@ -13,7 +13,7 @@ from debatebench.output.report.page import load_pages
 from debatebench.output.report.render import Site, find_runs, render_pages
 from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.errors import DebatebenchError, UsageError
-from debatebench.shared.files import new_folder_beside
+from debatebench.shared.files import new_folder_beside, not_written
 
 __all__ = ["build_site"]
 
@@ -41,7 +41,7 @@ def build_site(
         try:
             _publish(site, files, out_dir.resolve())
         except OSError as error:
-            raise DebatebenchError(f"{error.filename or out_dir} cannot be written: {error.strerror}.") from error
+            raise not_written(out_dir.resolve(), error) from error
     return out_dir / "index.html"
 
 
