@@ -118,12 +118,13 @@ LAST: dict[str, Echo] = {
 class Echoing:
     """A server that sends what it was sent back: an echo of each question, in all forms, then a good answer.
 
-    Each ninth question of a debater ends with an echo that is final.
+    Each third question to a debater ends with an echo that is final.
     """
 
     def __init__(self) -> None:
         self.asked: Counter[bytes] = Counter()
         self.echoes: Counter[str] = Counter()
+        self.speeches = 0
 
     def __call__(self, received: Received) -> Behaviour:
         assert received.authorization == f"Bearer {KEY}"
@@ -131,7 +132,8 @@ class Echoing:
         number = received.number
         if self.asked[received.body] == 1:
             return self._echo(ECHOES, number, received)
-        if number % 9 == 0 and not is_judge(received):
+        self.speeches += not is_judge(received)
+        if self.speeches % 3 == 0 and not is_judge(received):
             return self._echo(LAST, sum(self.echoes[name] for name in LAST), received)
         if is_judge(received) and number % 3 == 0:
             return body(completion_body(verdict_text(received).replace('"pro"', f'"{KEY}"', 1)))
