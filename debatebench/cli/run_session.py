@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING
 from debatebench.cli import run_checks as checking
 from debatebench.cli import run_cost
 from debatebench.cli.common import Format, note, now
-from debatebench.shared.errors import (
-    DebatebenchError,
-    RunIncompleteError,
-    SqlDataError,
-    SqlModelError,
-    UsageError,
-)
+from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import Plan, PlanPart
@@ -194,8 +188,6 @@ def _try_to_land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
     try:
         _land(workspace, run_tag, no_build)
         note_cut_speeches(workspace, run_tag)
-    except SqlModelError as problem:
-        note(str(problem))
     except DebatebenchError as problem:
         note(f"Run '{run_tag}' was not landed: {problem}")
 
@@ -204,20 +196,7 @@ def _land(workspace: Workspace, run_tag: str, no_build: bool) -> None:
     from debatebench.cli.warehouse import report_update
     from debatebench.warehouse.update import update_warehouse
 
-    def land(*, build: bool) -> None:
-        report_update(workspace, update_warehouse(workspace, [run_tag], now=now, build=build, note=note))
-
-    try:
-        land(build=not no_build)
-    except SqlDataError:
-        raise
-    except SqlModelError as error:
-        # One broken file must not keep the answers out of the warehouse.
-        land(build=False)
-        raise SqlModelError(
-            f"Run '{run_tag}' has landed, but its SQL models cannot be built: {error.message} Correct it, then run "
-            "`debatebench build`; the answers are in the journal and in the warehouse."
-        ) from error
+    report_update(workspace, update_warehouse(workspace, [run_tag], now=now, build=not no_build, note=note))
 
 
 def _log_failed_judges(workspace: Workspace, journal: Path) -> None:

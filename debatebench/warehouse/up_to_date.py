@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import write_atomically
+from debatebench.shared.workspace import packaged
 from debatebench.transform.build_state import inputs_sha256, state_with_landings
 from debatebench.transform.project import load_project
 
@@ -56,11 +57,15 @@ def check_fits(workspace: Workspace, note: Callable[[str], None] | None, *, need
 
 
 def _lacks_models(workspace: Workspace) -> bool:
-    """Whether a file of a SQL model has no relation in the warehouse; parses nothing."""
+    """Whether a packaged SQL model has no relation in the warehouse; parses nothing.
+
+    One of the workspace that is not built yet, or cannot be, does not keep the others from being read.
+    """
     from debatebench.query.safe_query import open_for_query
     from debatebench.transform.build_state import relations
 
-    paths = [PurePosixPath(path) for path in load_project(workspace.files("sql", "**/*")).files]
+    files = workspace.files("sql", "**/*")
+    paths = [PurePosixPath(path) for path, file in files.items() if file.is_relative_to(packaged("sql"))]
     wanted = {f"{path.parts[0]}.{path.stem}" for path in paths if path.suffix == ".sql" and len(path.parts) > 1}
     with closing(open_for_query(workspace.database)) as con:
         there = relations(con)

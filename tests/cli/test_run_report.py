@@ -253,17 +253,3 @@ def test_the_file_of_the_progress_names_the_providers_that_a_run_waits_for(tmp_p
         progress.provider_unreachable(name, "No route.", 600.0)
     write_progress(tmp_path / "p.json", "t", progress, state="playing", now=datetime(2026, 1, 1))
     assert json.loads((tmp_path / "p.json").read_text())["waiting_for"] == ["mistral", "openai"]
-
-
-def test_a_run_lands_although_one_sql_model_is_broken(tmp_path: Path):
-    assert debatebench(tmp_path, "init").code == 0
-    own = tmp_path / "sql" / "marts"
-    own.mkdir(parents=True)
-    own.joinpath("broken.sql").write_text("select run_tag from {{ ref('debates') }}\n")
-    own.joinpath("broken.yml").write_text("models: [{name: broken, description: Broken.}]\n")
-    done = debatebench(tmp_path, "run", "--run-tag", "q", "--sample-topics", "1", "--no-input", "-y")
-    assert done.code == 1
-    assert "Run 'q' has landed, but its SQL models cannot be built: " in done.err
-    assert "broken.sql:1: " in done.err
-    found = debatebench(tmp_path, "query", "select count(*) > 0 as has_debates from raw.debates where run_tag = 'q'")
-    assert "true" in found.out.lower()
