@@ -118,12 +118,20 @@ def test_a_reader_says_that_the_warehouse_is_older_than_its_sql_models(noted: Wo
 
 
 @pytest.mark.parametrize("command", READERS[:-1], ids=lambda command: command[0])
-def test_a_reader_refuses_a_warehouse_that_lacks_sql_models(noted: Workspace, command: tuple[str, ...]):
-    noted.sql.joinpath("marts").mkdir(parents=True)
-    noted.sql.joinpath("marts", "one.sql").write_text("select 1 as one\n")
+def test_a_reader_refuses_a_warehouse_that_lacks_packaged_sql_models(noted: Workspace, command: tuple[str, ...]):
+    with duckdb.connect(str(noted.database)) as con:
+        con.execute("drop view marts.comparison_topics; drop table if exists meta.build_state")
     done = debatebench(noted.root, *command)
     assert done.code == 2
     assert "lacks SQL models of this version; run `debatebench build` first." in done.err
+
+
+def test_a_sql_model_of_the_workspace_that_is_not_built_does_not_keep_the_others_from_being_read(noted: Workspace):
+    noted.sql.joinpath("marts").mkdir(parents=True)
+    noted.sql.joinpath("marts", "one.sql").write_text("select no_such_column from marts.debates\n")
+    done = debatebench(noted.root, "show-leaderboard")
+    assert done.code == 0
+    assert "is older than its SQL models or data; this is the last build." in done.err
 
 
 def test_a_gate_does_not_pass_on_the_numbers_of_an_older_build(noted: Workspace):
