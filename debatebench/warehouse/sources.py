@@ -239,7 +239,8 @@ def _check_own_models(workspace: Workspace) -> None:
     from debatebench.transform.project import load_project
 
     files = workspace.files("sql", "**/*")
-    if not all(file.is_relative_to(packaged("sql")) for file in files.values()):
+    own = [file for file in files.values() if not file.is_relative_to(packaged("sql"))]
+    if any(file.suffix in (".sql", ".yml", ".yaml") for file in own):
         _ = load_project(files).models
 
 
