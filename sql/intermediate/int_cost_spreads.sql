@@ -1,17 +1,27 @@
 -- One row per run, debater, judge, stage and panel of a run with a debate of known cost: its cost in one debate.
 with
 
+-- Named once: DuckDB would expand the view again for each branch.
+attempts as (
+
+    select
+        run_tag, debate_id, model_id, judge_id, stage, cost_usd, is_unpriced
+
+    from intermediate.int_expenses
+
+),
+
 expenses as (
 
-    select 'run' as kind, run_tag as subject, * from intermediate.int_expenses
+    select 'run' as kind, run_tag as subject, * from attempts
     union all
-    select 'debater' as kind, model_id as subject, * from intermediate.int_expenses where model_id is not null
+    select 'debater' as kind, model_id as subject, * from attempts where model_id is not null
     union all
-    select 'judge' as kind, judge_id as subject, * from intermediate.int_expenses where judge_id is not null
+    select 'judge' as kind, judge_id as subject, * from attempts where judge_id is not null
     union all
-    select 'stage' as kind, stage as subject, * from intermediate.int_expenses where stage is not null
+    select 'stage' as kind, stage as subject, * from attempts where stage is not null
     union all
-    select 'panel' as kind, run_tag as subject, * from intermediate.int_expenses where judge_id is not null
+    select 'panel' as kind, run_tag as subject, * from attempts where judge_id is not null
 
 ),
 

@@ -1,6 +1,17 @@
 -- One row per run, debate, debater, judge, stage and panel of a run: the tokens and cost of its attempts.
 with
 
+-- Named once: DuckDB would expand the view again for each branch.
+attempts as (
+
+    select
+        run_tag, debate_id, model_id, judge_id, stage, purpose, cost_usd, cost_source, possible_cost_usd, is_unpriced,
+        prompt_tokens, completion_tokens, total_tokens, cached_tokens, reasoning_tokens, is_unmetered
+
+    from intermediate.int_expenses
+
+),
+
 debates as (
 
     select run_tag, debate_id from staging.stg_debates
@@ -27,7 +38,7 @@ subjects as (
     union all
     select 'judge' as kind, run_tag, judge_id as subject from staging.stg_judges
     union all
-    select distinct 'stage' as kind, run_tag, stage as subject from intermediate.int_expenses where stage is not null
+    select distinct 'stage' as kind, run_tag, stage as subject from attempts where stage is not null
     union all
     select 'panel' as kind, run_tag, run_tag as subject from staging.stg_runs
 
@@ -35,17 +46,17 @@ subjects as (
 
 expenses as (
 
-    select 'run' as kind, run_tag as subject, * from intermediate.int_expenses
+    select 'run' as kind, run_tag as subject, * from attempts
     union all
-    select 'debate' as kind, debate_id as subject, * from intermediate.int_expenses
+    select 'debate' as kind, debate_id as subject, * from attempts
     union all
-    select 'debater' as kind, model_id as subject, * from intermediate.int_expenses where model_id is not null
+    select 'debater' as kind, model_id as subject, * from attempts where model_id is not null
     union all
-    select 'judge' as kind, judge_id as subject, * from intermediate.int_expenses where judge_id is not null
+    select 'judge' as kind, judge_id as subject, * from attempts where judge_id is not null
     union all
-    select 'stage' as kind, stage as subject, * from intermediate.int_expenses where stage is not null
+    select 'stage' as kind, stage as subject, * from attempts where stage is not null
     union all
-    select 'panel' as kind, run_tag as subject, * from intermediate.int_expenses where judge_id is not null
+    select 'panel' as kind, run_tag as subject, * from attempts where judge_id is not null
 
 ),
 
