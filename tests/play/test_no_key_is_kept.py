@@ -12,7 +12,7 @@ import json
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from itertools import cycle
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -118,31 +118,33 @@ LAST: dict[str, Echo] = {
 class Echoing:
     """A server that sends what it was sent back: an echo of each question, in all forms, then a good answer.
 
-    Each third question to a debater ends with an echo that is final.
+    All echoes have their turn, in whatever order questions come. The first questions to debaters end with those that
+    are final.
     """
 
     def __init__(self) -> None:
         self.asked: Counter[bytes] = Counter()
-        self.echoes: Counter[str] = Counter()
-        self.speeches = 0
+        self.echoes: set[str] = set()
+        self.turns, self.last_turns = count(), count()
 
     def __call__(self, received: Received) -> Behaviour:
         assert received.authorization == f"Bearer {KEY}"
         self.asked[received.body] += 1
         number = received.number
         if self.asked[received.body] == 1:
-            return self._echo(ECHOES, number, received)
-        self.speeches += not is_judge(received)
-        if self.speeches % 3 == 0 and not is_judge(received):
-            return self._echo(LAST, sum(self.echoes[name] for name in LAST), received)
+            return self._echo(ECHOES, next(self.turns), received)
+        if not is_judge(received) and (turn := next(self.last_turns)) < len(LAST):
+            return self._echo(LAST, turn, received)
         if is_judge(received) and number % 3 == 0:
             return body(completion_body(verdict_text(received).replace('"pro"', f'"{KEY}"', 1)))
         return good_answers(received)
 
     def _echo(self, echoes: dict[str, Echo], number: int, received: Received) -> Behaviour:
         name, echo = list(echoes.items())[number % len(echoes)]
+        # Each time round, an echo comes in another form.
+        number += number // len(echoes)
         form = list(FORMS.values())[number % len(FORMS)]
-        self.echoes[name] += 1
+        self.echoes.add(name)
         secret = KEY if number % 2 else received.headers.get("proxy-authorization", PASSWORD)
         # Escapes within escapes would tell something else.
         return echo(secret if name.startswith("escapes") else form(secret), received)
@@ -226,7 +228,7 @@ def test_after_a_whole_run_through_a_proxy_no_file_page_export_or_message_holds_
         row["status"] for event in read_journal(journal) for row in event.data.get("records", {}).get("calls", ())
     }
     assert {"answered", "retried", "ambiguous", "failed", "refused"} <= statuses
-    assert ECHOES.keys() | LAST.keys() == echoing.echoes.keys()
+    assert echoing.echoes == ECHOES.keys() | LAST.keys()
     assert any("[redacted]" in each for each in said)
     assert told(tmp_path) == []
     assert not any(_tells(line) for text in said for line in set(text.splitlines()))
