@@ -260,8 +260,12 @@ def test_a_sql_model_that_fails_without_any_run_is_not_blamed_on_a_run(mine: Pat
     (folder / "mine.yml").write_text("models: [{name: mine, description: One row., config: {materialized: table}}]\n")
     with duckdb.connect(str(database_of(mine))) as con:
         con.execute("update meta.landings set content_sha256 = '', source_size = null where run_tag = 'second'")
+    done = debatebench_here(mine, "land")
+    one_line(done, 3, "All has landed, but no SQL model was built")
+    assert "second: landed 30 debates" in done.err
+    assert "set aside" not in done.err
     before = database_of(mine).read_bytes()
-    one_line(debatebench_here(mine, "land"), 1, "SQL model marts.mine")
+    one_line(debatebench_here(mine, "build"), 1, "SQL model marts.mine")
     assert database_of(mine).read_bytes() == before
 
 
