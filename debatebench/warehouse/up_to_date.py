@@ -48,12 +48,23 @@ def check_fits(workspace: Workspace, note: Callable[[str], None] | None, *, need
     """
     if not workspace.database.is_file() or build_is_current(workspace):
         return
+    if not needs_models and not _was_built(workspace.database):
+        return
     lacks = needs_models and _lacks_models(workspace)
     how = "lacks SQL models of this version" if lacks else "is older than its SQL models or data"
     wrong = f"{workspace.database} {how}"
     if note is None or lacks:
         raise UsageError(f"{wrong}; run `debatebench build` first.")
     note(f"{wrong}; this is the last build. `debatebench build` brings it up to date.")
+
+
+def _was_built(database: Path) -> bool:
+    """Whether a build made this file; another program may have, and what it holds can be queried too."""
+    from debatebench.query.safe_query import open_for_query
+    from debatebench.transform.build_state import read_builds
+
+    with closing(open_for_query(database)) as con:
+        return bool(read_builds(con))
 
 
 def _lacks_models(workspace: Workspace) -> bool:
