@@ -169,7 +169,7 @@ def _left_of(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _may_hold(text: str, key: str) -> bool:
-    """Whether a text that is no page may hold a key: a much faster look than the patterns take."""
+    """Whether a text that is not a page may hold a key: a much faster look than the patterns take."""
     return any(plain in text for plain in _plain_signs(key)) or any(
         mark in text and escape.search(text) for mark, escape in _ESCAPES.items()
     )

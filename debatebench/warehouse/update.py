@@ -72,8 +72,8 @@ def update_warehouse(
 ) -> Update:
     """Land `run_tags` (None: every tag that has a source), build the SQL models, and publish both at once.
 
-    `rows` are those of an import, if they have been read already. `note` is told if other publications take long.
-    Landing an unchanged tag does nothing. A source that has lost what was landed from it lands only with
+    `rows` are those of an import, if they have been read already. `note` gets a sentence if other publications take
+    long. Landing an unchanged tag does nothing. A source that has lost what was landed from it lands only with
     `replace_landed`. With `from_scratch` the file is created again from all sources, `without` those of some tags;
     every other run of the old file must have its source.
 

@@ -87,7 +87,7 @@ def end(root: Path) -> list[str]:
     tags = sorted(journals(root))
     for tag in tags:
         done = debatebench(root, "retry", tag)
-        # A journal in which nothing but its beginning was written is no run yet.
+        # A journal in which nothing but its beginning was written is not yet a run.
         wrong += _unless(done.code == 0, f"retry {tag}: {done.code} {done.err}")
     for arguments in (("land",), ("doctor",)):
         done = debatebench(root, *arguments)
