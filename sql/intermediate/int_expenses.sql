@@ -1,7 +1,8 @@
 -- One row per attempt of a run, and per turn and verdict without an attempt: everything that used tokens or money.
 with
 
-verdicts as (
+-- Not materialised, so that a query of few runs or columns reads only those.
+verdicts as not materialized (
 
     select * from staging.stg_verdicts
     union all

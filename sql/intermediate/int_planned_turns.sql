@@ -13,6 +13,19 @@ configured as (
 
 ),
 
+-- Counted before runs and debates are joined, because there are many turns and few kinds of them.
+held as (
+
+    select
+        run_tag, turn_index, side, stage,
+        count(*) as count_turns
+
+    from staging.stg_turns
+    where stage is not null and run_tag not in (select run_tag from configured)
+    group by run_tag, turn_index, side, stage
+
+),
+
 count_debates as (
 
     select run_tag, count(distinct debate_id) as count_debates from staging.stg_turns group by run_tag
@@ -22,14 +35,12 @@ count_debates as (
 usual as (
 
     select
-        turns.run_tag, turns.turn_index,
-        concat(turns.side, ' ', turns.stage) as turn
+        held.run_tag, held.turn_index,
+        concat(held.side, ' ', held.stage) as turn
 
-    from staging.stg_turns as turns
+    from held
     inner join count_debates using (run_tag)
-    where turns.stage is not null and turns.run_tag not in (select run_tag from configured)
-    group by turns.run_tag, turns.turn_index, turn, count_debates.count_debates
-    having count(*) > count_debates.count_debates / 2
+    where held.count_turns > count_debates.count_debates / 2
 
 ),
 

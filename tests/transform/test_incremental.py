@@ -263,7 +263,8 @@ def test_every_packaged_table_of_runs_is_incremental() -> None:
     # What people said of a debate that was judged again, its weakness, and how many topics it is one of lie in another
     # run, which may land later.
     beside_people = {
-        "intermediate.int_clusters",
+        "intermediate.int_cluster_units",
+        "intermediate.int_truth_costs",
         "intermediate.int_truth_debates",
         "intermediate.int_weakness_debates",
         "marts.judge_errors",

@@ -16,17 +16,6 @@ topics as (
 
 ),
 
-units as (
-
-    select
-        run_tag,
-        min(cluster_unit) as cluster_unit
-
-    from intermediate.int_clusters
-    group by run_tag
-
-),
-
 -- Topics on which every debate was a tie say nothing about which of the two wins.
 pairs as (
 
@@ -41,7 +30,7 @@ pairs as (
         ) as decisive_topics
 
     from topics
-    inner join units using (run_tag)
+    inner join intermediate.int_cluster_units as units using (run_tag)
     group by topics.run_tag, topics.model_a, topics.model_b, units.cluster_unit
 
 ),

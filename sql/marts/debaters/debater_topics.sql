@@ -29,17 +29,6 @@ sides as (
 
 ),
 
-units as (
-
-    select
-        run_tag,
-        min(cluster_unit) as cluster_unit
-
-    from intermediate.int_clusters
-    group by run_tag
-
-),
-
 final as (
 
     select
@@ -50,7 +39,7 @@ final as (
         cast(sum(sides.ties) as bigint) as ties
 
     from sides
-    inner join units using (run_tag)
+    inner join intermediate.int_cluster_units as units using (run_tag)
     group by sides.run_tag, sides.model_id, sides.topic_id, sides.side, units.cluster_unit
 
 )

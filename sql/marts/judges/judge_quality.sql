@@ -30,30 +30,17 @@ measured as (
 
 ),
 
--- A verdict with an unknown part has no place in a mean: its known part is too low.
-known_costs as (
-
-    select
-        costs.run_tag, costs.judge_id, debates.format,
-        case when costs.count_unmetered = 0 then costs.total_tokens end as total_tokens,
-        case when costs.count_unpriced = 0 then costs.cost_usd end as cost_usd
-
-    from intermediate.int_verdict_costs as costs
-    inner join staging.stg_debates as debates using (run_tag, debate_id)
-    inner join staging.stg_verdicts as verdicts using (run_tag, debate_id, judge_id)
-    where costs.run_tag in (select run_tag from intermediate.int_truth_debates)
-
-),
-
 spent as (
 
     select
-        run_tag, judge_id, format,
-        cast(sum(total_tokens) as double) / count(total_tokens) as tokens_per_judgment,
-        cast(sum(cost_usd) as double) / count(cost_usd) as cost_per_judgment_usd
+        run_tag, costs.judge_id, debates.format,
+        cast(sum(costs.total_tokens) as double) / count(costs.total_tokens) as tokens_per_judgment,
+        cast(sum(costs.cost_usd) as double) / count(costs.cost_usd) as cost_per_judgment_usd
 
-    from known_costs
-    group by run_tag, judge_id, format
+    from intermediate.int_truth_costs as costs
+    inner join staging.stg_debates as debates using (run_tag, debate_id)
+    inner join staging.stg_verdicts as verdicts using (run_tag, debate_id, judge_id)
+    group by run_tag, costs.judge_id, debates.format
 
 ),
 

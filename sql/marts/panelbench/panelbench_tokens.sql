@@ -29,14 +29,6 @@ analyses as (
 
 ),
 
-costs as (
-
-    select run_tag, debate_id, judge_id, prompt_tokens, count_unmetered
-    from intermediate.int_verdict_costs
-    where run_tag in (select run_tag from intermediate.int_truth_debates)
-
-),
-
 dimensions as (
 
     select
@@ -62,10 +54,10 @@ verdicts as (
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
     inner join staging.stg_judges as judges using (run_tag, judge_id)
-    inner join costs using (run_tag, debate_id, judge_id)
+    inner join intermediate.int_truth_costs as costs using (run_tag, debate_id, judge_id)
     left join analyses using (run_tag, debate_id, judge_id)
     left join dimensions using (run_tag)
-    where verdicts.is_valid and costs.count_unmetered = 0 and costs.prompt_tokens is not null and not judges.is_baseline
+    where verdicts.is_valid and costs.prompt_tokens is not null and not judges.is_baseline
 
 ),
 
