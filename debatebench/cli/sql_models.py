@@ -13,6 +13,7 @@ import typer
 from debatebench.cli.common import (
     Format,
     FormatOption,
+    built_workspace,
     note,
     now,
     print_caption,
@@ -86,10 +87,10 @@ def run_tests(
     """
     from debatebench.query.attached import attached
     from debatebench.shared.duckdb_sql import close_to_outside
-    from debatebench.transform.build_state import is_current
     from debatebench.transform.testing.data_tests import run_data_tests, unbuilt_models
     from debatebench.transform.testing.unit_tests import run_unit_tests
     from debatebench.transform.testing.version_names import version_name_test
+    from debatebench.warehouse.up_to_date import check_fits
 
     database = workspace_of(context).database
     project = _built_project(context)
@@ -108,8 +109,7 @@ def run_tests(
             missing = unbuilt_models(con, project, select)
             if missing:
                 raise SqlModelError(f"{_some(missing)} not in the warehouse yet; run `debatebench build` first.")
-            if not is_current(con, project):
-                note("The warehouse is older than its SQL models or data; the data tests run on the last build.")
+            check_fits(workspace_of(context), note, needs_models=False, con=con)
             results = [*run_unit_tests(project, select), *run_data_tests(con, project, select)]
             if select is None:
                 results.append(version_name_test(project, workspace_of(context).files("reports", "pages/**/*.yml")))
@@ -225,9 +225,10 @@ def diff_models(
     from debatebench.query.version_diff import diff_model
     from debatebench.transform.model_versions import remarks, versions_of
 
+    workspace = built_workspace(context, needs_models=False)
     project = _built_project(context)
     diff = diff_model(
-        workspace_of(context).database, project, name, before, after, run_tag=run_tag, limit=limit or None
+        workspace.database, project, name, before, after, run_tag=run_tag, limit=limit or None
     )
     if output is Format.JSON:
         _print_diff_json(diff)
@@ -239,11 +240,6 @@ def diff_models(
         note(f"{len(diff.rows)} of {diff.differing_rows} differing rows are shown; --limit 0 shows all.")
     if diff.remark:
         note(diff.remark)
-    if not diff.is_current:
-        note(
-            "Warning: SQL models or data have changed since the last build; run `debatebench build` to compare the "
-            "current ones."
-        )
     for version in (before, after):
         for remark in remarks(versions_of(project.models, name)[1][version], now().date()):
             note(f"Warning: {remark}")

@@ -69,8 +69,6 @@ class ModelDiff:
     rows: tuple[ChangedRow, ...]
     leaderboard: tuple[Standing, ...] | None
     remark: str | None
-    is_current: bool
-    """Whether the warehouse is built from the current SQL models and data."""
 
     @property
     def differing_rows(self) -> int:
@@ -102,7 +100,7 @@ def diff_model(
             raise UsageError(f"{alias.name} has no version {number}. Versions: {known}.")
     if before == after:
         raise UsageError(f"Both versions of {alias.name} are {before}; give two different versions.")
-    standing, is_current = _look_at(database, project, run_tag)
+    standing = _standing(database, project, run_tag)
     remark = _pinned(models, alias)
     targets = [versions[before].name, versions[after].name]
     from debatebench.stats import sql as udfs
@@ -133,26 +131,24 @@ def diff_model(
             rows=rows.first(limit),
             leaderboard=None if remark else _standings(con, run_tag),
             remark=remark,
-            is_current=is_current,
         )
 
 
-def _look_at(database: Path, project: Project, run_tag: str | None) -> tuple[set[str], bool]:
-    """The SQL models that are in the warehouse as the project defines them; and whether a build would do nothing."""
+def _standing(database: Path, project: Project, run_tag: str | None) -> set[str]:
+    """The SQL models that are in the warehouse as the project defines them."""
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_reading
-    from debatebench.transform.build_state import definitions, is_current, read_builds, relations
+    from debatebench.transform.build_state import definitions, read_builds, relations
 
     with open_for_reading(database) as con:
         if run_tag is not None:
             pick_run_tag(con, run_tag)
         wanted, built, there = definitions(project.models, project.macros), read_builds(con), relations(con)
-        standing = {
+        return {
             name
             for name, row in built.items()
             if name in there and name in project.models and row.definition == wanted[name]
         }
-        return standing, is_current(con, project)
 
 
 def _pinned(models: Mapping[str, SqlModel], alias: SqlModel) -> str | None:

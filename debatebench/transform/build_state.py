@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,8 +60,9 @@ def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
     """Every row of `meta.builds` by name; empty before the first build."""
     if "meta.builds" not in relations(con):
         return {}
-    # The columns are in the order of the fields; an earlier version had one column less.
-    return {row[0]: BuiltModel(*row) for row in con.execute("from meta.builds").fetchall()}
+    # The columns are in the order of the fields; an earlier version had one column less, a later one may have more.
+    count = len(fields(BuiltModel))
+    return {row[0]: BuiltModel(*row[:count]) for row in con.execute("from meta.builds").fetchall()}
 
 
 def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], state: str | None) -> None:

@@ -6,7 +6,7 @@ without DuckDB that it has nothing to do. The note decides nothing else, and may
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,9 @@ from debatebench.transform.build_state import inputs_sha256, state_with_landings
 from debatebench.transform.project import load_project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    import duckdb
 
     from debatebench.shared.workspace import Workspace
     from debatebench.transform.project import Project
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["build_is_current", "check_fits", "note_current"]
 
 
-def build_is_current(workspace: Workspace) -> bool:
-    """Whether a build would change nothing: same SQL models, same landed data, same code. Fast, and copies nothing."""
+def build_is_current(workspace: Workspace, con: duckdb.DuckDBPyConnection | None = None) -> bool:
+    """Whether a build would change nothing: same SQL models, same landed data, same code. Fast, and copies nothing.
+
+    `con` is the warehouse, if it is open already.
+    """
     if not workspace.database.exists():
         return False
     project = load_project(workspace.files("sql", "**/*"))
@@ -34,52 +39,68 @@ def build_is_current(workspace: Workspace) -> bool:
     with suppress(OSError, UnicodeDecodeError):
         if _note_of(workspace.database).read_text(encoding="ascii") == note:
             return True
-    is_current = _is_current(workspace.database, project)
+    is_current = _is_current(workspace.database, project, con)
     if is_current and _note(workspace.database, project) == note:
         _keep(workspace.database, note)
     return is_current
 
 
-def check_fits(workspace: Workspace, note: Callable[[str], None] | None, *, needs_models: bool = True) -> None:
+def check_fits(
+    workspace: Workspace,
+    note: Callable[[str], None] | None,
+    *,
+    needs_models: bool = True,
+    con: duckdb.DuckDBPyConnection | None = None,
+) -> None:
     """What every reader asks of a warehouse: is it the result of its SQL models and data?
 
     If it is not, `note` gets a sentence. It is a `UsageError` instead without `note`, and where SQL models are missing
-    although the reader `needs_models`, because another version has built it.
+    although the reader `needs_models`, because another version has built it. `con` is the warehouse, if it is open
+    already.
     """
-    if not workspace.database.is_file() or build_is_current(workspace):
+    if not workspace.database.is_file() or build_is_current(workspace, con):
         return
-    if not needs_models and not _was_built(workspace.database):
-        return
-    lacks = needs_models and _lacks_models(workspace)
-    how = "lacks SQL models of this version" if lacks else "is older than its SQL models or data"
+    with _opened(workspace.database, con) as warehouse:
+        if not needs_models and not _was_built(warehouse):
+            return
+        lacks = needs_models and _lacks_models(warehouse, workspace)
+    how = "lacks SQL models of this version" if lacks else "was built from other SQL models or data"
     wrong = f"{workspace.database} {how}"
     if note is None or lacks:
         raise UsageError(f"{wrong}; run `debatebench build` first.")
     note(f"{wrong}; this is the last build. `debatebench build` brings it up to date.")
 
 
-def _was_built(database: Path) -> bool:
-    """Whether a build made this file; another program may have, and what it holds can be queried too."""
+@contextmanager
+def _opened(database: Path, con: duckdb.DuckDBPyConnection | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The connection `con`, else one that is closed at the end of the block."""
     from debatebench.query.safe_query import open_for_query
+
+    if con is not None:
+        yield con
+        return
+    with closing(open_for_query(database)) as opened:
+        yield opened
+
+
+def _was_built(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a build made this file; another program may have, and what it holds can be queried too."""
     from debatebench.transform.build_state import read_builds
 
-    with closing(open_for_query(database)) as con:
-        return bool(read_builds(con))
+    return bool(read_builds(con))
 
 
-def _lacks_models(workspace: Workspace) -> bool:
+def _lacks_models(con: duckdb.DuckDBPyConnection, workspace: Workspace) -> bool:
     """Whether a packaged SQL model has no relation in the warehouse; parses nothing.
 
     One of the workspace that is not built yet, or cannot be, does not keep the others from being read.
     """
-    from debatebench.query.safe_query import open_for_query
     from debatebench.transform.build_state import relations
 
     files = workspace.files("sql", "**/*")
     paths = [PurePosixPath(path) for path, file in files.items() if file.is_relative_to(packaged("sql"))]
     wanted = {f"{path.parts[0]}.{path.stem}" for path in paths if path.suffix == ".sql" and len(path.parts) > 1}
-    with closing(open_for_query(workspace.database)) as con:
-        there = relations(con)
+    there = relations(con)
     return any(name not in there for name in wanted if not name.startswith(("macros.", "tests.")))
 
 
@@ -90,15 +111,13 @@ def note_current(database: Path, project: Project, inode: int) -> None:
             _keep(database, _note(database, project))
 
 
-def _is_current(database: Path, project: Project) -> bool:
+def _is_current(database: Path, project: Project, con: duckdb.DuckDBPyConnection | None) -> bool:
     import duckdb
 
-    from debatebench.query.safe_query import open_for_query
-
-    with closing(open_for_query(database)) as con:
+    with _opened(database, con) as warehouse:
         try:
-            stored = con.execute("select state from meta.build_state").fetchall()
-            return stored == [(state_with_landings(con, project),)]
+            stored = warehouse.execute("select state from meta.build_state").fetchall()
+            return stored == [(state_with_landings(warehouse, project),)]
         except duckdb.CatalogException:
             return False
 

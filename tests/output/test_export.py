@@ -244,7 +244,7 @@ def test_a_warehouse_behind_its_sql_models_is_not_exported(mine: Workspace, tmp_
     with pytest.raises(UsageError, match="There is no warehouse"):
         export(Workspace(tmp_path / "nothing"), "jsonl", tmp_path / "out")
     own_model(mine, "extra", "select run_tag from marts.runs", build=False)
-    with pytest.raises(UsageError, match="is older than its SQL models; run `debatebench build`"):
+    with pytest.raises(UsageError, match="was built from other SQL models or data; run `debatebench build` first"):
         export(mine, "parquet", tmp_path / "out")
 
 

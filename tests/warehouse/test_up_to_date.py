@@ -114,7 +114,7 @@ def test_a_reader_says_that_the_warehouse_is_older_than_its_sql_models(noted: Wo
     noted.sql.joinpath("marts").mkdir(parents=True)
     noted.sql.joinpath("marts", "marts.yml").write_text("models: []\n")
     done = debatebench(noted.root, *command)
-    assert "is older than its SQL models or data; this is the last build." in done.err
+    assert "was built from other SQL models or data; this is the last build." in done.err
 
 
 @pytest.mark.parametrize("command", READERS[:-1], ids=lambda command: command[0])
@@ -131,7 +131,7 @@ def test_a_sql_model_of_the_workspace_that_is_not_built_does_not_keep_the_others
     noted.sql.joinpath("marts", "one.sql").write_text("select no_such_column from marts.debates\n")
     done = debatebench(noted.root, "show-leaderboard")
     assert done.code == 0
-    assert "is older than its SQL models or data; this is the last build." in done.err
+    assert "was built from other SQL models or data; this is the last build." in done.err
 
 
 def test_a_gate_does_not_pass_on_the_numbers_of_an_older_build(noted: Workspace):
@@ -139,4 +139,4 @@ def test_a_gate_does_not_pass_on_the_numbers_of_an_older_build(noted: Workspace)
     noted.sql.joinpath("marts", "marts.yml").write_text("models: []\n")
     done = debatebench(noted.root, "gate", "--baseline", "alpha", "--candidate", "alpha")
     assert done.code == 2
-    assert "is older than its SQL models or data; run `debatebench build` first." in done.err
+    assert "was built from other SQL models or data; run `debatebench build` first." in done.err

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from debatebench.config.types import EloConfig
 from debatebench.landing.importers import IMPORTERS
 from debatebench.landing.importers.base import BadRecord, Imported, Key
-from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.errors import DamagedDataError, NewerDataError
 from debatebench.shared.json_bytes import from_json
 
 __all__ = [
@@ -115,7 +115,7 @@ def _refuse_newer(path: Path, content: bytes) -> None:
     except (ValueError, TypeError, KeyError, RecursionError):
         return
     if isinstance(version, int) and version > _MANIFEST_VERSION:
-        raise DamagedDataError(
+        raise NewerDataError(
             f"{path} was written by a newer version of debatebench, which is needed to read it (manifest version "
             f"{version}; this one reads {_MANIFEST_VERSION})."
         )

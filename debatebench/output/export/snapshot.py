@@ -70,19 +70,16 @@ def open_snapshot(
     contain; `HeldWarehouseError` and `DamagedDataError` as `query.open_for_query` does.
     """
     from debatebench.query.attached import attached
-    from debatebench.transform.build_state import is_current
     from debatebench.transform.parse_cache import recall_parsed
     from debatebench.transform.project import load_project
+    from debatebench.warehouse.up_to_date import check_fits
 
     project = load_project(workspace.files("sql", "**/*"))
     with attached(workspace.database, threads=1) as con:
         con.execute("use warehouse")
         close_to_outside(con, besides=folder)
         recall_parsed(con)
-        if not is_current(con, project):
-            raise UsageError(
-                f"{workspace.database} is older than its SQL models; run `debatebench build`, then export."
-            )
+        check_fits(workspace, None, con=con)
         known = landed_tags(con)
         chosen = _chosen(known, run_tags)
         if with_sources:
