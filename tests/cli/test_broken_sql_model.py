@@ -42,6 +42,21 @@ def test_a_run_notices_it_before_its_first_request(tmp_path: Path, sql: str, opt
     assert not (root / "warehouse" / "journal" / "q.jsonl").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run", "retry"])
+def test_a_run_that_builds_nothing_needs_no_sql_models(tmp_path: Path, command: str) -> None:
+    root = begin_built(tmp_path)
+    if command == "retry":
+        assert debatebench(root, "run", "--run-tag", "q", "--quick-test", "--no-build").code == 0
+    put(root, UNREADABLE)
+    what = ("retry", "q") if command == "retry" else ("run", "--run-tag", "q", "--quick-test")
+    dry = debatebench(root, *what, "--no-build", "--dry-run")
+    assert dry.code == 0, dry.err
+    done = debatebench(root, *what, "--no-build")
+    assert done.code == 0, done.err
+    assert landed(root) == ["q"]
+
+
 def imported(root: Path) -> Done:
     return debatebench_here(root, "import", "debatebench", str(ORIGINAL), "--run-tag", "old")
 
