@@ -135,19 +135,19 @@ def _read_models(
                 _check_new(f"the test '{where.stem}'", file, singular.get(where.stem))
                 singular[where.stem] = SingularTest(where.stem, file, parse_query(read_sql(file), file))
             else:
-                _check_read(name, broken)
+                _check_read(name, entries, broken)
                 _check_new(name, file, models.get(name))
                 models[name] = _model(path, file, entries)
     return models, singular
 
 
-def _check_read(name: str, broken: Mapping[str, SqlModelError]) -> None:
-    """Refuse a SQL model that is described in a YAML file that cannot be read, by the file's error."""
+def _check_read(name: str, entries: Mapping[str, _Entry], broken: Mapping[str, SqlModelError]) -> None:
+    """Refuse a SQL model that is not described if a YAML file of its schema cannot be read, by the file's error."""
     schema, _, table = name.partition(".")
-    base, _ = split_version(table)
-    error = next((broken[path] for path in (f"{schema}/{base}.yml", f"{schema}/_{schema}.yml") if path in broken), None)
-    if error is not None:
-        raise error
+    if name not in entries and f"{schema}.{split_version(table)[0]}" not in entries:
+        for path, error in broken.items():
+            if path.startswith(f"{schema}/"):
+                raise error
 
 
 def read_yaml_files(files: Mapping[str, Path], broken: Broken) -> dict[PurePosixPath, PropertiesFile]:
