@@ -272,7 +272,9 @@ class Warehouse:
         path = self.database.resolve()
         root = path.parent.parent
         is_in_workspace = Workspace(root).database == path
-        return load_project(Workspace(root if is_in_workspace else packaged("sql").parent).files("sql", "**/*"))
+        return load_project(
+            Workspace(root if is_in_workspace else packaged("sql").parent).files("sql", "**/*"), skip_broken=True
+        )
 
 
 class _Models(Mapping[str, ModelInfo]):

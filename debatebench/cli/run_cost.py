@@ -115,13 +115,14 @@ def rehearsed(
     max_cost: Decimal | None,
     retry_failed: bool,
     replaceable: Collection[str] = (),
+    is_built: bool = True,
 ) -> Rehearsed:
     """Check all that the run checks before its first request, with its errors, and estimate what is left."""
     from debatebench.plan.cost_estimate import estimate
     from debatebench.play.before_run import rehearse
     from debatebench.warehouse.sources import check_before_run
 
-    check_before_run(workspace, plan.run_tag)
+    check_before_run(workspace, plan.run_tag, is_built=is_built)
     rehearsal = rehearse(
         plan,
         part,

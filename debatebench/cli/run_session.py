@@ -67,6 +67,7 @@ class RunSession:
                 max_cost=limit,
                 retry_failed=self.retry_failed,
                 replaceable=self.replaceable,
+                is_built=not self.no_build,
             )
             if self.is_dry:
                 run_cost.print_plan(workspace, checked, self.output)
@@ -121,7 +122,7 @@ class RunSession:
         whole = plan if part is None else plan.with_part(part)
         progress = Progress(is_simulated=is_all_simulated(whole))
         journal = workspace.journal / f"{plan.run_tag}.jsonl"
-        check_before_run(workspace, plan.run_tag)
+        check_before_run(workspace, plan.run_tag, is_built=not self.no_build)
         stored = run_cost.with_stored_use(workspace.database, plan.run_tag, StoredUse())
         try:
             with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):

@@ -50,7 +50,7 @@ class LineageFormat(StrEnum):
 def _project(context: typer.Context) -> Project:
     from debatebench.transform.project import load_project
 
-    return load_project(workspace_of(context).files("sql", "**/*"))
+    return load_project(workspace_of(context).files("sql", "**/*"), skip_broken=True)
 
 
 def _built_project(context: typer.Context) -> Project:
@@ -63,6 +63,14 @@ def _built_project(context: typer.Context) -> Project:
     with suppress(DebatebenchError), open_for_reading(database) as con:
         recall_parsed(con)
     return _project(context)
+
+
+def _check_sound(project: Project, *names: str) -> None:
+    """Refuse what cannot be read; other SQL models may be broken."""
+    from debatebench.transform.broken import broken_among, why_broken
+
+    if broken := broken_among(project.broken, names):
+        raise SqlModelError(why_broken(broken))
 
 
 # --- test ---
@@ -87,15 +95,16 @@ def run_tests(
     """
     from debatebench.query.attached import attached
     from debatebench.shared.duckdb_sql import close_to_outside
-    from debatebench.transform.testing.data_tests import run_data_tests, unbuilt_models
+    from debatebench.transform.testing.data_tests import broken_results, run_data_tests, unbuilt_models
     from debatebench.transform.testing.unit_tests import run_unit_tests
     from debatebench.transform.testing.version_names import version_name_test
     from debatebench.warehouse.up_to_date import check_fits
 
     database = workspace_of(context).database
     project = _built_project(context)
+    results = broken_results(project, select)
     if unit_only:
-        results = run_unit_tests(project, select)
+        results += run_unit_tests(project, select)
     elif not database.is_file():
         raise UsageError(
             f"There is no warehouse at {database}: `debatebench run` or `debatebench land` creates it; `debatebench "
@@ -110,7 +119,7 @@ def run_tests(
             if missing:
                 raise SqlModelError(f"{_some(missing)} not in the warehouse yet; run `debatebench build` first.")
             check_fits(workspace_of(context), note, needs_models=False, con=con)
-            results = [*run_unit_tests(project, select), *run_data_tests(con, project, select)]
+            results += [*run_unit_tests(project, select), *run_data_tests(con, project, select)]
             if select is None:
                 results.append(version_name_test(project, workspace_of(context).files("reports", "pages/**/*.yml")))
     _print_results(results, output)
@@ -138,11 +147,11 @@ def _print_results(results: Sequence[TestResult], output: Format) -> None:
         if result.status != "pass":
             say(str(result), output, keep_lines=True)
             say("")
-    kinds = {"unit": "unit", "contract": "contract", "description": "description", "singular": "singular"}
+    kinds = ("file", "unit", "contract", "description", "singular")
     counts: dict[str, dict[str, float]] = {}
     for result in results:
         row = counts.setdefault(
-            kinds.get(result.kind, "data"), dict.fromkeys(("pass", "warn", "fail", "error", "s"), 0)
+            result.kind if result.kind in kinds else "data", dict.fromkeys(("pass", "warn", "fail", "error", "s"), 0)
         )
         row[result.status] += 1
         row["s"] += result.seconds
@@ -188,6 +197,7 @@ def lineage(
     from debatebench.transform.model_versions import remarks
 
     project = _project(context)
+    _check_sound(project, name, name.rpartition(".")[0])
     root = column_lineage(project, name)
     match output:
         case LineageFormat.JSON:
@@ -227,9 +237,8 @@ def diff_models(
 
     workspace = built_workspace(context, needs_models=False)
     project = _built_project(context)
-    diff = diff_model(
-        workspace.database, project, name, before, after, run_tag=run_tag, limit=limit or None
-    )
+    _check_sound(project, name, f"{name}_v{before}", f"{name}_v{after}")
+    diff = diff_model(workspace.database, project, name, before, after, run_tag=run_tag, limit=limit or None)
     if output is Format.JSON:
         _print_diff_json(diff)
     elif output is Format.CSV:
@@ -327,6 +336,7 @@ def docs(
     """
     from debatebench.output.docs.page import write_docs
     from debatebench.shared.output_paths import check_output_folder
+    from debatebench.transform.broken import why_broken
     from debatebench.transform.model_versions import reading_warnings
 
     workspace = workspace_of(context)
@@ -338,3 +348,5 @@ def docs(
     for warning in reading_warnings(project.models, today):
         note(f"Warning: {warning}")
     say(str(path))
+    if project.broken:
+        raise SqlModelError(f"The page lacks what is broken: {why_broken(project.broken)}")

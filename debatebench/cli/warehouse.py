@@ -13,7 +13,7 @@ from debatebench.cli.common import Format, FormatOption, chosen_run, note, now, 
 from debatebench.cli.completion import run_tags
 from debatebench.cli.show import RunTagOption
 from debatebench.shared.amounts import counted
-from debatebench.shared.errors import DamagedDataError, UnbuiltError, UsageError
+from debatebench.shared.errors import DamagedDataError, SqlModelError, UnbuiltError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -41,7 +41,7 @@ _OF_DATA = frozenset(
 def report_update(workspace: Workspace, update: Update) -> None:
     """Print what an update of the warehouse did, and what does not count in the runs that landed.
 
-    Raises `DamagedDataError` if a run was set aside, and `UnbuiltError` if the SQL models could not be built.
+    Raises `DamagedDataError` if a run was set aside, and `UnbuiltError` if some SQL models could not be built.
     """
     for landed in update.landed:
         if landed.rows is None:
@@ -63,9 +63,9 @@ def report_update(workspace: Workspace, update: Update) -> None:
         names = ", ".join(sorted(update.set_aside))
         raise DamagedDataError(f"{len(update.set_aside)} runs were set aside ({names}); the others are up to date.")
     if update.unbuilt is not None:
+        which = "no SQL model is built" if update.build is None else "not all SQL models are built"
         raise UnbuiltError(
-            f"All has landed, but no SQL model was built, and `debatebench build` builds them when this is mended: "
-            f"{update.unbuilt}"
+            f"All has landed, but {which}, and `debatebench build` builds them when this is mended: {update.unbuilt}"
         )
 
 
@@ -221,7 +221,10 @@ def build(
         full_refresh=full_refresh,
         note=note,
     )
-    report_update(workspace, update)
+    try:
+        report_update(workspace, update)
+    except UnbuiltError:
+        raise SqlModelError(f"All other SQL models are up to date. {update.unbuilt}") from None
     say(f"{workspace.database} is up to date.")
 
 
@@ -247,7 +250,9 @@ def rate(
     path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"
     check_output(workspace, path)
     if not build_is_current(workspace):
-        update_warehouse(workspace, [], now=now, note=note)
+        update = update_warehouse(workspace, [], now=now, note=note)
+        if update.unbuilt is not None:
+            note(f"Warning: not all SQL models are built: {update.unbuilt}")
     with closing(open_for_query(workspace.database)) as con:
         ratings = ratings_json(con, run_tag)
     try:

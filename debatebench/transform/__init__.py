@@ -1,5 +1,6 @@
 """SQL files and their YAML → tables and views of the warehouse, ordered, built, traced and tested.
 
+broken.py          what of a project is broken, and what that stops
 build.py           build what changed, in dependency order
 build_state.py     `meta.builds`: fingerprints, and whether anything has changed since the build
 column_names.py    the rule for the names of columns

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
 from debatebench.shared.memory import out_of_memory
+from debatebench.shared.workspace import packaged
 from debatebench.stats.sql import python_functions, register
+from debatebench.transform.broken import Broken, broken_among, why_broken
 from debatebench.transform.build_state import (
     BuiltModel,
     build_state,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["BuildResult", "BuiltModel", "build", "is_current"]
+__all__ = ["BuildResult", "BuiltModel", "PartlyBuiltError", "build", "is_current"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,14 @@ class BuildResult:
     is_complete: bool
 
 
+class PartlyBuiltError(SqlModelError):
+    """Some SQL models are broken; all that do not depend on them are built. `result` is what the build did."""
+
+    def __init__(self, broken: Mapping[str, SqlModelError], result: BuildResult) -> None:
+        super().__init__(why_broken(broken))
+        self.result = result
+
+
 def build(
     con: duckdb.DuckDBPyConnection,
     project: Project,
@@ -74,9 +84,11 @@ def build(
     without `select` drops SQL models that are no longer in the project. `now` (naive UTC) is written to `meta.builds`.
 
     `con` must be writable, without an open transaction or a partly read result; the build opens more connections to
-    its database. Raises `SqlModelError` with the SQL model, its file and DuckDB's message. What was built before an
-    error is kept and recorded, and the next build continues from there. To get all or nothing, build in a copy, as
-    `publish.publishing` does.
+    its database. One broken SQL model stops only what depends on it: at the end, `PartlyBuiltError` says what it is,
+    with its file and DuckDB's message. What could not be built stays as it was. After any other error, what was built
+    is kept and recorded, and the next build continues from there.
+
+    A packaged SQL model that fails because of what was landed raises a `SqlDataError`.
     """
     started = time.perf_counter()
     if select is None and not full_refresh and is_current(con, project):
@@ -86,7 +98,7 @@ def build(
     create_meta_tables(con)
     has_macros = update_macros(con, project.macros, drop_others=select is None)
     work = _Build(con, project, full_refresh, now)
-    chosen = _chosen(models, select)
+    chosen = _chosen(project, select)
     try:
         work.run(chosen)
         dropped = work.drop_removed() if select is None else ()
@@ -96,7 +108,7 @@ def build(
     is_complete = has_macros and work.is_complete()
     write_builds(con, work.rows.values(), state if is_complete else None)
     remember_parsed(con, (query.sha256 for query in project.queries))
-    return BuildResult(
+    result = BuildResult(
         built=tuple(work.built),
         unchanged=tuple(work.unchanged),
         dropped=dropped,
@@ -104,14 +116,18 @@ def build(
         seconds=time.perf_counter() - started,
         is_complete=is_complete,
     )
+    broken = {**(project.broken if select is None else broken_among(project.broken, select)), **work.broken}
+    if broken:
+        raise PartlyBuiltError(broken, result)
+    return result
 
 
-def _chosen(models: Mapping[str, SqlModel], select: Sequence[str] | None) -> set[str]:
+def _chosen(project: Project, select: Sequence[str] | None) -> set[str]:
     if select is None:
-        return set(models)
+        return set(project.models)
     from debatebench.transform.graph import select_models
 
-    return set(select_models(models, select))
+    return set(select_models(project.models, select, project.broken))
 
 
 def _register_functions(con: duckdb.DuckDBPyConnection, functions: Collection[str]) -> None:
@@ -139,6 +155,7 @@ class _Build:
         self.expected = self._expected()
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []
+        self.broken = Broken(skip=True)
 
     def _expected(self) -> dict[str, str]:
         """The fingerprint of every SQL model after a complete build."""
@@ -153,7 +170,7 @@ class _Build:
         return found
 
     def run(self, chosen: set[str]) -> None:
-        """Build the chosen SQL models that are out of date, each after the ones that it reads."""
+        """Build the chosen SQL models that are out of date, each after the ones that it reads, as far as possible."""
         fingerprints = self._fingerprints(chosen)
         stale = fingerprints.keys() - set(self.unchanged)
         for schema in sorted({self.models[name].schema for name in stale}):
@@ -170,7 +187,7 @@ class _Build:
             with ThreadPoolExecutor(1) as pool:
                 registered = pool.submit(_register_functions, self.con, called)
                 seconds = {name: row.seconds for name, row in self.rows.items()}
-                create_all(self.con, self.models, stale, create, self.built, seconds)
+                create_all(self.con, self.models, stale, create, self.built, self.broken, seconds)
         finally:
             for name in stale:
                 if self.models[name].properties.config.incremental_by is not None:
@@ -262,21 +279,36 @@ class _Build:
         return int(result[0][0]) if model.materialized == "table" else None
 
     def _check_contracts(self) -> None:
-        """Refuse SQL models whose columns differ from those promised in YAML; the next build creates them again."""
+        """Drop SQL models whose columns differ from those promised in YAML, with everything that reads them."""
         from debatebench.shared.files import shown_path
         from debatebench.transform.contracts import columns_of_all, contract_breaches
 
         columns = columns_of_all(self.con)
+        breaking = Broken(skip=True)
         for row in self.built:
             model = self.models[row.name]
             is_promised = model.properties.config.contract.enforced
-            if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
-                wrong = "; ".join(breaches)
-                raise SqlModelError(
-                    f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: {wrong}."
-                    + broken_reading(model, self.project, columns, wrong)
-                )
-            self.rows[row.name] = row
+            with breaking.of(row.name):
+                if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
+                    wrong = "; ".join(breaches)
+                    raise SqlModelError(
+                        f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: {wrong}."
+                        + broken_reading(model, self.project, columns, wrong)
+                    )
+                self.rows[row.name] = row
+        if breaking:
+            self._drop_broken(breaking)
+
+    def _drop_broken(self, broken: Broken) -> None:
+        """Drop SQL models that were built and must not be read, with everything that reads them."""
+        broken.spread({name: model.dependencies for name, model in self.models.items()})
+        there = relations(self.con)
+        for name in broken:
+            if name in there:
+                self.con.execute(f"drop {there[name]} {name}")
+            self.rows.pop(name, None)
+        self.built = [row for row in self.built if row.name not in broken]
+        self.broken |= broken
 
     def _failure(self, model: SqlModel, error: Exception) -> DebatebenchError:
         """DuckDB's message as one sentence, with the line of the file if the message contains one."""
@@ -295,13 +327,13 @@ class _Build:
         where = shown_path(model.file) + (f":{line[1]}" if line else "")
         message = " ".join(text[: line.start()].split() if line else text.split())
         is_of_data = isinstance(error, duckdb.DataError | duckdb.InvalidInputException | duckdb.ConstraintException)
-        kind = SqlDataError if is_of_data else SqlModelError
+        kind = SqlDataError if is_of_data and model.file.is_relative_to(packaged("sql")) else SqlModelError
         message = message if message.endswith((".", "!", "?")) or not hint else f"{message}."
         return kind(f"SQL model {model.name} ({where}) failed: {message}{hint}")
 
     def drop_removed(self) -> tuple[str, ...]:
         """Drop tables and views of earlier builds that are no longer in the project."""
-        removed = sorted(name for name in self.rows if name not in self.models)
+        removed = sorted(self.rows.keys() - self.models.keys() - self.project.broken.keys())
         for name in removed:
             if name in self.present:
                 self.con.execute(f"drop {self.present[name]} {name}")
@@ -310,7 +342,11 @@ class _Build:
 
     def is_complete(self) -> bool:
         """Whether the warehouse is in the state that a complete build produces."""
-        return set(self.rows) == set(self.models) and all(
-            row.fingerprint == self.expected[name] and row.definition == self.definitions[name]
-            for name, row in self.rows.items()
+        return (
+            not self.project.broken
+            and set(self.rows) == set(self.models)
+            and all(
+                row.fingerprint == self.expected[name] and row.definition == self.definitions[name]
+                for name, row in self.rows.items()
+            )
         )

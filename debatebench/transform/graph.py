@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.files import shown_path
+from debatebench.transform.broken import broken_among
 from debatebench.transform.sql_model import Query
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from debatebench.transform.broken import Broken
     from debatebench.transform.sql_model import SqlModel
 
 __all__ = ["check_references", "downstream", "in_order", "select_models", "upstream"]
@@ -34,9 +36,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean '{close[0]}'?" if close else ""
 
 
-def check_references(query: Query, file: Path, models: Mapping[str, SqlModel], sources: Iterable[str]) -> None:
-    """Refuse a name that is neither a SQL model nor a raw table, by file and line."""
-    known = [*models, *sources]
+def check_references(query: Query, file: Path, known: Collection[str]) -> None:
+    """Refuse a name that is not one of the `known` SQL models and raw tables, by file and line."""
     for reference in query.references:
         if reference.name not in known:
             raise SqlModelError(
@@ -62,18 +63,27 @@ def check_layers(model: SqlModel) -> None:
             )
 
 
-def in_order(models: Mapping[str, SqlModel]) -> dict[str, SqlModel]:
-    """The same SQL models, each after those that it reads; equal inputs give equal orders. A cycle is refused."""
+def in_order(models: Mapping[str, SqlModel], broken: Broken | None = None) -> dict[str, SqlModel]:
+    """The same SQL models, each after those that it reads; equal inputs give equal orders.
+
+    A cycle is refused, or its SQL models are added to `broken` and left out.
+    """
     edges = {name: [d for d in models[name].dependencies if d in models] for name in sorted(models)}
     try:
         return {name: models[name] for name in TopologicalSorter(edges).static_order()}
     except CycleError as error:
         cycle: list[str] = error.args[1][::-1]
-        steps = []
-        for reader, read in pairwise(cycle):
-            line = next(r.line for r in models[reader].query.references if r.name == read)
-            steps.append(f"{reader} reads {read} ({shown_path(models[reader].file)}:{line})")
-        raise SqlModelError(f"SQL models read each other in a cycle: {', '.join(steps)}.") from None
+    steps = []
+    for reader, read in pairwise(cycle):
+        line = next(r.line for r in models[reader].query.references if r.name == read)
+        steps.append(f"{reader} reads {read} ({shown_path(models[reader].file)}:{line})")
+    found = SqlModelError(f"SQL models read each other in a cycle: {', '.join(steps)}.")
+    if broken is None:
+        raise found
+    for name in cycle:
+        with broken.of(name):
+            raise found
+    return in_order({name: model for name, model in models.items() if name not in cycle}, broken)
 
 
 def upstream(models: Mapping[str, SqlModel], names: Iterable[str]) -> set[str]:
@@ -97,7 +107,9 @@ def downstream(models: Mapping[str, SqlModel], names: Iterable[str]) -> set[str]
     return found
 
 
-def select_models(models: Mapping[str, SqlModel], selectors: Sequence[str]) -> list[str]:
+def select_models(
+    models: Mapping[str, SqlModel], selectors: Sequence[str], broken: Mapping[str, SqlModelError] | None = None
+) -> list[str]:
     """The SQL models that match any of `selectors`, each after those that it reads.
 
     A selector is `name`, `schema.name` (both may contain `*`), `tag:x` or `path:sql/marts/judges` (a folder or file); a
@@ -108,7 +120,7 @@ def select_models(models: Mapping[str, SqlModel], selectors: Sequence[str]) -> l
     for selector in (part for text in selectors for part in text.split()):
         core = selector.removeprefix("+").removesuffix("+")
         matched = {name for name, model in models.items() if _matches(model, core)}
-        if not matched:
+        if not matched and not broken_among(broken or {}, [core]):
             raise UsageError(f"'{selector}' selects nothing.{_closest(core, models)}")
         if selector.startswith("+"):
             chosen |= upstream(models, matched)

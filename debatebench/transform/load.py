@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -12,6 +12,7 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.records import TABLES
 from debatebench.stats.sql import python_functions
+from debatebench.transform.broken import Broken
 from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
 from debatebench.transform.load_macros import load_macros, macro_tests
 from debatebench.transform.macros import Macro, check_macro_calls
@@ -67,118 +68,168 @@ class Checked:
     unit_tests: tuple[LocatedUnitTest, ...]
     macro_tests: tuple[LocatedMacroTest, ...]
     common_columns: dict[str, str]
+    broken: Broken
+    """What was left out."""
 
 
-def load_files(files: Mapping[str, Path]) -> Checked:
-    """SQL models and macros in dependency order, tests and common columns of `files` (relative path → file)."""
-    yaml_files = read_yaml_files(files)
-    entries = _entries(yaml_files)
-    macros = load_macros(files, yaml_files)
+def load_files(files: Mapping[str, Path], *, skip_broken: bool = False) -> Checked:
+    """SQL models and macros in dependency order, tests and common columns of `files` (relative path → file).
+
+    With `skip_broken`, what has an error is left out with all that depends on it; else the first error is raised.
+    """
+    broken = Broken(skip=skip_broken)
+    yaml_files = read_yaml_files(files, broken)
+    entries = _entries(yaml_files, broken)
+    macros = load_macros(files, yaml_files, broken)
+    models, singular = _read_models(files, entries, broken)
+    _check_described_files(entries, models, files, broken)
+    models |= _aliases(entries, models, broken)
+
+    known = [*models, *SOURCES, *broken]
+    for model in models.values():
+        with broken.of(model.name):
+            if model.alias_of is None:
+                check_references(model.query, model.file, known)
+                check_macro_calls(model.query, model.file, macros, broken)
+                check_layers(model)
+                _check_functions(model)
+            _check_test_targets(model, known)
+    for test in singular.values():
+        with broken.of(f"tests.{test.name}"):
+            check_references(test.query, test.file, known)
+            check_macro_calls(test.query, test.file, macros, broken)
+    ordered = in_order(models, broken)
+    _check_incremental(ordered, broken)
+    broken.spread({name: _needed(model.query) for name, model in ordered.items()})
+    broken.spread({f"tests.{name}": _needed(test.query) for name, test in singular.items()})
+    ordered = {name: model for name, model in ordered.items() if name not in broken}
+    return Checked(
+        models=ordered,
+        macros=macros,
+        singular_tests=tuple(test for name, test in singular.items() if f"tests.{name}" not in broken),
+        unit_tests=tuple(_unit_tests(yaml_files, ordered, broken)),
+        macro_tests=tuple(macro_tests(yaml_files, macros, broken)),
+        common_columns=_common_columns(yaml_files, broken),
+        broken=broken,
+    )
+
+
+def _needed(query: Query) -> list[str]:
+    """The SQL models that a query reads and the macros that it calls."""
+    return [*(reference.name for reference in query.references), *(call.name for call in query.macro_calls)]
+
+
+def _read_models(
+    files: Mapping[str, Path], entries: Mapping[str, _Entry], broken: Broken
+) -> tuple[dict[str, SqlModel], dict[str, SingularTest]]:
+    """The SQL models and singular tests by name."""
     models: dict[str, SqlModel] = {}
     singular: dict[str, SingularTest] = {}
     for path, file in sorted(files.items()):
         if not path.endswith(".sql") or path.startswith(f"{MACROS}/"):
             continue
-        if path.startswith("tests/"):
-            test = SingularTest(PurePosixPath(path).stem, file, parse_query(read_sql(file), file))
-            _check_new(f"the test '{test.name}'", file, singular.get(test.name))
-            singular[test.name] = test
-        else:
-            model = _model(path, file, entries)
-            _check_new(model.name, file, models.get(model.name))
-            models[model.name] = model
-    _check_described_files(entries, models, files)
-    models |= {alias.name: alias for alias in _aliases(entries, models)}
-
-    for model in models.values():
-        if model.alias_of is None:
-            check_references(model.query, model.file, models, SOURCES)
-            check_macro_calls(model.query, model.file, macros)
-            check_layers(model)
-            _check_functions(model)
-        _check_test_targets(model, models)
-    for test in singular.values():
-        check_references(test.query, test.file, models, SOURCES)
-        check_macro_calls(test.query, test.file, macros)
-    ordered = in_order(models)
-    _check_incremental(ordered)
-    return Checked(
-        models=ordered,
-        macros=macros,
-        singular_tests=tuple(singular.values()),
-        unit_tests=tuple(_unit_tests(yaml_files, models)),
-        macro_tests=tuple(macro_tests(yaml_files, macros)),
-        common_columns=_common_columns(yaml_files),
-    )
+        where = PurePosixPath(path)
+        name = f"{where.parts[0]}.{where.stem}" if len(where.parts) > 1 else path
+        with broken.of(name):
+            if where.parts[0] == "tests":
+                _check_new(f"the test '{where.stem}'", file, singular.get(where.stem))
+                singular[where.stem] = SingularTest(where.stem, file, parse_query(read_sql(file), file))
+            else:
+                _check_read(name, entries, broken)
+                _check_new(name, file, models.get(name))
+                models[name] = _model(path, file, entries)
+    return models, singular
 
 
-def read_yaml_files(files: Mapping[str, Path]) -> dict[PurePosixPath, PropertiesFile]:
+def _check_read(name: str, entries: Mapping[str, _Entry], broken: Mapping[str, SqlModelError]) -> None:
+    """Refuse a SQL model that is not described if a YAML file of its schema cannot be read, by the file's error."""
+    schema, _, table = name.partition(".")
+    if name not in entries and f"{schema}.{split_version(table)[0]}" not in entries:
+        for path, error in broken.items():
+            if path.startswith(f"{schema}/"):
+                raise error
+
+
+def read_yaml_files(files: Mapping[str, Path], broken: Broken) -> dict[PurePosixPath, PropertiesFile]:
     """Every YAML file of `files` by relative path, with the versions that one file adds to another's SQL model."""
-    read = {
-        PurePosixPath(path): read_properties(file)
-        for path, file in sorted(files.items())
-        if path.endswith((".yml", ".yaml"))
-    }
+    read: dict[PurePosixPath, PropertiesFile] = {}
+    for name, file in sorted(files.items()):
+        if name.endswith((".yml", ".yaml")):
+            with broken.of(name):
+                read[PurePosixPath(name)] = read_properties(file)
     added = _added_versions(read)
     if not added:
         return read
     for path, each in read.items():
         models = tuple(
-            (_completed(entry, added.pop(dotted_name(entry.name, path), ())), line) for entry, line in each.models
+            (_completed(entry, added.pop(dotted_name(entry.name, path), ()), broken), line)
+            for entry, line in each.models
         )
         read[path] = replace(each, models=models)
-    for name, ((_, where), *_) in added.items():
-        raise SqlModelError(
-            f"{where}: {name} has versions here, but no file describes it. Describe it, or rename this file if it "
-            "replaces the packaged one that does."
-        )
+    for name, versions in added.items():
+        for addition in versions:
+            with broken.of(str(addition.path)):
+                raise SqlModelError(
+                    f"{addition.where}: {name} has versions here, but no file describes it. Describe it, or rename "
+                    "this file if it replaces the packaged one that does."
+                )
     return read
 
 
-def _added_versions(
-    read: Mapping[PurePosixPath, PropertiesFile],
-) -> dict[str, tuple[tuple[AddedVersions, str], ...]]:
-    """Dotted name → the versions that are added to the SQL model, and where."""
-    found: dict[str, tuple[tuple[AddedVersions, str], ...]] = {}
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """Versions that one YAML file adds to the SQL model of another."""
+
+    versions: AddedVersions
+    path: PurePosixPath
+    where: str
+
+
+def _added_versions(read: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, tuple[_Added, ...]]:
+    """Dotted name → the versions that are added to the SQL model."""
+    found: dict[str, tuple[_Added, ...]] = {}
     for path, each in read.items():
         for added, line in each.added:
             name = dotted_name(added.name, path)
-            found[name] = (*found.get(name, ()), (added, f"{shown_path(each.file)}:{line}"))
+            found[name] = (*found.get(name, ()), _Added(added, path, f"{shown_path(each.file)}:{line}"))
     return found
 
 
-def _completed(properties: ModelProperties, added: Iterable[tuple[AddedVersions, str]]) -> ModelProperties:
-    for versions, where in added:
-        try:
-            properties = properties.with_added(versions)
-        except ValueError as error:
-            raise SqlModelError(f"{where}: {properties.name}: {error}.") from None
+def _completed(properties: ModelProperties, added: Iterable[_Added], broken: Broken) -> ModelProperties:
+    for each in added:
+        with broken.of(str(each.path)):
+            try:
+                properties = properties.with_added(each.versions)
+            except ValueError as error:
+                raise SqlModelError(f"{each.where}: {properties.name}: {error}.") from None
     return properties
 
 
-def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, str]:
+def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: Broken) -> dict[str, str]:
     """Name → description of the columns that have the same meaning everywhere."""
     texts: dict[str, str] = {}
     places: dict[str, str] = {}
-    for read in yaml_files.values():
+    for path, read in yaml_files.items():
         for column, line in zip(read.properties.columns, read.column_lines, strict=True):
             name, where = column.name.lower(), f"{shown_path(read.file)}:{line}"
-            if name in places:
-                raise SqlModelError(f"{where}: the column '{name}' is already described at {places[name]}.")
-            texts[name], places[name] = column.description, where
+            with broken.of(str(path)):
+                if name in places:
+                    raise SqlModelError(f"{where}: the column '{name}' is already described at {places[name]}.")
+                texts[name], places[name] = column.description, where
     return texts
 
 
-def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, _Entry]:
+def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: Broken) -> dict[str, _Entry]:
     """Dotted name → entry; the schema of an undotted name is the top folder of the YAML file."""
     entries: dict[str, _Entry] = {}
     for path, read in yaml_files.items():
         for properties, line in read.models:
             name = dotted_name(properties.name, path)
             entry = _Entry(properties, read.file, line)
-            if name in entries:
-                raise SqlModelError(f"{entry.where}: {name} is already described at {entries[name].where}.")
-            entries[name] = entry
+            with broken.of(name):
+                if name in entries:
+                    raise SqlModelError(f"{entry.where}: {name} is already described at {entries[name].where}.")
+                entries[name] = entry
     return entries
 
 
@@ -242,47 +293,56 @@ def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -
 
 
 def _check_described_files(
-    entries: Mapping[str, _Entry], models: Mapping[str, SqlModel], files: Mapping[str, Path]
+    entries: Mapping[str, _Entry], models: Mapping[str, SqlModel], files: Mapping[str, Path], broken: Broken
 ) -> None:
     """Refuse a description without a SQL file."""
     for name, entry in entries.items():
         names = [f"{name}_v{v.v}" for v in entry.properties.versions] or [name]
         for expected in names:
-            if expected not in models:
+            if expected not in models and expected not in broken:
                 path = expected.replace(".", "/") + ".sql"
-                raise SqlModelError(
-                    f"{entry.where}: {expected} is described, but there is no sql/{path}."
-                    f"{did_you_mean(path, (other for other in files if other.endswith('.sql')))}"
-                )
+                with broken.of(expected):
+                    raise SqlModelError(
+                        f"{entry.where}: {expected} is described, but there is no sql/{path}."
+                        f"{did_you_mean(path, (other for other in files if other.endswith('.sql')))}"
+                    )
 
 
-def _aliases(entries: Mapping[str, _Entry], models: Mapping[str, SqlModel]) -> Iterator[SqlModel]:
+def _aliases(entries: Mapping[str, _Entry], models: Mapping[str, SqlModel], broken: Broken) -> dict[str, SqlModel]:
     """The unsuffixed name of every versioned model: a view on the latest version."""
+    found: dict[str, SqlModel] = {}
     for name, entry in entries.items():
         if not entry.properties.versions:
             continue
-        number = entry.properties.latest
-        if number is None:
-            raise SqlModelError(f"{entry.where}: every version of {name} is a prerelease; one must be the latest.")
-        latest = models[f"{name}_v{number}"]
-        described = latest.properties
-        yield SqlModel(
-            name=name,
-            file=entry.file,
-            path=str(PurePosixPath(latest.path).with_name(f"{latest.base_name}.sql")),
-            query=_alias_query(latest.name, entry.line),
-            properties=described.model_copy(
-                update={
-                    "config": described.config.model_copy(update={"materialized": "view", "incremental_by": None}),
-                    # The version's own tests are enough, because the view has the same rows.
-                    "columns": tuple(c.model_copy(update={"data_tests": ()}) for c in described.columns),
-                    "data_tests": (),
-                }
-            ),
-            base_name=latest.base_name,
-            alias_of=latest.name,
-            properties_file=entry.file,
-        )
+        with broken.of(name):
+            number = entry.properties.latest
+            if number is None:
+                raise SqlModelError(f"{entry.where}: every version of {name} is a prerelease; one must be the latest.")
+            if (latest := f"{name}_v{number}") in broken:
+                raise broken[latest]
+            found[name] = _alias(name, entry, models[latest])
+    return found
+
+
+def _alias(name: str, entry: _Entry, latest: SqlModel) -> SqlModel:
+    described = latest.properties
+    return SqlModel(
+        name=name,
+        file=entry.file,
+        path=str(PurePosixPath(latest.path).with_name(f"{latest.base_name}.sql")),
+        query=_alias_query(latest.name, entry.line),
+        properties=described.model_copy(
+            update={
+                "config": described.config.model_copy(update={"materialized": "view", "incremental_by": None}),
+                # The version's own tests are enough, because the view has the same rows.
+                "columns": tuple(c.model_copy(update={"data_tests": ()}) for c in described.columns),
+                "data_tests": (),
+            }
+        ),
+        base_name=latest.base_name,
+        alias_of=latest.name,
+        properties_file=entry.file,
+    )
 
 
 def _alias_query(name: str, line: int) -> Query:
@@ -301,7 +361,7 @@ def _check_functions(model: SqlModel) -> None:
         )
 
 
-def _check_incremental(models: Mapping[str, SqlModel]) -> None:
+def _check_incremental(models: Mapping[str, SqlModel], broken: Broken) -> None:
     """Refuse `incremental_by` where rows cannot be separated by run; `models` are in dependency order."""
     reading_runs = set(SOURCES)
     for model in models.values():
@@ -310,17 +370,18 @@ def _check_incremental(models: Mapping[str, SqlModel]) -> None:
         reading_runs |= {model.name} if above else set()
         if model.properties.config.incremental_by is None:
             continue
-        if not model.has_column("run_tag"):
-            raise SqlModelError(f"{where}, but it describes no column of that name.")
-        for name in above:
-            if name in models and not models[name].has_column("run_tag"):
-                raise SqlModelError(
-                    f"{where}, but it reads {name}, whose rows are computed from all runs together; leave "
-                    "`incremental_by` out."
-                )
+        with broken.of(model.name):
+            if not model.has_column("run_tag"):
+                raise SqlModelError(f"{where}, but it describes no column of that name.")
+            for name in above:
+                if name in models and not models[name].has_column("run_tag"):
+                    raise SqlModelError(
+                        f"{where}, but it reads {name}, whose rows are computed from all runs together; leave "
+                        "`incremental_by` out."
+                    )
 
 
-def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None:
+def _check_test_targets(model: SqlModel, known: Collection[str]) -> None:
     """Refuse data tests in the wrong place, with unknown columns, or that compare with unknown SQL models."""
     columns = {column.name.lower() for column in model.properties.columns}
     placed: list[tuple[GenericTest, str | None]] = [(test, None) for test in model.properties.data_tests]
@@ -334,8 +395,8 @@ def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None
         if isinstance(test, Relationships) and column is None and not test.columns:
             raise SqlModelError(f"{where}: name the `columns`, or put the test under a column.")
         target = test.to if isinstance(test, Relationships) else test.same_as if isinstance(test, RowCount) else None
-        if target is not None and target not in models and target not in SOURCES:
-            raise SqlModelError(f"{where}: no SQL model '{target}'.{did_you_mean(target, [*models, *SOURCES])}")
+        if target is not None and target not in known:
+            raise SqlModelError(f"{where}: no SQL model '{target}'.{did_you_mean(target, known)}")
         used = [here for here, _ in test.pairs(None)] if isinstance(test, Relationships) and column is None else []
         used += getattr(test, "combination_of_columns", ())
         for name in used:
@@ -344,26 +405,34 @@ def _check_test_targets(model: SqlModel, models: Mapping[str, SqlModel]) -> None
 
 
 def _unit_tests(
-    yaml_files: Mapping[PurePosixPath, PropertiesFile], models: Mapping[str, SqlModel]
+    yaml_files: Mapping[PurePosixPath, PropertiesFile], models: Mapping[str, SqlModel], broken: Broken
 ) -> Iterator[LocatedUnitTest]:
-    """Every unit test, after a check that its SQL model and inputs exist."""
+    """Every unit test of a SQL model that is not broken, after a check that its SQL model and inputs exist."""
     seen: dict[tuple[str, str], str] = {}
     for path, read in yaml_files.items():
         for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):
-            if not isinstance(test, UnitTest):
+            if not isinstance(test, UnitTest) or (name := dotted_name(test.model, path)) in broken:
                 continue
-            where = f"{shown_path(read.file)}:{line}: unit test {test.name}"
-            name = dotted_name(test.model, path)
-            if name not in models:
-                raise SqlModelError(f"{where}: no SQL model '{name}'.{did_you_mean(name, models)}")
-            model = models[models[name].alias_of or name]
-            for given in test.given:
-                if given.input.lower() not in model.dependencies:
+            place = f"{shown_path(read.file)}:{line}"
+            with broken.of(f"unit test {test.name}"):
+                model = _tested_model(test, name, f"{place}: unit test {test.name}", models)
+                if (model, test.name) in seen:
                     raise SqlModelError(
-                        f"{where}: {model.name} does not read '{given.input}'; it reads "
-                        f"{', '.join(model.dependencies) or 'nothing'}."
+                        f"{place}: unit test {test.name}: the name is already used at {seen[model, test.name]}."
                     )
-            if (model.name, test.name) in seen:
-                raise SqlModelError(f"{where}: the name is already used at {seen[model.name, test.name]}.")
-            seen[model.name, test.name] = f"{shown_path(read.file)}:{line}"
-            yield LocatedUnitTest(test, model.name, read.file, line)
+                seen[model, test.name] = place
+                yield LocatedUnitTest(test, model, read.file, line)
+
+
+def _tested_model(test: UnitTest, name: str, where: str, models: Mapping[str, SqlModel]) -> str:
+    """The SQL model that a unit test runs, after a check that it exists and reads the inputs that are given."""
+    if name not in models:
+        raise SqlModelError(f"{where}: no SQL model '{name}'.{did_you_mean(name, models)}")
+    model = models[models[name].alias_of or name]
+    for given in test.given:
+        if given.input.lower() not in model.dependencies:
+            raise SqlModelError(
+                f"{where}: {model.name} does not read '{given.input}'; it reads "
+                f"{', '.join(model.dependencies) or 'nothing'}."
+            )
+    return model.name

@@ -16,6 +16,7 @@ from debatebench.transform.properties import LocatedMacroTest, MacroProperties, 
 from debatebench.transform.sql_model import MACROS, read_sql
 
 if TYPE_CHECKING:
+    from debatebench.transform.broken import Broken
     from debatebench.transform.properties import PropertiesFile
 
 __all__ = ["load_macros", "macro_tests"]
@@ -23,26 +24,37 @@ __all__ = ["load_macros", "macro_tests"]
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def load_macros(files: Mapping[str, Path], yaml_files: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, Macro]:
-    """Every macro with its YAML, each after those that it calls."""
+def load_macros(
+    files: Mapping[str, Path], yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: Broken
+) -> dict[str, Macro]:
+    """Every macro with its YAML that is not broken, each after those that it calls."""
     described: dict[str, tuple[MacroProperties, Path, str]] = {}
     for read in yaml_files.values():
         for properties, line in zip(read.properties.macros, read.macro_lines, strict=True):
             name, where = f"{MACROS}.{properties.name.lower()}", f"{shown_path(read.file)}:{line}"
-            if name in described:
-                raise SqlModelError(f"{where}: {name} is already described at {described[name][2]}.")
-            described[name] = (properties, read.file, where)
-    paths = [path for path in files if path.startswith(f"{MACROS}/") and path.endswith(".sql")]
-    macros = {macro.name: macro for macro in (_macro(path, files[path], described) for path in sorted(paths))}
+            with broken.of(name):
+                if name in described:
+                    raise SqlModelError(f"{where}: {name} is already described at {described[name][2]}.")
+                described[name] = (properties, read.file, where)
+    macros: dict[str, Macro] = {}
+    unread = next((error for path, error in broken.items() if path.startswith(f"{MACROS}/")), None)
+    for path in sorted(path for path in files if path.startswith(f"{MACROS}/") and path.endswith(".sql")):
+        name = f"{MACROS}.{PurePosixPath(path).stem}"
+        with broken.of(name):
+            if name not in described and unread is not None:
+                raise unread
+            macros[name] = _macro(path, files[path], described)
     for name, (_, _, where) in described.items():
-        if name not in macros:
-            raise SqlModelError(
-                f"{where}: {name} is described, but there is no sql/{name.replace('.', '/')}.sql."
-                f"{did_you_mean(name, macros)}"
-            )
+        if name not in macros and name not in broken:
+            with broken.of(name):
+                raise SqlModelError(
+                    f"{where}: {name} is described, but there is no sql/{name.replace('.', '/')}.sql."
+                    f"{did_you_mean(name, macros)}"
+                )
     for macro in macros.values():
-        check_macro_calls(macro.query, macro.file, macros)
-    return macros_in_order(macros)
+        with broken.of(macro.name):
+            check_macro_calls(macro.query, macro.file, macros, broken)
+    return macros_in_order({name: macro for name, macro in macros.items() if name not in broken}, broken)
 
 
 def _macro(path: str, file: Path, described: Mapping[str, tuple[MacroProperties, Path, str]]) -> Macro:
@@ -90,9 +102,9 @@ def _macro(path: str, file: Path, described: Mapping[str, tuple[MacroProperties,
 
 
 def macro_tests(
-    yaml_files: Mapping[PurePosixPath, PropertiesFile], macros: Mapping[str, Macro]
+    yaml_files: Mapping[PurePosixPath, PropertiesFile], macros: Mapping[str, Macro], broken: Broken
 ) -> Iterator[LocatedMacroTest]:
-    """Every unit test of a macro, after a check that its macro and arguments exist."""
+    """Every unit test of a macro that is not broken, after a check that its macro and arguments exist."""
     seen: dict[tuple[str, str], str] = {}
     for read in yaml_files.values():
         for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):
@@ -100,19 +112,25 @@ def macro_tests(
                 continue
             place = f"{shown_path(read.file)}:{line}"
             name = f"{MACROS}.{test.macro.lower().removeprefix(f'{MACROS}.')}"
-            if name not in macros:
-                raise SqlModelError(
-                    f"{place}: unit test {test.name}: there is no macro '{name}'.{did_you_mean(name, macros)}"
-                )
-            for argument in dict.fromkeys(key for row in test.given for key in row):
-                if argument not in macros[name].parameters:
+            if name in broken:
+                continue
+            with broken.of(f"unit test {test.name}"):
+                _check_macro_test(test, name, place, macros)
+                if (name, test.name) in seen:
                     raise SqlModelError(
-                        f"{place}: unit test {test.name}: {name} has no argument '{argument}'."
-                        f"{did_you_mean(argument, macros[name].parameters)}"
+                        f"{place}: unit test {test.name}: the name is already used at {seen[name, test.name]}."
                     )
-            if (name, test.name) in seen:
-                raise SqlModelError(
-                    f"{place}: unit test {test.name}: the name is already used at {seen[name, test.name]}."
-                )
-            seen[name, test.name] = place
-            yield LocatedMacroTest(test, name, read.file, line)
+                seen[name, test.name] = place
+                yield LocatedMacroTest(test, name, read.file, line)
+
+
+def _check_macro_test(test: MacroTest, name: str, place: str, macros: Mapping[str, Macro]) -> None:
+    """Refuse a unit test of a macro that does not exist, or with arguments that it does not have."""
+    if name not in macros:
+        raise SqlModelError(f"{place}: unit test {test.name}: there is no macro '{name}'.{did_you_mean(name, macros)}")
+    for argument in dict.fromkeys(key for row in test.given for key in row):
+        if argument not in macros[name].parameters:
+            raise SqlModelError(
+                f"{place}: unit test {test.name}: {name} has no argument '{argument}'."
+                f"{did_you_mean(argument, macros[name].parameters)}"
+            )

@@ -6,7 +6,7 @@ DuckDB itself replaces every call by the formula.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.hashing import hash_of
-from debatebench.transform.graph import did_you_mean, select_models
+from debatebench.transform.graph import did_you_mean
 from debatebench.transform.sql_model import (
     MACROS,
     PARSED,
@@ -32,6 +32,7 @@ from debatebench.transform.sql_model import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from debatebench.transform.broken import Broken
     from debatebench.transform.properties import MacroProperties
     from debatebench.transform.sql_model import SqlModel
 
@@ -143,9 +144,13 @@ def _check_expression(expression: exp.Expr, signature: tuple[str, ...], file: Pa
             )
 
 
-def check_macro_calls(query: Query, file: Path, macros: Mapping[str, Macro]) -> None:
-    """Refuse calls of unknown macros and calls with the wrong arguments, by file and line."""
+def check_macro_calls(
+    query: Query, file: Path, macros: Mapping[str, Macro], broken: Mapping[str, SqlModelError]
+) -> None:
+    """Refuse calls of broken or unknown macros and calls with the wrong arguments, by file and line."""
     for call in query.macro_calls:
+        if call.name in broken:
+            raise broken[call.name]
         macro = macros.get(call.name)
         if macro is None:
             raise SqlModelError(
@@ -161,28 +166,35 @@ def check_macro_calls(query: Query, file: Path, macros: Mapping[str, Macro]) -> 
             raise SqlModelError(f"{shown_path(file)}: '{function}' is a macro; write {MACROS}.{function}(…).")
 
 
-def macros_in_order(macros: Mapping[str, Macro]) -> dict[str, Macro]:
-    """The same macros, each after those that it calls. A cycle is refused."""
-    edges = {name: [call.name for call in macros[name].query.macro_calls] for name in sorted(macros)}
+def macros_in_order(macros: Mapping[str, Macro], broken: Broken) -> dict[str, Macro]:
+    """The same macros, each after those that it calls, without those that are broken or call each other in a cycle."""
+    edges = {name: [call.name for call in macros[name].query.macro_calls if call.name in macros] for name in macros}
     try:
-        return {name: macros[name] for name in TopologicalSorter(edges).static_order()}
+        ordered = list(TopologicalSorter(dict(sorted(edges.items()))).static_order())
     except CycleError as error:
         cycle: list[str] = error.args[1][::-1]
-        steps = []
-        for caller, called in pairwise(cycle):
-            line = next(call.line for call in macros[caller].query.macro_calls if call.name == called)
-            steps.append(f"{caller} calls {called} ({shown_path(macros[caller].file)}:{line})")
-        raise SqlModelError(f"Macros call each other in a cycle: {', '.join(steps)}.") from None
+    else:
+        broken.spread({name: edges[name] for name in ordered})
+        return {name: macros[name] for name in ordered if name not in broken}
+    steps = []
+    for caller, called in pairwise(cycle):
+        line = next(call.line for call in macros[caller].query.macro_calls if call.name == called)
+        steps.append(f"{caller} calls {called} ({shown_path(macros[caller].file)}:{line})")
+    found = SqlModelError(f"Macros call each other in a cycle: {', '.join(steps)}.")
+    for name in cycle:
+        with broken.of(name):
+            raise found
+    return macros_in_order({name: macro for name, macro in macros.items() if name not in cycle}, broken)
 
 
 def select_macros(
-    macros: Mapping[str, Macro], models: Mapping[str, SqlModel], select: Sequence[str] | None
+    macros: Mapping[str, Macro], models: Mapping[str, SqlModel], chosen: Collection[str] | None
 ) -> list[Macro]:
-    """All macros, or those that the models of `select` call, directly or not (see `graph.select_models`)."""
-    if select is None:
+    """All macros, or those that the chosen SQL models call, directly or not."""
+    if chosen is None:
         return list(macros.values())
     found: set[str] = set()
-    open_queries = [models[name].query for name in select_models(models, select)]
+    open_queries = [models[name].query for name in chosen]
     while open_queries:
         names = {call.name for call in open_queries.pop().macro_calls} - found
         found |= names

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
+    from debatebench.shared.errors import SqlModelError
     from debatebench.transform.load import Checked
     from debatebench.transform.macros import Macro
     from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
@@ -23,10 +24,12 @@ __all__ = ["Project", "load_project"]
 class Project:
     """The files of a project. They are read and checked on first use of `models`, `macros` or tests.
 
-    Every error in them is a `SqlModelError` with file and line.
+    Every error in them is a `SqlModelError` with file and line. With `skips_broken` it is not raised: what has an error
+    is in `broken`, with all that depends on it, and in no other property.
     """
 
     files: Mapping[str, Path]
+    skips_broken: bool = False
 
     @cached_property
     def sha256(self) -> str:
@@ -37,7 +40,7 @@ class Project:
     def _checked(self) -> Checked:
         from debatebench.transform.load import load_files
 
-        return load_files(self.files)
+        return load_files(self.files, skip_broken=self.skips_broken)
 
     @property
     def models(self) -> dict[str, SqlModel]:
@@ -70,6 +73,11 @@ class Project:
         return self._checked.macro_tests
 
     @property
+    def broken(self) -> Mapping[str, SqlModelError]:
+        """Name → why it cannot be read; see `broken.Broken`."""
+        return self._checked.broken
+
+    @property
     def queries(self) -> Iterator[Query]:
         """All parsed texts."""
         yield from (model.query for model in self.models.values())
@@ -77,6 +85,6 @@ class Project:
         yield from (test.query for test in self.singular_tests)
 
 
-def load_project(files: Mapping[str, Path]) -> Project:
+def load_project(files: Mapping[str, Path], *, skip_broken: bool = False) -> Project:
     """The project of `files`: path relative to `sql/` (`marts/debates.sql`) → the file."""
-    return Project(dict(files))
+    return Project(dict(files), skip_broken)

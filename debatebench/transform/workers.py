@@ -14,13 +14,16 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from debatebench.shared.duckdb_sql import transaction
+from debatebench.shared.errors import SqlDataError, SqlModelError
 
 if TYPE_CHECKING:
     import duckdb
 
+    from debatebench.transform.broken import Broken
     from debatebench.transform.sql_model import SqlModel
 
     Create = Callable[[duckdb.DuckDBPyConnection, SqlModel], "T"]
+    _Result = tuple[list["T"], dict[str, SqlModelError]]
 
 __all__ = ["create_all"]
 
@@ -42,14 +45,17 @@ def create_all(
     chosen: Collection[str],
     create: Create[T],
     done: list[T],
+    broken: Broken,
     seconds: Mapping[str, float],
 ) -> None:
     """Call `create` for every chosen one of `models` (all, in dependency order), and add what it returns to `done`.
 
+    A `SqlModelError` of one model, unless it is a `SqlDataError`, is added to `broken`, with all that reads the model.
+
     Each call gets a connection to the database of `con` with an open transaction; what it reads, directly or not, is
     committed before. Each table has its own transaction; views share one. `seconds` are the seconds that models took
-    before, where they are known: the longest chain of models starts first. The first error is raised when the other
-    running calls have ended; `done` then contains what is committed.
+    before, where they are known: the longest chain of models starts first. The first other error is raised when the
+    other running calls have ended; `done` then contains what is committed.
     """
     queue = _Queue(models, chosen, seconds)
     workers = max(1, min(_MOST_WORKERS, _processors(), len(chosen)))
@@ -59,7 +65,7 @@ def create_all(
         connections = [stack.enter_context(_connection(con)) for _ in range(workers)]
         idle = list(connections)
         pool = stack.enter_context(ThreadPoolExecutor(workers))
-        working: dict[Future[list[T]], tuple[duckdb.DuckDBPyConnection, list[SqlModel]]] = {}
+        working: dict[Future[_Result[T]], tuple[duckdb.DuckDBPyConnection, list[SqlModel]]] = {}
         try:
             while True:
                 while idle and (batch := queue.take()):
@@ -69,9 +75,11 @@ def create_all(
                     return
                 for future in wait(working, return_when=FIRST_COMPLETED).done:
                     cursor, batch = working.pop(future)
-                    done += future.result()
+                    created, failed = future.result()
+                    done += created
+                    broken |= failed
                     idle.append(cursor)
-                    queue.finish(batch)
+                    queue.finish(batch, broken)
         except BaseException as error:
             if not isinstance(error, Exception):
                 # On an interrupt, do not wait for running queries to end.
@@ -79,7 +87,7 @@ def create_all(
                     cursor.interrupt()
             for future in wait(working).done:
                 if future.exception() is None:
-                    done += future.result()
+                    done += future.result()[0]
             raise
 
 
@@ -92,9 +100,23 @@ def _connection(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConne
         yield cursor
 
 
-def _in_transaction(con: duckdb.DuckDBPyConnection, batch: Sequence[SqlModel], create: Create[T]) -> list[T]:
-    with transaction(con):
-        return [create(con, model) for model in batch]
+def _in_transaction(con: duckdb.DuckDBPyConnection, batch: Sequence[SqlModel], create: Create[T]) -> _Result[T]:
+    """What `create` returned for each of these models, and name → error of those that failed."""
+    try:
+        with transaction(con):
+            return [create(con, model) for model in batch], {}
+    except SqlDataError:
+        raise
+    except SqlModelError as error:
+        if len(batch) == 1:
+            return [], {batch[0].name: error}
+    done: list[T] = []
+    failed: dict[str, SqlModelError] = {}
+    for model in batch:
+        created, wrong = _in_transaction(con, [model], create)
+        done += created
+        failed |= wrong
+    return done, failed
 
 
 class _Queue:
@@ -119,7 +141,10 @@ class _Queue:
             del self.waiting[model.name]
         return taken
 
-    def finish(self, models: Iterable[SqlModel]) -> None:
+    def finish(self, models: Iterable[SqlModel], broken: Broken) -> None:
+        """Models have been created, or have failed: what waits for something broken is not created."""
+        broken.spread({name: self.waits_for[name] for name in self.waiting})
+        self.waiting = {name: model for name, model in self.waiting.items() if name not in broken}
         finished = {model.name for model in models}
         for names in self.waits_for.values():
             names -= finished

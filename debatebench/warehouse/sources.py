@@ -203,16 +203,17 @@ def published_contents(database: Path) -> dict[str, Content]:
         return landed_contents(con)
 
 
-def check_before_run(workspace: Workspace, run_tag: str) -> None:
+def check_before_run(workspace: Workspace, run_tag: str, *, is_built: bool = True) -> None:
     """Raise an error if the answers of a run could not land, or if its journal has lost events that have landed.
 
-    `UsageError` for the first, or `SqlModelError` where the workspace has a SQL model that cannot be read;
-    `DamagedDataError` for the second. A warehouse that cannot be read now says nothing.
+    `UsageError` for the first, or `SqlModelError` where a SQL model of the workspace cannot be read and a build
+    (`is_built`) is to follow; `DamagedDataError` for the second. A warehouse that cannot be read now says nothing.
     """
     from debatebench.warehouse.publish import check_path
 
     check_path(workspace.database)
-    _check_own_models(workspace)
+    if is_built:
+        _check_own_models(workspace)
     if not workspace.database.exists():
         return
     import duckdb

@@ -53,7 +53,7 @@ class Update:
     set_aside: dict[str, str]
     """Run tag → why its source could not be landed; the warehouse has what it had of the run before, if anything."""
     unbuilt: str | None = None
-    """Why no SQL model was built although that was asked for; the tags have landed."""
+    """Why SQL models were not built although that was asked for; the tags have landed. `build` is None if none was."""
 
 
 def update_warehouse(
@@ -79,8 +79,9 @@ def update_warehouse(
 
     A tag from whose rows the SQL models cannot be built is set aside, and the others are published. If all tags land in
     an existing file, so is a tag with a damaged or missing source; otherwise, that is a `DamagedDataError`. Raises
-    `UsageError` for a tag without a source; on any error the published warehouse stays unchanged. If the SQL models
-    cannot be built, the tags land without them, and `unbuilt` says why; a mere build raises the `SqlModelError`.
+    `UsageError` for a tag without a source; on any error the published warehouse stays unchanged. If a SQL model is
+    broken, the tags land, all that does not depend on it is built, and `unbuilt` says why. If none can be built, a mere
+    build raises the `SqlModelError`.
     """
     known = sources(workspace)
     if rows is not None:
@@ -186,13 +187,13 @@ class _Work:
             project = pool.submit(_read_project, self.workspace) if self.build else None
             with publishing(database, from_scratch=self.from_scratch, note=self.note) as con:
                 landed, set_aside = self._land_all(con, run_tags, is_exact)
-                result = None if project is None else self._build(con, project.result())
+                result, unbuilt = (None, None) if project is None else self._build(con, project.result())
                 if is_trial:
                     raise _DiscardedError
                 inode = private_copy(database).stat().st_ino
             if project is not None and result is not None and result.is_complete:
                 note_current(database, project.result(), inode)
-        return Update(landed, result, set_aside)
+        return Update(landed, result, set_aside, unbuilt)
 
     def _land_all(
         self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], is_exact: bool
@@ -274,13 +275,17 @@ class _Work:
         )
         return Landed(source.run_tag, rows)
 
-    def _build(self, con: duckdb.DuckDBPyConnection, project: Project) -> BuildResult:
-        from debatebench.transform.build import build
+    def _build(self, con: duckdb.DuckDBPyConnection, project: Project) -> tuple[BuildResult, str | None]:
+        """What the build did, and why it did not build all."""
+        from debatebench.transform.build import PartlyBuiltError, build
         from debatebench.transform.parse_cache import recall_parsed
 
         close_to_outside(con)
         recall_parsed(con)
-        return build(con, project, select=self.select, full_refresh=self.full_refresh, now=self.now())
+        try:
+            return build(con, project, select=self.select, full_refresh=self.full_refresh, now=self.now()), None
+        except PartlyBuiltError as error:
+            return error.result, str(error)
 
 
 def _without_hint(run_tag: str) -> str:
@@ -289,10 +294,11 @@ def _without_hint(run_tag: str) -> str:
 
 def _read_project(workspace: Workspace) -> Project:
     """The project of the workspace, with its YAML already read, so that a check need not read it again."""
+    from debatebench.transform.broken import Broken
     from debatebench.transform.load import read_yaml_files
 
-    project = load_project(workspace.files("sql", "**/*"))
-    read_yaml_files(project.files)
+    project = load_project(workspace.files("sql", "**/*"), skip_broken=True)
+    read_yaml_files(project.files, Broken(skip=True))
     return project
 
 

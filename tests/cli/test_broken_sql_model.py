@@ -1,4 +1,4 @@
-"""A SQL model that cannot be built stops a run before it pays, and never keeps from landing what was played."""
+"""A SQL model that cannot be built stops a run before it pays, and later only what depends on it."""
 
 from __future__ import annotations
 
@@ -42,6 +42,21 @@ def test_a_run_notices_it_before_its_first_request(tmp_path: Path, sql: str, opt
     assert not (root / "warehouse" / "journal" / "q.jsonl").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["run", "retry"])
+def test_a_run_that_builds_nothing_needs_no_sql_models(tmp_path: Path, command: str) -> None:
+    root = begin_built(tmp_path)
+    if command == "retry":
+        assert debatebench(root, "run", "--run-tag", "q", "--quick-test", "--no-build").code == 0
+    put(root, UNREADABLE)
+    what = ("retry", "q") if command == "retry" else ("run", "--run-tag", "q", "--quick-test")
+    dry = debatebench(root, *what, "--no-build", "--dry-run")
+    assert dry.code == 0, dry.err
+    done = debatebench(root, *what, "--no-build")
+    assert done.code == 0, done.err
+    assert landed(root) == ["q"]
+
+
 def imported(root: Path) -> Done:
     return debatebench_here(root, "import", "debatebench", str(ORIGINAL), "--run-tag", "old")
 
@@ -52,17 +67,23 @@ def played(root: Path) -> Done:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [imported, played])
-def test_what_was_played_or_imported_lands_without_it(tmp_path: Path, command: Callable[[Path], Done]) -> None:
+def test_what_was_played_or_imported_lands_and_is_built_without_it(
+    tmp_path: Path, command: Callable[[Path], Done]
+) -> None:
     root = begin_built(tmp_path)
     put(root, UNBUILDABLE)
     done = command(root)
     assert done.code == 3
     assert done.error_line.startswith(
-        "Error: All has landed, but no SQL model was built, and `debatebench build` builds them when this is mended: "
+        "Error: All has landed, but not all SQL models are built, and `debatebench build` builds them when this is "
+        "mended: "
     )
     assert 'x_case.sql:1) failed: Binder Error: Referenced column "no_such_column" not found' in done.error_line
     assert landed(root) == ["old"]
+    ranked = debatebench_here(root, "query", "select count(*) > 1 as found from marts.leaderboard", "--format", "csv")
+    assert ranked.out == "found\ntrue\n"
     assert debatebench_here(root, "build").code == 1, "a mere build still says what is wrong"
+    assert debatebench_here(root, "build", "--select", "leaderboard").code == 0
     put(root, "select run_tag from marts.debates\n")
     assert debatebench_here(root, "build").code == 0
     counted = debatebench_here(root, "query", "select count(*) > 0 as found from marts.x_case", "--format", "csv")

@@ -482,7 +482,7 @@ class Attack:
         files = {**_PROJECT, "marts/_marts.yml": json.dumps({"models": [{**models, "columns": columns}]})}
         for number, text in enumerate(self.aimed(QUERIES)):
             with suppress(SqlModelError):
-                check_references(parse_query(text, Path("x.sql")), Path("x.sql"), {}, SOURCES)
+                check_references(parse_query(text, Path("x.sql")), Path("x.sql"), SOURCES)
                 files[f"tests/t{number}.sql"] = text
         project = self._written(files)
         with attached(self.database) as con:

@@ -22,12 +22,13 @@ __all__ = ["properties_files", "sources_file", "yaml_text"]
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     """Path in `models/` → text, one file for each YAML file with a SQL model that dbt builds."""
+    from debatebench.transform.broken import Broken
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.load import dotted_name, read_yaml_files
 
     descriptions = Descriptions(project)
     texts: dict[str, str] = {}
-    for path, read in read_yaml_files(project.files).items():
+    for path, read in read_yaml_files(project.files, Broken(skip=False)).items():
         models = []
         for properties, _ in read.models:
             models += _models(dotted_name(properties.name, path), properties, project.models, descriptions, names)

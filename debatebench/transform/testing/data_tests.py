@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.memory import check_memory
 from debatebench.shared.visible_text import visible
+from debatebench.transform.broken import broken_among
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import columns_of_all, contract_breaches, description_gaps
 from debatebench.transform.graph import select_models
@@ -24,8 +26,6 @@ from debatebench.transform.stored_views import stored_views
 from debatebench.transform.testing.generic_tests import Finite, uncertainty_tests
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import duckdb
 
     from debatebench.transform.macros import Macro
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from debatebench.transform.sql_model import SingularTest, SqlModel
     from debatebench.transform.testing.generic_tests import GenericTest
 
-__all__ = ["TestResult", "run_data_tests", "unbuilt_models"]
+__all__ = ["TestResult", "broken_results", "run_data_tests", "unbuilt_models"]
 
 _SHOWN_ROWS = 5
 
@@ -78,10 +78,21 @@ def _cell(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def broken_results(project: Project, select: Sequence[str] | None = None) -> list[TestResult]:
+    """One result for each error of the files of all SQL models, or of those that `select` matches."""
+    broken = project.broken if select is None else broken_among(project.broken, select)
+    # Each error once, under the first name that has it.
+    first = {id(error): name for name, error in reversed(list(broken.items()))}
+    return [
+        TestResult(name, "file", name, Path("sql"), "error", message=broken[name].message)
+        for name in sorted(first.values())
+    ]
+
+
 def unbuilt_models(con: duckdb.DuckDBPyConnection, project: Project, select: Sequence[str] | None = None) -> list[str]:
     """The SQL models, of all or of those that `select` matches, that are not in the warehouse."""
     there = relations(con)
-    chosen = project.models if select is None else select_models(project.models, select)
+    chosen = project.models if select is None else select_models(project.models, select, project.broken)
     return [name for name in chosen if name not in there]
 
 
@@ -97,7 +108,7 @@ def run_data_tests(
     reads a selected SQL model. Only reads; needs a built warehouse.
     """
     models = project.models
-    chosen = list(models) if select is None else select_models(models, select)
+    chosen = list(models) if select is None else select_models(models, select, project.broken)
     descriptions = Descriptions(project)
     columns = columns_of_all(con)
     tests: list[_Test] = []
@@ -118,7 +129,7 @@ def run_data_tests(
         for reads, numbers in alike.items():
             with views.ready(reads):
                 results |= {number: _run(tests[number], views.con, con) for number in numbers}
-    macros = select_macros(project.macros, models, select)
+    macros = select_macros(project.macros, models, None if select is None else chosen)
     return [*map(_macro_description, macros), *(results[number] for number in range(len(tests)))]
 
 

@@ -55,14 +55,14 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     from debatebench.stats import sql as udfs
 
     models = project.models
-    chosen = set(models) if select is None else set(select_models(models, select))
+    chosen = set(models) if select is None else set(select_models(models, select, project.broken))
     units = [unit for unit in project.unit_tests if unit.model in chosen]
     with duckdb.connect(":memory:", config={"temp_directory": "", **NO_EXTENSIONS}) as con:
         close_to_outside(con)
         called = {function for unit in units for function in models[unit.model].query.functions}
         udfs.register(con, udfs.python_functions(called))
         create_macros(con, project.macros)
-        tested = {macro.name for macro in select_macros(project.macros, models, select)}
+        tested = {macro.name for macro in select_macros(project.macros, models, None if select is None else chosen)}
         results = [_run_macro(con, unit, project.macros) for unit in project.macro_tests if unit.macro in tested]
         return [*results, *(_run(con, unit, models) for unit in units)]
 
