@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
-from debatebench.journal.reading import events_of, has_begun
+from debatebench.journal.reading import events_of, has_begun, read_journal
 from debatebench.plan.plan import Plan, begun_plan
 from debatebench.plan.schedule import plan_part
-from debatebench.shared.errors import DamagedDataError, UsageError
+from debatebench.shared.errors import NewerDataError, UsageError
 from debatebench.shared.visible_text import plain_name
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ __all__ = ["plan_of_today", "read_begun_plan"]
 def read_begun_plan(journal_path: Path) -> Plan | None:
     """The plan with which the run of this journal continues; None when it has not begun.
 
-    Read-only: the run may be in progress. Raises `DamagedDataError` for a plan that this version cannot read.
+    Read-only: the run may be in progress. Raises `NewerDataError` for a plan that this version cannot read, and
+    `DamagedDataError` if the journal is damaged.
     """
     if not journal_path.is_file() or not has_begun(journal_path):
         return None
@@ -39,9 +41,11 @@ def read_begun_plan(journal_path: Path) -> Plan | None:
     try:
         return begun_plan(header, parts)
     except ValueError as error:
-        raise DamagedDataError(
-            f"{journal_path} contains a plan that this version of debatebench cannot read; "
-            "use the version that wrote it, or a newer one."
+        # Only sound lines were written by a version that knows more.
+        deque(read_journal(journal_path), maxlen=0)
+        raise NewerDataError(
+            f"{journal_path} contains a plan that this version of debatebench cannot read; use the version that wrote "
+            "it, or a newer one; the file is not damaged."
         ) from error
 
 

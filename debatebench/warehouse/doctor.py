@@ -113,7 +113,9 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
             )
         except (DebatebenchError, OSError) as error:
             place = journal if tag in journals else imports.get(tag, journal)
-            of_tag.append(Finding(tag, "unreadable_source", True, str(place), str(error)))
+            is_newer = isinstance(error, NewerDataError)
+            kind = "newer_import" if is_newer else "unreadable_source"
+            of_tag.append(Finding(tag, kind, not is_newer, str(place), str(error)))
         found += [*of_tag, *built.get(tag, ())]
     if run_tag is None:
         found += _leftovers(workspace)
@@ -305,6 +307,8 @@ def _import_findings(tag: str, folder: Path) -> Iterator[Finding]:
     """Files of an import that have changed, are missing or were added, and what a killed import has left."""
     try:
         manifest = kept_manifest(folder)
+    except NewerDataError:
+        raise
     except DamagedDataError as error:
         yield Finding(tag, "changed_import", True, str(folder), str(error))
         return

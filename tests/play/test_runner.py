@@ -607,8 +607,14 @@ def test_a_plan_that_this_version_does_not_understand_is_left_alone(tmp_path: Pa
         done = play(root)
         assert done.code == 3
         assert "contains a plan that this version of debatebench cannot read" in done.error_line
+        assert "the file is not damaged" in done.error_line
         assert len(server.requests) == 0
         assert journal.read_bytes() == before
+        content = before.replace(b"newer_version", b"newer_verzion")
+        journal.write_bytes(content)
+        damaged = play(root)
+        assert damaged.code == 3
+        assert "line 1 at byte 0 is damaged" in damaged.error_line
 
 
 def test_a_debate_that_nobody_ended_is_missing_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -291,6 +291,17 @@ def test_what_is_landed_without_a_source_or_kept_without_a_landing_is_told(mine:
     assert findings(mine) == {"not_landed": 1}
 
 
+def test_a_newer_import_is_not_damaged(tmp_path: Path):
+    workspace = Workspace(tmp_path)
+    manifest = add_import(workspace, "old", "debatebench", ORIGINAL).part.parent / "manifest.json"
+    text = manifest.read_text(encoding="utf-8")
+    manifest.write_text(text.replace('"manifest_version": 1', '"manifest_version": 9'), encoding="utf-8")
+    found = [finding for finding in examine(workspace) if finding.finding == "newer_import"]
+    assert [(finding.run_tag, finding.is_damage) for finding in found] == [("old", False)]
+    assert "was written by a newer version of debatebench" in found[0].detail
+    assert not [finding for finding in examine(workspace) if finding.is_damage]
+
+
 def test_a_kept_import_that_was_changed_is_damage(tmp_path: Path):
     workspace = Workspace(tmp_path)
     part = add_import(workspace, "old", "debatebench", ORIGINAL).part
