@@ -250,9 +250,12 @@ def rate(
     path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"
     check_output(workspace, path)
     if not build_is_current(workspace):
-        update = update_warehouse(workspace, [], now=now, note=note)
-        if update.unbuilt is not None:
-            note(f"Warning: not all SQL models are built: {update.unbuilt}")
+        try:
+            unbuilt = update_warehouse(workspace, [], now=now, note=note).unbuilt
+        except SqlModelError as error:
+            unbuilt = str(error)
+        if unbuilt is not None:
+            note(f"Warning: not all SQL models are built: {unbuilt}")
     with closing(open_for_query(workspace.database)) as con:
         ratings = ratings_json(con, run_tag)
     try:

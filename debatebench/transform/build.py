@@ -307,8 +307,8 @@ class _Build:
             if name in there:
                 self.con.execute(f"drop {there[name]} {name}")
             self.rows.pop(name, None)
+            self.broken.setdefault(name, broken[name])
         self.built = [row for row in self.built if row.name not in broken]
-        self.broken |= broken
 
     def _failure(self, model: SqlModel, error: Exception) -> DebatebenchError:
         """DuckDB's message as one sentence, with the line of the file if the message contains one."""

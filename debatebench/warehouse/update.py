@@ -80,8 +80,8 @@ def update_warehouse(
     A tag from whose rows the SQL models cannot be built is set aside, and the others are published. If all tags land in
     an existing file, so is a tag with a damaged or missing source; otherwise, that is a `DamagedDataError`. Raises
     `UsageError` for a tag without a source; on any error the published warehouse stays unchanged. If a SQL model is
-    broken, the tags land, all that does not depend on it is built, and `unbuilt` says why. If none can be built, a mere
-    build raises the `SqlModelError`.
+    broken, the tags land, all that does not depend on it is built, and `unbuilt` says why. A mere build that builds
+    nothing because of it raises the `SqlModelError`.
     """
     known = sources(workspace)
     if rows is not None:
@@ -190,6 +190,8 @@ class _Work:
                 result, unbuilt = (None, None) if project is None else self._build(con, project.result())
                 if is_trial:
                     raise _DiscardedError
+                if unbuilt is not None and not (landed or (result and (result.built or result.dropped))):
+                    raise SqlModelError(unbuilt)
                 inode = private_copy(database).stat().st_ino
             if project is not None and result is not None and result.is_complete:
                 note_current(database, project.result(), inode)

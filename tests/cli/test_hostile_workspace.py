@@ -59,7 +59,7 @@ def attacked(root: Path, files: dict[str, str], outside: Path, *command: str) ->
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     warehouse = root / "warehouse" / "debatebench.duckdb"
-    before = warehouse.read_bytes()
+    before = landed(warehouse)
     try:
         done = debatebench(root, *command, environ={"DEBATEBENCH_SECRET": SECRET})
     finally:
@@ -70,9 +70,20 @@ def attacked(root: Path, files: dict[str, str], outside: Path, *command: str) ->
     assert "Traceback" not in done.err
     assert not warehouse.with_name(f"{warehouse.name}.wal").exists()
     assert [path.name for path in outside.iterdir()] == ["secret.csv"]
-    if done.code:
-        assert warehouse.read_bytes() == before
+    assert landed(warehouse) == before
     return done
+
+
+def landed(warehouse: Path) -> dict[str, tuple[int, int]]:
+    """Table of what was landed → its number of rows, and a hash of them."""
+    with duckdb.connect(str(warehouse), read_only=True) as con:
+        tables = con.execute(
+            "select schema_name || '.' || table_name from duckdb_tables() where schema_name in ('raw', 'main')"
+        ).fetchall()
+        return {
+            name: con.execute(f"select count(*), sum(hash(t::varchar)) from {name} as t").fetchall()[0]
+            for (name,) in tables
+        }
 
 
 DESCRIBED = "models: [{name: mine, description: M., columns: [{name: x, description: X.}]}]"

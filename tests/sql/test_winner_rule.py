@@ -363,7 +363,8 @@ def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: 
     assert (
         "It reads marts.panel_winners, which lacks winner_without_tie since version 4 (version 3 has it): "
     ) in message
-    assert message.endswith("panel_winners_v4.sql, set `latest_version: 3`, or change marts.counted_verdicts.")
+    assert "panel_winners_v4.sql, set `latest_version: 3`, or change marts.counted_verdicts." in message
+    assert "SQL model marts.panel_winners_v4 breaks its contract in " in message
 
 
 # --- The rules themselves ---------------------------------------------------------------------------------------------
