@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import built_workspace, note, now, say
+from debatebench.cli.common import note, now, say, workspace_of
 from debatebench.cli.completion import run_tags
 from debatebench.shared.errors import UsageError
 
@@ -59,7 +59,7 @@ def annotate(
     if review and (annotators is not None or revise):
         raise UsageError("--review cannot be combined with --annotators, --overlap or --revise.")
     check_extra()
-    workspace = built_workspace(context)
+    workspace = workspace_of(context)
     if review:
         work: Session | Review = open_review(workspace, run_tag, annotator, now=now)
     else:
