@@ -224,7 +224,7 @@ def build(
     try:
         report_update(workspace, update)
     except UnbuiltError:
-        raise SqlModelError(f"All other SQL models are up to date. {update.unbuilt}") from None
+        raise SqlModelError(str(update.unbuilt)) from None
     say(f"{workspace.database} is up to date.")
 
 
