@@ -81,27 +81,41 @@ wholes as (
 
 ),
 
+left_out as (
+
+    select
+        wholes.run_tag, wholes.model_id, wholes.cluster_unit, wholes.count_clusters, wholes.correlation,
+        wholes.n - cluster_sums.sums.n as n,
+        wholes.x - cluster_sums.sums.x as x,
+        wholes.y - cluster_sums.sums.y as y,
+        wholes.xx - cluster_sums.sums.xx as xx,
+        wholes.xy - cluster_sums.sums.xy as xy,
+        wholes.yy - cluster_sums.sums.yy as yy
+
+    from wholes
+    inner join cluster_sums using (run_tag, model_id)
+
+),
+
+values_without as (
+
+    select
+        run_tag, model_id, cluster_unit, count_clusters, correlation,
+        macros.measure_from_sums('correlation', n, x, y, xx, xy, yy) as correlation_without
+
+    from left_out
+
+),
+
 -- The correlation with one topic left out at a time (the jackknife): debates on a topic are not independent.
 errors as (
 
     select
-        wholes.run_tag, wholes.model_id, wholes.cluster_unit, wholes.count_clusters,
-        macros.jackknife_error(
-            macros.measure_from_sums(
-                'correlation',
-                wholes.n - cluster_sums.sums.n,
-                wholes.x - cluster_sums.sums.x,
-                wholes.y - cluster_sums.sums.y,
-                wholes.xx - cluster_sums.sums.xx,
-                wholes.xy - cluster_sums.sums.xy,
-                wholes.yy - cluster_sums.sums.yy
-            ),
-            wholes.correlation
-        ) as standard_error
+        run_tag, model_id, cluster_unit, count_clusters,
+        macros.jackknife_error(correlation_without, correlation) as standard_error
 
-    from wholes
-    inner join cluster_sums using (run_tag, model_id)
-    group by wholes.run_tag, wholes.model_id, wholes.cluster_unit, wholes.count_clusters
+    from values_without
+    group by run_tag, model_id, cluster_unit, count_clusters
 
 ),
 

@@ -1,6 +1,16 @@
 -- One row per rated debate that several runs or imports have: the same speeches by the same debaters at the same time.
 with
 
+-- Most debates have no matchup in common with another run, so their times need not be compared.
+shared_matchups as (
+
+    select topic_id, pro_model_id, con_model_id
+    from ratings.matchups
+    group by topic_id, pro_model_id, con_model_id
+    having min(run_tag) <> max(run_tag)
+
+),
+
 held_games as materialized (
 
     select
@@ -9,7 +19,17 @@ held_games as materialized (
 
     from marts.games
     inner join staging.stg_debates as debates using (run_tag, debate_id)
-    where debates.source_debate_id is null
+
+    where
+        debates.source_debate_id is null
+        and exists (
+            select 1
+            from shared_matchups
+            where
+                shared_matchups.topic_id = games.topic_id
+                and shared_matchups.pro_model_id = games.pro_model_id
+                and shared_matchups.con_model_id = games.con_model_id
+        )
 
 ),
 

@@ -43,28 +43,42 @@ wholes as materialized (
 
 ),
 
+left_out as (
+
+    select
+        wholes.run_tag, wholes.judge_a, wholes.judge_b, wholes.kappa,
+        wholes.n - cluster_sums.n as n,
+        wholes.agree - cast(cluster_sums.agree as double) as agree,
+        wholes.opposed - cast(cluster_sums.opposed as double) as opposed,
+        wholes.pro_a - cast(cluster_sums.pro_a as double) as pro_a,
+        wholes.con_a - cast(cluster_sums.con_a as double) as con_a,
+        wholes.pro_b - cast(cluster_sums.pro_b as double) as pro_b,
+        wholes.con_b - cast(cluster_sums.con_b as double) as con_b
+
+    from wholes
+    inner join cluster_sums using (run_tag, judge_a, judge_b)
+
+),
+
+kappas_without as (
+
+    select
+        run_tag, judge_a, judge_b, kappa,
+        macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 0) as kappa_without
+
+    from left_out
+
+),
+
 -- Kappa with one topic left out at a time (the jackknife), because debates on the same topic are not independent.
 errors as (
 
     select
-        wholes.run_tag, wholes.judge_a, wholes.judge_b,
-        macros.jackknife_error(
-            macros.kappa_from_counts(
-                wholes.n - cluster_sums.n,
-                wholes.agree - cast(cluster_sums.agree as double),
-                wholes.opposed - cast(cluster_sums.opposed as double),
-                wholes.pro_a - cast(cluster_sums.pro_a as double),
-                wholes.con_a - cast(cluster_sums.con_a as double),
-                wholes.pro_b - cast(cluster_sums.pro_b as double),
-                wholes.con_b - cast(cluster_sums.con_b as double),
-                0
-            ),
-            wholes.kappa
-        ) as kappa_error
+        run_tag, judge_a, judge_b,
+        macros.jackknife_error(kappa_without, kappa) as kappa_error
 
-    from wholes
-    inner join cluster_sums using (run_tag, judge_a, judge_b)
-    group by wholes.run_tag, wholes.judge_a, wholes.judge_b
+    from kappas_without
+    group by run_tag, judge_a, judge_b
 
 ),
 

@@ -56,29 +56,36 @@ wholes as materialized (
 
 ),
 
+left_out as (
+
+    select
+        wholes.run_tag, wholes.unit, wholes.statistic, wholes.level, wholes.value,
+        macros.agreement_from_sums(
+            wholes.statistic,
+            wholes.n - cluster_sums.count_ratings,
+            wholes.within_panels - cluster_sums.within_panels,
+            (wholes.n - cluster_sums.count_ratings) * (wholes.xx - cluster_sums.xx)
+            - (wholes.squares - cluster_sums.lost_squares),
+            wholes.count_coordinates,
+            cast(wholes.count_rated - cluster_sums.count_rated as double)
+            / nullif(wholes.count_first - cluster_sums.count_first, 0)
+        ) as value_without
+
+    from wholes
+    inner join cluster_sums using (run_tag, unit, panels, level)
+
+),
+
 -- The value with one topic left out at a time (the jackknife), because debates on the same topic are not independent.
 errors as (
 
     select
-        wholes.run_tag, wholes.unit, wholes.statistic, wholes.level,
+        run_tag, unit, statistic, level,
         count(*) as count_clusters,
-        macros.jackknife_error(
-            macros.agreement_from_sums(
-                wholes.statistic,
-                wholes.n - cluster_sums.count_ratings,
-                wholes.within_panels - cluster_sums.within_panels,
-                (wholes.n - cluster_sums.count_ratings) * (wholes.xx - cluster_sums.xx)
-                - (wholes.squares - cluster_sums.lost_squares),
-                wholes.count_coordinates,
-                cast(wholes.count_rated - cluster_sums.count_rated as double)
-                / nullif(wholes.count_first - cluster_sums.count_first, 0)
-            ),
-            wholes.value
-        ) as standard_error
+        macros.jackknife_error(value_without, value) as standard_error
 
-    from wholes
-    inner join cluster_sums using (run_tag, unit, panels, level)
-    group by wholes.run_tag, wholes.unit, wholes.statistic, wholes.level
+    from left_out
+    group by run_tag, unit, statistic, level
 
 ),
 

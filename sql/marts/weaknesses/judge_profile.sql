@@ -92,13 +92,24 @@ counted as (
 
 ),
 
+bounded as (
+
+    select
+        *,
+        macros.wilson_low(rate * effective_n, effective_n) as ci_low,
+        macros.wilson_high(rate * effective_n, effective_n) as ci_high
+
+    from counted
+
+),
+
 diagnoses as (
 
     select
         run_tag, judge_id, is_person, method, typed_weakness, cluster_unit, count_clusters,
-        map(list(diagnosis), list({'rate': rate, 'n': effective_n})) as rates
+        map(list(diagnosis), list({'rate': rate, 'n': effective_n, 'ci_low': ci_low, 'ci_high': ci_high})) as rates
 
-    from counted
+    from bounded
     group by run_tag, judge_id, is_person, method, typed_weakness, cluster_unit, count_clusters
 
 ),
@@ -130,17 +141,17 @@ final as (
         macros.reason_of(rates['sees'].n is null, count_debates, rates['sees'].rate, count_clusters, cluster_unit)
             as reason,
         rates['sees'].rate as sees_rate,
-        macros.wilson_low(rates['sees'].rate * rates['sees'].n, rates['sees'].n) as sees_rate_ci_low,
-        macros.wilson_high(rates['sees'].rate * rates['sees'].n, rates['sees'].n) as sees_rate_ci_high,
+        rates['sees'].ci_low as sees_rate_ci_low,
+        rates['sees'].ci_high as sees_rate_ci_high,
         rates['blames'].rate as blames_rate,
-        macros.wilson_low(rates['blames'].rate * rates['blames'].n, rates['blames'].n) as blames_rate_ci_low,
-        macros.wilson_high(rates['blames'].rate * rates['blames'].n, rates['blames'].n) as blames_rate_ci_high,
+        rates['blames'].ci_low as blames_rate_ci_low,
+        rates['blames'].ci_high as blames_rate_ci_high,
         rates['misses'].rate as misses_rate,
-        macros.wilson_low(rates['misses'].rate * rates['misses'].n, rates['misses'].n) as misses_rate_ci_low,
-        macros.wilson_high(rates['misses'].rate * rates['misses'].n, rates['misses'].n) as misses_rate_ci_high,
+        rates['misses'].ci_low as misses_rate_ci_low,
+        rates['misses'].ci_high as misses_rate_ci_high,
         rates['rewards'].rate as rewards_rate,
-        macros.wilson_low(rates['rewards'].rate * rates['rewards'].n, rates['rewards'].n) as rewards_rate_ci_low,
-        macros.wilson_high(rates['rewards'].rate * rates['rewards'].n, rates['rewards'].n) as rewards_rate_ci_high
+        rates['rewards'].ci_low as rewards_rate_ci_low,
+        rates['rewards'].ci_high as rewards_rate_ci_high
 
     from totals
     inner join diagnoses using (run_tag, judge_id, is_person, method, typed_weakness)
