@@ -37,6 +37,7 @@ __all__ = [
     "print_json",
     "print_rows",
     "say",
+    "why_unread",
     "workspace_of",
 ]
 
@@ -71,6 +72,18 @@ def built_workspace(context: typer.Context, *, needs_models: bool = True) -> Wor
     workspace = workspace_of(context)
     check_fits(workspace, note, needs_models=needs_models)
     return workspace
+
+
+def why_unread(workspace: Workspace, problem: DebatebenchError) -> DebatebenchError:
+    """Why the warehouse could not be read: it does not fit the SQL models of this version, else `problem`."""
+    from debatebench.shared.errors import DebatebenchError
+    from debatebench.warehouse.up_to_date import check_fits
+
+    try:
+        check_fits(workspace, lambda _: None)
+    except DebatebenchError as unfit:
+        return unfit
+    return problem
 
 
 def chosen_run(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:

@@ -80,6 +80,7 @@ def planned_judging(
     from debatebench.plan.frozen_plan import read_begun_plan
     from debatebench.query.stored_debates import read_source_tag, read_stored_debates
     from debatebench.shared.workspace import check_run_tag
+    from debatebench.warehouse.up_to_date import check_fits
 
     check_run_tag(run_tag)
     if (workspace.imports / run_tag).exists():
@@ -93,6 +94,7 @@ def planned_judging(
         does, command = ("probes judges", "probe-judges") if begun.attacks else ("judges debates as they are", "judge")
         raise UsageError(f"Run '{run_tag}' {does}: `debatebench {command}` goes on with it, or choose another --as.")
     options = with_begun_options(begun, options, given)
+    check_fits(workspace, note, needs_models=False)
     if begun is None or begun.source is None:
         stored = read_stored_debates(
             workspace.database, source_tag, debate_ids=options.selected_debates, where=options.where

@@ -6,10 +6,9 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, note, print_rows
+from debatebench.cli.common import Format, note, print_rows, why_unread
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.visible_text import plain_name
@@ -109,7 +108,7 @@ def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
     """Print an estimate of how long a plan takes, from the timings in the warehouse."""
     from debatebench.plan.time_estimate import estimate_time
 
-    note(estimate_time(plan, stored_latencies(workspace.database), concurrency).summary())
+    note(estimate_time(plan, stored_latencies(workspace), concurrency).summary())
 
 
 def list_prompts(workspace: Workspace, output: Format) -> None:
@@ -120,17 +119,19 @@ def list_prompts(workspace: Workspace, output: Format) -> None:
     print_rows(["role", "style", "opening", "files"], rows, output)
 
 
-def stored_latencies(database: Path) -> Latencies:
+def stored_latencies(workspace: Workspace) -> Latencies:
     """Median latencies by provider and model; none if there is no warehouse yet."""
     from debatebench.plan.time_estimate import Latencies
     from debatebench.query.safe_query import run_query
 
-    if not database.is_file():
+    if not workspace.database.is_file():
         return Latencies({}, {})
     try:
-        turns, verdicts = (run_query(database, sql, limit=None).rows for sql in (_TURN_LATENCIES, _VERDICT_LATENCIES))
+        turns, verdicts = (
+            run_query(workspace.database, sql, limit=None).rows for sql in (_TURN_LATENCIES, _VERDICT_LATENCIES)
+        )
     except DebatebenchError as problem:
-        note(f"Stored timings cannot be read: {problem}")
+        note(f"Stored timings cannot be read: {why_unread(workspace, problem)}")
         return Latencies({}, {})
     return Latencies({(p, m): ms for p, m, ms in turns}, {(p, m): ms for p, m, ms in verdicts})
 

@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, ask, note, now, print_rows, say
+from debatebench.cli.common import Format, ask, note, now, print_rows, say, why_unread
 from debatebench.cli.run_report import is_all_simulated
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError
@@ -136,7 +136,7 @@ def rehearsed(
         now=now(),
     )
     turns = len(rehearsal.plan.config.rounds)
-    stored = with_stored_use(workspace.database, plan.run_tag, rehearsal.remaining.stored)
+    stored = with_stored_use(workspace, plan.run_tag, rehearsal.remaining.stored)
 
     def left(debate: ScheduledDebate) -> Left:
         return rehearsal.remaining.left(debate, turns, rehearsal.plan.added_judges)
@@ -144,23 +144,23 @@ def rehearsed(
     return Rehearsed(rehearsal, estimate(rehearsal.plan, stored, left))
 
 
-def with_stored_use(database: Path, run_tag: str, stored: StoredUse) -> StoredUse:
+def with_stored_use(workspace: Workspace, run_tag: str, stored: StoredUse) -> StoredUse:
     """`stored` with the use of models in all runs of the warehouse except this one, whose own journal says more."""
     from debatebench.plan.stored_use import Sums
     from debatebench.query.relations import read_relations
     from debatebench.query.safe_query import open_for_reading, run_query
 
-    if not database.is_file():
+    if not workspace.database.is_file():
         return stored
     try:
-        with open_for_reading(database) as con:
+        with open_for_reading(workspace.database) as con:
             if "staging.stg_turns" not in read_relations(con):
                 return stored
             for found, sql in ((stored.speeches, _SPEECHES), (stored.verdicts, _VERDICTS)):
                 for provider, model, part, *sums in run_query(con, sql, {"run_tag": run_tag}, limit=None).rows:
                     found.setdefault((provider, model, part), Sums()).add(Sums(*sums))
     except DebatebenchError as problem:
-        note(f"Stored tokens cannot be read, so the cost is estimated without them: {problem}")
+        note(f"Stored tokens cannot be read, so the cost is estimated without them: {why_unread(workspace, problem)}")
     return stored
 
 

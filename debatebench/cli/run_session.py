@@ -123,7 +123,7 @@ class RunSession:
         progress = Progress(is_simulated=is_all_simulated(whole))
         journal = workspace.journal / f"{plan.run_tag}.jsonl"
         check_before_run(workspace, plan.run_tag, is_built=not self.no_build)
-        stored = run_cost.with_stored_use(workspace.database, plan.run_tag, StoredUse())
+        stored = run_cost.with_stored_use(workspace, plan.run_tag, StoredUse())
         try:
             with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
                 report = play_run(

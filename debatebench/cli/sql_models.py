@@ -235,7 +235,7 @@ def diff_models(
     from debatebench.query.version_diff import diff_model
     from debatebench.transform.model_versions import remarks, versions_of
 
-    workspace = built_workspace(context, needs_models=False)
+    workspace = built_workspace(context)
     project = _built_project(context)
     _check_sound(project, name, f"{name}_v{before}", f"{name}_v{after}")
     diff = diff_model(workspace.database, project, name, before, after, run_tag=run_tag, limit=limit or None)

@@ -246,10 +246,8 @@ def rate(
 
     workspace = workspace_of(context)
     with closing(open_for_query(workspace.database)) as con:
-        run_tag = chosen_run(con, run_tag)
-    path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"
-    check_output(workspace, path)
-    if not build_is_current(workspace):
+        is_current = build_is_current(workspace, con)
+    if not is_current:
         try:
             unbuilt = update_warehouse(workspace, [], now=now, note=note).unbuilt
         except SqlModelError as error:
@@ -257,6 +255,9 @@ def rate(
         if unbuilt is not None:
             note(f"Warning: not all SQL models are built: {unbuilt}")
     with closing(open_for_query(workspace.database)) as con:
+        run_tag = chosen_run(con, run_tag)
+        path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"
+        check_output(workspace, path)
         ratings = ratings_json(con, run_tag)
     try:
         write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")

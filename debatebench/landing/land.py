@@ -26,7 +26,6 @@ __all__ = [
     "land_records",
     "land_rows",
     "land_run_settings",
-    "outdated_tables",
     "remove_run",
 ]
 
@@ -43,17 +42,6 @@ def create_raw_tables(con: duckdb.DuckDBPyConnection) -> None:
     for name in (name for name in TABLES if name not in there):
         columns = ", ".join(f"{column} {sql_type}" for column, sql_type in column_types(TABLES[name]).items())
         con.execute(f"create table raw.{name} ({columns})")
-
-
-def outdated_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """The landed tables whose columns differ from those of their records, because another version created them."""
-    return sorted(name for name in _raw_tables(con) if name not in TABLES or not _is_up_to_date(con, name))
-
-
-def _is_up_to_date(con: duckdb.DuckDBPyConnection, name: str) -> bool:
-    """Whether a landed table has the columns of its record."""
-    found = con.execute(f"select name, type from pragma_table_info('raw.{name}')").fetchall()
-    return found == list(column_types(TABLES[name]).items())
 
 
 def _raw_tables(con: duckdb.DuckDBPyConnection) -> set[str]:

@@ -33,6 +33,7 @@ from debatebench.warehouse.sources import (
     published_contents,
     source_at,
 )
+from debatebench.warehouse.up_to_date import check_fits
 
 if TYPE_CHECKING:
     import duckdb
@@ -118,7 +119,7 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
             of_tag.append(Finding(tag, kind, not is_newer, str(place), str(error)))
         found += [*of_tag, *built.get(tag, ())]
     if run_tag is None:
-        found += _leftovers(workspace)
+        found += [*_outdated(workspace, problem), *_leftovers(workspace)]
     return found
 
 
@@ -326,6 +327,18 @@ def _import_findings(tag: str, folder: Path) -> Iterator[Finding]:
         for file in sorted(entry.rglob("*")) if entry.is_dir() else [entry]:
             if not file.is_dir() and file.relative_to(folder).as_posix() not in kept:
                 yield Finding(tag, "changed_import", True, str(file), "It is not part of what was imported.")
+
+
+def _outdated(workspace: Workspace, problem: Finding | None) -> list[Finding]:
+    """That the warehouse, if it can be read, is not the result of its SQL models and data."""
+    found: list[Finding] = []
+    if problem is None:
+        check_fits(
+            workspace,
+            lambda text: found.append(Finding("", "outdated_warehouse", False, str(workspace.database), text)),
+            needs_models=False,
+        )
+    return found
 
 
 def _leftovers(workspace: Workspace) -> Iterator[Finding]:

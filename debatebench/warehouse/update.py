@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, outdated_tables
-from debatebench.query.run_tags import landing_columns, landing_order
+from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings
+from debatebench.query.run_tags import landing_columns, landing_order, outdated_tables
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import (
     DamagedDataError,

@@ -822,13 +822,13 @@ def test_more_slots_never_take_longer(ms: list[float], slots: int):
 
 
 def test_stored_timings_are_medians_by_model(two_runs: Path):
-    stored = stored_latencies(two_runs / "warehouse" / "debatebench.duckdb")
+    stored = stored_latencies(Workspace(two_runs))
     expected = raw(two_runs, "select model_id, median(duration_ms) from raw.turns group by all")
     assert {("simulated", model_id): ms for model_id, ms in expected} == stored.turn_ms
     assert {model for _, model in stored.request_ms} == {
         judge for (judge,) in raw(two_runs, "select judge_id from raw.judges")
     }
-    assert stored_latencies(two_runs / "nothing.duckdb") == Latencies({}, {})
+    assert stored_latencies(Workspace(two_runs / "nothing")) == Latencies({}, {})
 
 
 def test_estimating_the_time_asks_nobody(tmp_path: Path):

@@ -305,7 +305,8 @@ def compare(folder: Path, before: str, after: str, tests: str = "[]", run_tag: s
     project = write_project(folder / "sql", files)
     database = folder / "w.duckdb"
     with raw_database(str(database)) as con:
-        con.execute("create table raw.runs as select 'r1' as run_tag")
+        create_raw_tables(con)
+        con.execute("insert into raw.runs (run_tag) values ('r1')")
         build(con, project)
     return diff_model(database, project, "x", 1, 2, run_tag=run_tag)
 
