@@ -34,6 +34,12 @@ class Broken(dict[str, SqlModelError]):
                 raise
             self.setdefault(name, error)
 
+    def explain(self, name: str, words: str) -> None:
+        """Add `words` to the error of `name`, which is that of what depends on it too."""
+        error = self[name]
+        explained = SqlModelError(f"{error.message}{words}")
+        self.update({each: explained for each in self if self[each] is error})
+
     def spread(self, reads: Mapping[str, Collection[str]]) -> None:
         """Add everything that depends on something broken; `reads` are in dependency order: name → what it needs."""
         for name, needed in reads.items():

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
@@ -32,7 +33,7 @@ from debatebench.transform.build_state import (
 )
 from debatebench.transform.create_macros import update_macros
 from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
-from debatebench.transform.model_versions import broken_reading, reading_warnings
+from debatebench.transform.model_versions import reading_warnings, version_that_fits
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.parse_cache import remember_parsed
 from debatebench.transform.workers import create_all
@@ -130,6 +131,12 @@ def _chosen(project: Project, select: Sequence[str] | None) -> set[str]:
     return set(select_models(project.models, select, project.broken))
 
 
+def _keeps_contract(con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str]) -> bool:
+    from debatebench.transform.contracts import contract_breaches
+
+    return not contract_breaches(con, model, columns)
+
+
 def _register_functions(con: duckdb.DuckDBPyConnection, functions: Collection[str]) -> None:
     """Register Python functions with the database of `con`, over a separate connection."""
     with closing(con.cursor()) as cursor:
@@ -156,6 +163,8 @@ class _Build:
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []
         self.broken = Broken(skip=True)
+        # Name → the first line of DuckDB's message about a query that it could not bind.
+        self.unreadable: dict[str, str] = {}
 
     def _expected(self) -> dict[str, str]:
         """The fingerprint of every SQL model after a complete build."""
@@ -196,6 +205,7 @@ class _Build:
             self.built.sort(key=lambda row: places[row.name])
             # Without a definition until the contract is checked, so that the next build does not treat it as finished.
             self.rows |= {row.name: replace(row, definition="", fingerprint="") for row in self.built}
+        self._explain_failures()
         self._check_contracts()
 
     def _fingerprints(self, chosen: set[str]) -> dict[str, str]:
@@ -291,9 +301,10 @@ class _Build:
             with breaking.of(row.name):
                 if is_promised and (breaches := contract_breaches(self.con, model, columns[model.name])):
                     wrong = "; ".join(breaches)
+                    keeps = partial(_keeps_contract, self.con, model)
                     raise SqlModelError(
                         f"SQL model {model.name} breaks its contract in {shown_path(model.properties_file)}: {wrong}."
-                        + broken_reading(model, self.project, columns, wrong)
+                        + version_that_fits(self.con, model, self.models, wrong, keeps)
                     )
                 self.rows[row.name] = row
         if breaking:
@@ -315,21 +326,28 @@ class _Build:
         import duckdb
 
         from debatebench.shared.files import shown_path
-        from debatebench.transform.contracts import columns_of_all
 
         if (short := out_of_memory(error)) is not None:
             return short
-        text, hint = str(error), ""
+        text = str(error)
         line = re.search(r"^LINE (\d+):", text, re.MULTILINE)
         if line:
-            with closing(self.con.cursor()) as cursor:
-                hint = broken_reading(model, self.project, columns_of_all(cursor), text.split("\n")[0])
+            self.unreadable[model.name] = text.split("\n")[0]
         where = shown_path(model.file) + (f":{line[1]}" if line else "")
         message = " ".join(text[: line.start()].split() if line else text.split())
         is_of_data = isinstance(error, duckdb.DataError | duckdb.InvalidInputException | duckdb.ConstraintException)
         kind = SqlDataError if is_of_data and model.file.is_relative_to(packaged("sql")) else SqlModelError
-        message = message if message.endswith((".", "!", "?")) or not hint else f"{message}."
-        return kind(f"SQL model {model.name} ({where}) failed: {message}{hint}")
+        return kind(f"SQL model {model.name} ({where}) failed: {message}")
+
+    def _explain_failures(self) -> None:
+        """Say of SQL models that could not be read whether another version of what they read has what they need.
+
+        At the end, because a version may be created after the SQL model that needs it has failed.
+        """
+        for name, message in self.unreadable.items():
+            if words := version_that_fits(self.con, self.models[name], self.models, message, lambda columns: True):
+                has_end = self.broken[name].message.endswith((".", "!", "?"))
+                self.broken.explain(name, words if has_end else f".{words}")
 
     def drop_removed(self) -> tuple[str, ...]:
         """Drop tables and views of earlier builds that are no longer in the project."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import shown_path
+from debatebench.transform.contracts import columns_of_all
 from debatebench.transform.graph import did_you_mean
+from debatebench.transform.one_query import execute_one
 
 if TYPE_CHECKING:
-    from debatebench.transform.lineage.column_lineage import Lineage
-    from debatebench.transform.project import Project
+    import duckdb
+
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["broken_reading", "is_prerelease", "reading_warnings", "remarks", "versions_of"]
+__all__ = ["is_prerelease", "reading_warnings", "remarks", "version_that_fits", "versions_of"]
 
 
 def versions_of(models: Mapping[str, SqlModel], name: str) -> tuple[SqlModel, dict[int, SqlModel]]:
@@ -81,23 +83,33 @@ def reading_warnings(models: Mapping[str, SqlModel], today: date) -> Iterator[st
                 yield f"{model.name} reads {dependency}, a prerelease whose meaning may still change."
 
 
-def broken_reading(model: SqlModel, project: Project, columns: Mapping[str, Mapping[str, str]], wrong: str) -> str:
-    """What to add to the message `wrong` of a build that names a column which the latest version of a model changed.
+def version_that_fits(
+    con: duckdb.DuckDBPyConnection,
+    model: SqlModel,
+    models: Mapping[str, SqlModel],
+    wrong: str,
+    is_right: Callable[[Mapping[str, str]], bool],
+) -> str:
+    """What to add to the message `wrong` of a build if another version of what `model` reads has what it needs.
 
-    Empty if `model` reads no such column. `columns` are the columns, with types, of everything that is built, by dotted
-    name.
+    `wrong` names the column. A version is tried in the place of the latest: the query of `model` must be bound with it,
+    and `is_right` accept its columns, with types. Empty if there is no such version, or if it is not built. `con` is
+    without a transaction.
     """
-    from debatebench.transform.lineage.column_lineage import Lineage
-
-    models, lineage = project.models, Lineage(project)
+    columns = columns_of_all(con)
     named = set(re.findall(r"\w+", wrong.lower()))
     for reference in model.query.references:
         if reference.name not in models or models[reference.name].alias_of is None:
             continue
         alias, versions = versions_of(models, reference.name)
         latest = models[str(alias.alias_of)]
-        for number, column, change in _changes(latest, versions, columns, lineage):
-            if column in named:
+        if latest.name not in columns:
+            continue
+        for number, column, change in _changes(latest, versions, columns):
+            if column.lower() not in named:
+                continue
+            found = _columns_with(con, model, alias.name, versions[number].name)
+            if found is not None and is_right(found):
                 return (
                     f" It reads {alias.name}, which {change}: to have {column} as before, fix "
                     f"{shown_path(latest.file)}, set `latest_version: {number}`, or change {model.name}."
@@ -105,22 +117,35 @@ def broken_reading(model: SqlModel, project: Project, columns: Mapping[str, Mapp
     return ""
 
 
+def _columns_with(con: duckdb.DuckDBPyConnection, model: SqlModel, name: str, other: str) -> dict[str, str] | None:
+    """The columns, with types, of `model` if `name` were `other`; None if its query could not be bound."""
+    import duckdb
+
+    con.execute("begin")
+    try:
+        con.execute(f"create or replace view {name} as select * from {other}")
+        rows = execute_one(con, f"{model.query.sql}\n", model.file, into="describe ").fetchall()
+    except duckdb.Error:
+        return None
+    finally:
+        con.execute("rollback")
+    return {column: sql_type for column, sql_type, *_ in rows}
+
+
 def _changes(
-    latest: SqlModel,
-    versions: Mapping[int, SqlModel],
-    columns: Mapping[str, Mapping[str, str]],
-    lineage: Lineage,
+    latest: SqlModel, versions: Mapping[int, SqlModel], columns: Mapping[str, Mapping[str, str]]
 ) -> Iterator[tuple[int, str, str]]:
     """(version, column, how the latest version changes it), from the version that is closest to the latest."""
     top = latest.version or 0
-    # Models are created in parallel, so a version may not be built yet; its SQL still shows its columns.
-    found = columns[latest.name] if latest.name in columns else dict.fromkeys(lineage.columns(latest.name))
-    for number in sorted(versions.keys() - {top}, key=lambda n: (abs(n - top), n)):
-        name = versions[number].name
-        have = columns[name] if name in columns else dict.fromkeys(lineage.columns(name))
-        since = f"since version {min(n for n in versions if n > number)}" if number < top else f"in version {top}"
-        for column, sql_type in have.items():
-            if column not in found:
-                yield number, column, f"lacks {column} {since} (version {number} has it)"
-            elif sql_type and found[column] and sql_type != found[column]:
-                yield number, column, f"has {column} as {found[column]} {since} ({sql_type} in version {number})"
+    have = {number: columns.get(version.name, {}) for number, version in versions.items()}
+    for number in sorted(have.keys() - {top}, key=lambda n: (abs(n - top), n)):
+        for column, sql_type in have[number].items():
+            now = have[top].get(column)
+            if now == sql_type:
+                continue
+            since = min((n for n in have if number < n <= top and have[n].get(column) != sql_type), default=None)
+            when = f"in version {top}" if since is None else f"since version {since}"
+            if now is None:
+                yield number, column, f"lacks {column} {when} (version {number} has it)"
+            else:
+                yield number, column, f"has {column} as {now} {when} ({sql_type} in version {number})"

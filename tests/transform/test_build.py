@@ -572,8 +572,8 @@ def test_a_column_that_an_earlier_version_lacks_is_named_when_that_becomes_the_l
 @pytest.mark.parametrize(
     ("sql", "change"),
     [
-        ("select run_tag, debate_id from staging.stg_debates", "lacks winner since version 3 (version 2 has it)"),
-        (GONE["marts/winners_v3.sql"], "has winner as INTEGER since version 3 (VARCHAR in version 2)"),
+        ("select run_tag, debate_id from staging.stg_debates", "lacks winner since version 3 (version 1 has it)"),
+        (GONE["marts/winners_v3.sql"], "has winner as INTEGER since version 3 (VARCHAR in version 1)"),
     ],
 )
 def test_a_contract_that_another_version_breaks_names_the_version(
@@ -603,6 +603,23 @@ def test_a_contract_that_another_version_breaks_names_the_version(
     message = refusal(con, tmp_path, files)
     assert message.startswith("SQL model marts.all_winners breaks its contract in ")
     assert f". It reads marts.winners, which {change}: to have winner as before, fix " in message
+    assert "`latest_version: 1`" in message, "version 2 has columns that the contract does not promise"
+
+
+def test_a_version_that_would_not_help_is_not_advised(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    """Version 2 has `pro_model_id`, but no version has `lost`; and with no version does `counts` keep its contract."""
+    build(con, write_project(tmp_path, FILES))
+    other = GONE | {"ratings/elo.sql": "select 1 as x"}
+    message = refusal(con, tmp_path, other | {"marts/counts.sql": "select pro_model_id, lost from marts.winners"})
+    assert 'Referenced column "pro_model_id" not found' in message
+    assert "latest_version" not in message
+    promised = "columns: [{name: winner, data_type: date}], config: {contract: {enforced: true}}"
+    yml = FILES["marts/m.yml"].replace("description: How many.", f"description: How many., {promised}")
+    message = refusal(con, tmp_path, {"marts/counts.sql": "select winner from marts.winners", "marts/m.yml": yml})
+    assert "counts breaks its contract in" in message
+    assert "winner is INTEGER instead of DATE" in message
+    assert "latest_version" not in message
+    assert rows(con, "select distinct typeof(winner) from marts.winners") == [("INTEGER",)], "a trial leaves nothing"
 
 
 def test_a_column_that_no_version_has_is_duckdbs_own_error(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
