@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.relations import Relation, read_relations
 from debatebench.query.safe_query import QueryResult, one_select, open_for_query, run_query
-from debatebench.shared.errors import DebatebenchError, HeldWarehouseError, UsageError
+from debatebench.shared.errors import DebatebenchError, HeldWarehouseError, SqlModelError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def open(database: str | os.PathLike[str] = "warehouse/debatebench.duckdb", *, m
     """Open a warehouse for reading. `database` is its file, or its workspace folder.
 
     `memory_limit` is the memory that DuckDB may use, in its notation. Raises `UsageError` if there is no warehouse,
-    `HeldWarehouseError` if a program has it open for writing, `DamagedDataError` if the file cannot be read.
+    `HeldWarehouseError` if a program has it open for writing, `DamagedDataError` if the file cannot be read. It is a
+    `UserWarning` that the warehouse was built from other SQL models or data than its workspace has.
     """
     path = Path(database)
     return Warehouse(Workspace(path).database if path.is_dir() else path, memory_limit=memory_limit)
@@ -137,6 +139,11 @@ class Warehouse:
         # Also at the end of the process, because DuckDB warns on stderr about open connections.
         self._closer = weakref.finalize(self, _close, self._con)
         Warehouse._all_open.add(self)
+        try:
+            self._lacks_models = self._check_fits()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Warehouse:
         return self
@@ -154,6 +161,30 @@ class Warehouse:
             return f"{len(self.runs)} runs, {len(self._builds)} SQL models"
         except DebatebenchError:
             return "not built"
+
+    def _check_fits(self) -> UsageError | None:
+        """Warn if the warehouse does not fit its SQL models; returns why, if it lacks some of this version."""
+        from debatebench.warehouse.up_to_date import check_fits
+
+        workspace = self._workspace
+        if workspace is None:
+            return None
+        lacking: UsageError | None = None
+        notes: list[str] = []
+        try:
+            check_fits(workspace, notes.append, con=self.connection)
+        except UsageError as error:
+            lacking = error
+            check_fits(workspace, notes.append, needs_models=False, con=self.connection)
+        for text in notes:
+            # The caller of `open`.
+            warnings.warn(text, stacklevel=4)
+        return lacking
+
+    def _check_models(self) -> None:
+        """Raise `UsageError` if SQL models of this version are missing, as commands do that read them."""
+        if self._lacks_models is not None:
+            raise UsageError(str(self._lacks_models))
 
     def close(self) -> None:
         """Close the file. Relations from `sql` can no longer be read. Closing twice is not an error."""
@@ -204,11 +235,13 @@ class Warehouse:
     def elo(self, run_tag: str, *, initial: float | None = None, k: float | None = None) -> dict[str, float]:
         """Debater → Elo rating after a run's last game; `initial` and `k` replace the run's own settings.
 
-        The ratings under the run's own settings are in `ratings.elo`. Raises `UsageError` if no run has the tag.
+        The ratings under the run's own settings are in `ratings.elo`. Raises `UsageError` if no run has the tag,
+        or if SQL models of this version are missing.
         """
         from debatebench.query.rated_games import read_games
         from debatebench.stats.elo import elo_ratings
 
+        self._check_models()
         with sql_errors():
             games = read_games(self.connection, run_tag)
         ratings = elo_ratings(
@@ -223,7 +256,11 @@ class Warehouse:
 
     @cached_property
     def runs(self) -> Mapping[str, RunInfo]:
-        """Run tag → run or import, in the order in which they were created."""
+        """Run tag → run or import, in the order in which they were created.
+
+        Raises `UsageError` if SQL models of this version are missing.
+        """
+        self._check_models()
         columns = ", ".join(field.name for field in fields(RunInfo))
         with sql_errors():
             rows = self.connection.execute(f"select {columns} from marts.runs order by created_at, run_tag").fetchall()
@@ -233,11 +270,14 @@ class Warehouse:
     def models(self) -> Mapping[str, ModelInfo]:
         """Dotted name → SQL model, for all that the last build made, sorted by name. Each is described on first access.
 
-        Raises `SqlModelError` if the workspace's own SQL models cannot be read.
+        If some of the workspace's own SQL models cannot be read, a `UserWarning` says what is left out, and why.
         """
+        from debatebench.transform.broken import why_broken
         from debatebench.transform.lineage.descriptions import Descriptions
 
         builds, catalogue, described = self._builds, read_relations(self.connection), self._project.models
+        if self._project.broken:
+            warnings.warn(f"Not described is what is broken: {why_broken(self._project.broken)}", stacklevel=3)
         descriptions = Descriptions(self._project)
         return _Models(
             sorted(name for name in builds if name in catalogue),
@@ -248,10 +288,14 @@ class Warehouse:
         """Where `schema.model.column` comes from, through every SQL model down to the landed columns.
 
         For `schema.model`, the SQL models and landed tables that it reads. It is derived from the SQL files; those of
-        the workspace replace the packaged ones. Raises `UsageError` for an unknown name.
+        the workspace replace the packaged ones. Raises `UsageError` for an unknown name, and `SqlModelError` for a SQL
+        model that cannot be read.
         """
+        from debatebench.transform.broken import broken_among, why_broken
         from debatebench.transform.lineage.column_lineage import column_lineage
 
+        if broken := broken_among(self._project.broken, (name, name.rpartition(".")[0])):
+            raise SqlModelError(why_broken(broken))
         return column_lineage(self._project, name)
 
     @cached_property
@@ -269,12 +313,15 @@ class Warehouse:
 
         with sql_errors():
             recall_parsed(self.connection)
+        workspace = self._workspace or Workspace(packaged("sql").parent)
+        return load_project(workspace.files("sql", "**/*"), skip_broken=True)
+
+    @property
+    def _workspace(self) -> Workspace | None:
+        """The workspace whose warehouse the file is; None for a file in another place."""
         path = self.database.resolve()
-        root = path.parent.parent
-        is_in_workspace = Workspace(root).database == path
-        return load_project(
-            Workspace(root if is_in_workspace else packaged("sql").parent).files("sql", "**/*"), skip_broken=True
-        )
+        workspace = Workspace(path.parent.parent)
+        return workspace if workspace.database == path else None
 
 
 class _Models(Mapping[str, ModelInfo]):

@@ -17,7 +17,7 @@ from paths import REPOSITORY
 from two_runs import two_runs
 
 import debatebench as db
-from debatebench.shared.errors import DamagedDataError, HeldWarehouseError, UsageError
+from debatebench.shared.errors import DamagedDataError, HeldWarehouseError, SqlModelError, UsageError
 
 pytestmark = pytest.mark.slow
 
@@ -250,7 +250,9 @@ def test_models_of_a_workspace_are_described_by_its_own_files(copied: Path):
     (own / "leaderboard.yml").write_text(
         packaged.read_text().replace("Debaters ranked by Bradley–Terry", "Ours. Ranked", 1)
     )
-    with db.open(copied) as warehouse:
+    with pytest.warns(UserWarning, match="was built from other SQL models"):
+        warehouse = db.open(copied)
+    with warehouse:
         assert warehouse.models["marts.leaderboard"].description.startswith("Ours.")
 
 
@@ -314,3 +316,56 @@ def test_relation_writes_no_file(wh: db.Warehouse, tmp_path: Path):
         with pytest.raises(duckdb.Error):
             act("marts.x")
     assert list(tmp_path.iterdir()) == []
+
+
+# --- a warehouse that does not fit its SQL models ---------------------------------------------------------------------
+
+
+def add_sql(database: Path, name: str, text: str) -> None:
+    """Add a file to the SQL models of the workspace."""
+    path = database.parents[1] / "sql" / "marts" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_warehouse_that_was_built_from_other_sql_models_is_a_warning(copied: Path):
+    with db.open(copied):
+        pass
+    add_sql(copied, "one.sql", "select 1 as one\n")
+    with pytest.warns(UserWarning, match="was built from other SQL models or data; this is the last build") as warned:
+        wh = db.open(copied)
+    with wh:
+        assert list(wh.runs) == ["demo", "second"]
+        assert wh.elo("demo")
+    assert [warning.filename for warning in warned] == [__file__]
+
+
+def test_runs_and_ratings_of_a_warehouse_that_lacks_sql_models_are_refused(copied: Path):
+    with duckdb.connect(str(copied)) as con:
+        con.execute("drop view marts.comparison_topics; drop table meta.build_state")
+    with pytest.warns(UserWarning, match="was built from other SQL models or data"):
+        wh = db.open(copied)
+    with wh:
+        for read in (lambda: wh.runs, lambda: wh.elo("demo")):
+            with pytest.raises(UsageError, match="lacks SQL models of this version; run `debatebench build` first"):
+                read()
+        assert wh.query("select count(*) from raw.runs").rows == [(2,)]
+
+
+def test_a_copy_outside_a_workspace_is_read_as_it_is(copied: Path, tmp_path: Path):
+    with duckdb.connect(str(copied)) as con:
+        con.execute("drop table meta.build_state")
+    with db.open(shutil.copy(copied, tmp_path / "copy.duckdb")) as wh:
+        assert list(wh.runs) == ["demo", "second"]
+
+
+def test_sql_models_that_cannot_be_read_are_named(copied: Path):
+    add_sql(copied, "wrong.sql", "select from where\n")
+    with pytest.warns(UserWarning, match="was built from other SQL models"):
+        wh = db.open(copied)
+    with wh:
+        with pytest.warns(UserWarning, match=r"Not described is what is broken: .*wrong\.sql"):
+            assert wh.models["marts.leaderboard"].description
+        with pytest.raises(SqlModelError, match=r"wrong\.sql"):
+            wh.lineage("marts.wrong.one")
+        assert wh.lineage("marts.leaderboard.win_rate")
