@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from debatebench.plan.cost_estimate import CostEstimate
-    from debatebench.plan.hearings import Left
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.plan.stored_use import StoredUse
     from debatebench.play.before_run import Rehearsal
-    from debatebench.shared.records import ScheduledDebate
     from debatebench.shared.workspace import Workspace
 
 __all__ = ["Rehearsed", "confirm", "is_asked", "print_plan", "rehearsed", "warn", "with_stored_use"]
@@ -90,9 +89,8 @@ class Rehearsed:
         """The plan of only the debates that are left."""
         from debatebench.plan.hearings import Hearings
 
-        plan, turns = self.rehearsal.plan, len(self.rehearsal.plan.config.rounds)
-        remaining, hearings = self.rehearsal.remaining, Hearings(self.rehearsal.plan)
-        left = [d for d in plan.debates if hearings.is_left(d, remaining.left(d, turns, plan.added_judges))]
+        plan, hearings = self.rehearsal.plan, Hearings(self.rehearsal.plan)
+        left = [debate for debate in plan.debates if hearings.is_left(debate, self.rehearsal.left(debate))]
         return plan.model_copy(update={"debates": tuple(left)})
 
     @property
@@ -135,13 +133,8 @@ def rehearsed(
         warn=warn,
         now=now(),
     )
-    turns = len(rehearsal.plan.config.rounds)
     stored = with_stored_use(workspace, plan.run_tag, rehearsal.remaining.stored)
-
-    def left(debate: ScheduledDebate) -> Left:
-        return rehearsal.remaining.left(debate, turns, rehearsal.plan.added_judges)
-
-    return Rehearsed(rehearsal, estimate(rehearsal.plan, stored, left))
+    return Rehearsed(rehearsal, estimate(rehearsal.plan, stored, rehearsal.left))
 
 
 def with_stored_use(workspace: Workspace, run_tag: str, stored: StoredUse) -> StoredUse:
@@ -181,14 +174,9 @@ def print_plan(workspace: Workspace, checked: Rehearsed, output: Format) -> None
         )
         is_simulated = is_all_simulated(rehearsal.plan)
         note(f"Cost so far: {rehearsal.resume.ledger.total.summary(is_simulated=is_simulated)}")
-        failed = sum(rehearsal.remaining.has_failed(debate.debate_id) for debate in rehearsal.plan.debates)
-        if failed and not rehearsal.remaining.retry_failed:
-            tag = rehearsal.plan.run_tag
-            needs = "it needs" if failed == 1 else "they need"
-            note(
-                f"{counted(failed, 'debate')} ended without an answer that {needs}; "
-                f"`debatebench retry {tag}` asks again."
-            )
+        for told, count in Counter(rehearsal.advice()).items():
+            needs = "it needs" if count == 1 else "they need"
+            note(f"{counted(count, 'debate')} ended without an answer that {needs}; {told}.")
         note("No requests were sent. The plan is in the run's journal, so no file was written.")
     else:
         note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, rehearsal.plan)}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from debatebench.cli.common import Format, note, print_rows
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from debatebench.play.runner import RunReport
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["is_all_simulated", "note_costs", "note_cut_speeches", "note_missing", "print_report"]
+__all__ = ["advice_on_missing", "is_all_simulated", "note_costs", "note_cut_speeches", "note_missing", "print_report"]
 
 _MOST_REASONS = 10
 _NOT_FINISHED = "The debate was not finished."
@@ -121,6 +122,8 @@ def note_missing(progress: Progress, plan: Plan) -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
         for debate_id, reason in debates:
             told = clause(_told(debate_id, reason, progress, plan))
+            if what == "missing" and debate_id in progress.advice:
+                told += f"; {progress.advice[debate_id]}"
             groups.setdefault(without_ids(told), []).append((debate_id, told))
         reasons = list(groups.values())
         for group in reasons[:_MOST_REASONS]:
@@ -128,6 +131,12 @@ def note_missing(progress: Progress, plan: Plan) -> None:
         if rest := reasons[_MOST_REASONS:]:
             count = sum(map(len, rest))
             note(f"… and {count:,} more for {len(rest):,} other reasons; `debatebench doctor --all` lists them all.")
+
+
+def advice_on_missing(report: RunReport) -> str:
+    """What helps the missing debates; where that differs, of how many debates."""
+    counts = Counter(report.progress.advice[debate_id] for debate_id, _ in report.missing)
+    return "; ".join(each if len(counts) == 1 else f"of {count:,}, {each}" for each, count in counts.most_common())
 
 
 def _told(debate_id: str, reason: str, progress: Progress, plan: Plan) -> str:
@@ -150,8 +159,6 @@ def _line(what: str, group: list[tuple[str, str]], plan: Plan) -> str:
         reason += "; a void debate enters no rating"
     elif what == "forfeit":
         reason += "; its opponent wins"
-    elif "retry" not in reason:
-        reason += f"; `debatebench retry {plan.run_tag}` asks again"
     scheduled = next(debate for debate in plan.debates if debate.debate_id == debate_id)
     stored, pairing = plan.stored(scheduled), " against ".join(scheduled.speakers.values())
     if stored is not None:

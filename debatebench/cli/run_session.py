@@ -108,6 +108,7 @@ class RunSession:
         """Play the run, land its result, then print how it ended."""
         from debatebench.cli.progress_display import watching
         from debatebench.cli.run_report import (
+            advice_on_missing,
             is_all_simulated,
             note_costs,
             note_cut_speeches,
@@ -155,8 +156,8 @@ class RunSession:
             print_report(report, whole, self.output)
         if report.missing:
             raise RunIncompleteError(
-                f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; to retry "
-                f"them: `debatebench retry {report.run_tag}`."
+                f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; "
+                f"{advice_on_missing(report)}."
             )
 
 

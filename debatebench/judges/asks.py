@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.providers.asking import Answer, Ask, CallFailedError, Step
 from debatebench.providers.prices import cost_of
+from debatebench.shared.advice import unanswered
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -49,7 +50,7 @@ class JudgeAsks:
             answer = await ask(step, self.judge, request)
         except CallFailedError as failure:
             self.last_call_id = failure.call_id
-            self._reject(f"the call ended without an answer ({failure.kind}): {failure}", None)
+            self._reject(unanswered(failure.kind, str(failure), is_too_long=failure.is_too_long), None)
             return None
         self.last_call_id = answer.call_id
         self.answers.append(answer)

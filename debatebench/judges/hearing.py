@@ -21,6 +21,7 @@ from debatebench.providers.asking import Ask, Step
 from debatebench.providers.base import Completion, Message, Request
 from debatebench.providers.requests import is_cut_off, request_to, seed_of, short_hash
 from debatebench.providers.thinking import strip_thinking
+from debatebench.shared.advice import NOT_FIT
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import clean_text
 
@@ -428,8 +429,7 @@ def _check_size(request: Request, window: int | None, path: str) -> None:
     if prompt + answer > window:
         with_answer = f" and an answer of at most {answer} do" if answer else " does"
         raise NoVerdictError(
-            f"a prompt of about {prompt} tokens{with_answer} not fit the context window of {window} tokens in "
-            "judges.yaml",
+            f"a prompt of about {prompt} tokens{with_answer} {NOT_FIT} of {window} tokens in judges.yaml",
             path,
         )
 

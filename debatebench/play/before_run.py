@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -25,6 +25,7 @@ from debatebench.shared.records import Turn
 
 if TYPE_CHECKING:
     from debatebench.journal.writing import Journal
+    from debatebench.plan.hearings import Left
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.providers.base import Provider
     from debatebench.shared.records import ScheduledDebate
@@ -65,6 +66,14 @@ class Rehearsal:
     has_begun: bool
     resume: Resume
     remaining: Remaining
+
+    def left(self, debate: ScheduledDebate) -> Left:
+        """The calls that are left of a debate."""
+        return self.remaining.left(debate, self.plan)
+
+    def advice(self) -> Iterator[str]:
+        """What helps each debate that ended incomplete and that this session cannot complete."""
+        return filter(None, (self.remaining.advice(debate, self.plan) for debate in self.plan.debates))
 
 
 def make_ready(

@@ -137,7 +137,7 @@ class DurableCalls:
                     # It was final in an earlier session, and is not any more.
                     tries = Tries(self._policy, call_id)
                 else:
-                    raise CallFailedError(failure.kind, str(failure), call_id) from failure
+                    raise _ended(failure, call_id) from failure
         raise AssertionError("count() never ends")
 
     async def _wait_after(self, failure: ProviderFailure, tries: Tries, call: Attempt) -> None:
@@ -153,7 +153,7 @@ class DurableCalls:
             await self._wait(tries.wait_s(failure))
             return
         self._count_failure(call, failure)
-        raise CallFailedError(failure.kind, str(failure), call.call_id) from failure
+        raise _ended(failure, call.call_id) from failure
 
     def _count_failure(self, call: Attempt, failure: ProviderFailure) -> None:
         """Stop the run when a member gives nothing but errors: its opponents' speeches would be bought for nothing.
@@ -367,3 +367,8 @@ class DurableCalls:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         except TimeoutError:
             return
+
+
+def _ended(failure: ProviderFailure, call_id: str) -> CallFailedError:
+    """The end of a call whose last attempt failed so."""
+    return CallFailedError(failure.kind, str(failure), call_id, is_too_long=failure.is_too_long)

@@ -12,6 +12,7 @@ from debatebench.judges import hear
 from debatebench.judges.base import Judgment, Seat, Transcript
 from debatebench.plan.hearings import shown_first
 from debatebench.plan.schedule import replacement_judges
+from debatebench.providers.asking import CallFailedError
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -41,6 +42,7 @@ async def judge_debate(
     judges are asked again; a later verdict of a judge takes the place of its earlier one. With `hearings`, each step
     says how many calls must follow it.
     """
+    ask = _once(ask)
     if hearings is not None:
         ask = _with_calls_after(ask, debate, hearings)
     transcript = _transcript(debate, turns, plan)
@@ -70,6 +72,24 @@ async def judge_debate(
             judgments[place] = judgment
         again += 1
     return sorted(judgments, key=lambda judgment: judgment.verdict.panel_position)
+
+
+def _once(ask: Ask) -> Ask:
+    """The same, but a step that was asked before ends as it did then, because a judge asked again is heard again."""
+    ended: dict[str, Answer | CallFailedError] = {}
+
+    async def asked(step: Step, member: MemberConfig, request: Request) -> Answer:
+        if step.name not in ended:
+            try:
+                ended[step.name] = await ask(step, member, request)
+            except CallFailedError as failure:
+                ended[step.name] = failure
+        found = ended[step.name]
+        if isinstance(found, CallFailedError):
+            raise found
+        return found
+
+    return asked
 
 
 def _with_calls_after(ask: Ask, debate: ScheduledDebate, hearings: Hearings) -> Ask:

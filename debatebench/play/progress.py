@@ -58,6 +58,8 @@ class Progress:
     """(debate_id, reason) of every debate that a refusal ended, which is final; set at the end."""
     given_up: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Debate → the step (`turn:0`) that ended it without a speech, and its debater."""
+    advice: dict[str, str] = field(default_factory=dict)
+    """Debate that ended incomplete → what helps it."""
     unreachable: dict[str, str] = field(default_factory=dict)
     """Provider → why it cannot be reached; the run waits for it."""
     silent_since: dict[str, float] = field(default_factory=dict)

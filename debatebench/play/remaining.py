@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from debatebench.plan.hearings import Left
 from debatebench.plan.stored_use import StoredUse
 from debatebench.play.pacing import TOO_BUSY
+from debatebench.shared.advice import Vote, advice, empty_seats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from debatebench.journal.lines import Event
+    from debatebench.plan.plan import Plan
     from debatebench.play.resume import Resume
     from debatebench.shared.records import ScheduledDebate
 
@@ -36,8 +38,12 @@ class _Seen:
     """Whether it ended because a debater gave no speech."""
     is_refused: bool = False
     """Whether a debater refused to speak, which is final."""
-    voted: set[int] = field(default_factory=set)
-    """Seats with a valid verdict when it ended."""
+    votes: tuple[Vote, ...] = ()
+    """Those of its judges when it ended."""
+    turns: int = 0
+    """How many speeches it had when it ended."""
+    reason: str | None = None
+    """Why it ended incomplete."""
     step_of: dict[str, str] = field(default_factory=dict)
     """Call → its step, of the answers of judges."""
     useless: set[str] = field(default_factory=set)
@@ -46,7 +52,12 @@ class _Seen:
     @property
     def is_for_now(self) -> bool:
         """Whether it ended only because a provider was not available."""
-        return any(status in _FOR_NOW or status == "busy" for status in self.steps.values())
+        return any(map(_is_for_now, self.steps.values()))
+
+    def is_for_now_of(self, judge_id: str) -> bool:
+        """Whether the judge was not asked yet, or has no vote only because its provider was not available."""
+        asked = [status for step, status in self.steps.items() if step.startswith(f"verdict:{judge_id}:")]
+        return not asked or any(map(_is_for_now, asked))
 
     def turns_done(self) -> int:
         """How many turns have an answer, counted from the first."""
@@ -58,10 +69,6 @@ class _Seen:
             done += 1
         return done
 
-    def was_asked(self, judge_id: str) -> bool:
-        """Whether the judge was asked."""
-        return any(step.startswith(f"verdict:{judge_id}:") for step in self.steps)
-
     def answered(self) -> frozenset[str]:
         """The judges' steps that are answered."""
         return frozenset(
@@ -70,9 +77,12 @@ class _Seen:
             if status == _ANSWERED and step.startswith("verdict:") and step.rpartition(":")[0] not in self.useless
         )
 
-    def end(self, verdicts: Iterable[dict[str, Any]]) -> None:
+    def end(self, verdicts: Sequence[dict[str, Any]]) -> None:
         """Record who has voted, and at which steps the others have failed."""
-        self.voted = {verdict["panel_position"] for verdict in verdicts if verdict.get("is_valid")}
+        self.votes = tuple(
+            Vote(v["panel_position"], v["judge_id"], None if v.get("is_valid") else v.get("invalid_reason") or "")
+            for v in verdicts
+        )
         failed = (self.step_of.get(v.get("call_id", "")) for v in verdicts if not v.get("is_valid"))
         self.useless = {step.rpartition(":")[0] for step in failed if step is not None}
 
@@ -139,20 +149,27 @@ class Remaining:
             seen = self._seen[debate_id]
             seen.has_ended, seen.is_silent = True, data.get("silent") is not None
             seen.is_refused = row.get("status") in ("void", "forfeit")
+            seen.turns, seen.reason = len(records.get("turns", ())), row.get("status_reason")
             seen.end(records.get("verdicts", ()))
 
-    def has_failed(self, debate_id: str) -> bool:
-        """Whether a debate ended incomplete, and only a retry asks for what it lacks."""
-        seen = self._seen.get(debate_id)
-        is_open = seen is None or not seen.has_ended or seen.is_refused or seen.is_for_now
-        return not is_open and debate_id not in self._resume.complete_debates
+    def advice(self, debate: ScheduledDebate, plan: Plan) -> str | None:
+        """What helps a debate that ended incomplete and that what is left of it cannot complete; None for any other."""
+        seen = self._seen.get(debate.debate_id)
+        if seen is None or not seen.has_ended or seen.is_refused:
+            return None
+        left = self.left(debate, plan)
+        if left.turns_done < len(plan.config.rounds) or len(left.judges) >= empty_seats(debate.panel, seen.votes).count:
+            return None
+        may_add_judges = not plan.options.judges_from_selection
+        return advice(plan.run_tag, debate.panel, seen.votes, seen.reason, may_add_judges=may_add_judges)
 
-    def left(self, debate: ScheduledDebate, turns: int, added_judges: Sequence[str] = ()) -> Left:
-        """The calls that are left of a debate of so many turns; `added_judges` take seats that stayed empty.
+    def left(self, debate: ScheduledDebate, plan: Plan) -> Left:
+        """The calls that are left of a debate.
 
         A reader of the journal does not see which answers hold no speech or no vote; requests that follow from those
         are not counted.
         """
+        turns = len(plan.config.rounds)
         nothing = Left(turns, ())
         if debate.debate_id in self._resume.complete_debates:
             return nothing
@@ -167,11 +184,19 @@ class Remaining:
             return Left(done, debate.panel, seen.answered())
         if seen.is_refused:
             return nothing
-        new = [judge for judge in added_judges if not seen.was_asked(judge)]
-        if done == turns and new and not self.retry_failed:
-            return Left(turns, tuple(new[: len(debate.panel) - len(seen.voted)]))
-        # An answer without a speech ended it: the answer stays, so nothing more is asked.
-        if seen.is_silent or not (self.retry_failed or seen.is_for_now):
+        if not self.retry_failed and (seen.is_silent or (done < turns and not seen.is_for_now)):
             return nothing
-        empty = tuple(judge for seat, judge in enumerate(debate.panel) if seat not in seen.voted)
-        return Left(done, empty, seen.answered())
+        if seen.is_silent:
+            done = seen.turns
+        seats = empty_seats(debate.panel, seen.votes, {judge.id: judge.context_window for judge in plan.judges})
+        asked = {vote.judge_id for vote in seen.votes}
+        new = [judge for judge in plan.added_judges if judge not in asked]
+        if self.retry_failed:
+            judges = [*seats.failed, *new, *seats.unusable]
+        else:
+            judges = [*filter(seen.is_for_now_of, seats.failed), *new]
+        return Left(done, tuple(judges[: seats.count]), seen.answered())
+
+
+def _is_for_now(status: str) -> bool:
+    return status in _FOR_NOW or status == "busy"

@@ -40,8 +40,10 @@ from debatebench.providers import provider_key
 from debatebench.providers.asking import CallFailedError
 from debatebench.providers.base import FailureKind
 from debatebench.providers.endpoints import uses_proxy
+from debatebench.shared.advice import NOT_FIT, Vote, advice
 from debatebench.shared.errors import InterruptedRunError
-from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn
+from debatebench.shared.problem_texts import clause
+from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn, Verdict
 
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
@@ -320,7 +322,7 @@ class _Session:
             )
         except CallFailedError as failure:
             status = self._plan.config.on_refusal if failure.kind is FailureKind.REFUSED else "incomplete"
-            reason = str(failure)
+            reason = f"{clause(str(failure))}: the prompt does {NOT_FIT}." if failure.is_too_long else str(failure)
             silent = _next_speaker(scheduled, self._plan, turns) if failure.kind is FailureKind.EMPTY else None
         verdicts = [judgment.verdict for judgment in judgments]
         valid = sum(verdict.is_valid for verdict in verdicts)
@@ -341,6 +343,7 @@ class _Session:
             self._complete.add(scheduled.debate_id)
         else:
             self._reasons[scheduled.debate_id] = reason or status
+            self._advise(scheduled, verdicts, reason)
         if is_refused:
             self._refused[scheduled.debate_id] = status
         self._progress.debate_ended(debate)
@@ -394,7 +397,18 @@ class _Session:
         if not self._resume.has_ended(scheduled.debate_id):
             self._keep(debate, *participants(self._plan, scheduled))
         self._reasons[scheduled.debate_id] = reason
+        self._advise(scheduled, (), reason)
         self._progress.debate_ended(debate)
+
+    def _advise(self, scheduled: ScheduledDebate, verdicts: Sequence[Verdict], reason: str | None) -> None:
+        """Keep for the report what helps a debate that is not complete."""
+        self._progress.advice[scheduled.debate_id] = advice(
+            self._plan.run_tag,
+            scheduled.panel,
+            map(Vote.of, verdicts),
+            reason,
+            may_add_judges=not self._plan.options.judges_from_selection,
+        )
 
     def _ban_the_silent(self) -> None:
         """Journal a ban of every debater whose streak of missing speeches has reached the limit."""
@@ -402,7 +416,7 @@ class _Session:
         for debater in self._bans.due(limit) if limit is not None else ():
             reason = (
                 f"Debater '{debater}' is banned: {self._bans.silences[debater]} of its debates in a row ended because "
-                "it gave no speech; --retry-failed asks it again."
+                "it gave no speech."
             )
             self._journal.append({"type": "ban", "model_id": debater, "reason": reason})
             self._bans.ban(debater, reason)

@@ -40,13 +40,15 @@ class Answer(msgspec.Struct, frozen=True):
 class CallFailedError(DebatebenchError):
     """A call ended without an answer: refused, empty, too large, rejected, or out of attempts; or it was never sent.
 
-    `call_id` is None if there was no attempt.
+    `call_id` is None if there was no attempt. With `is_too_long` the request does not fit into the model's context
+    window.
     """
 
-    def __init__(self, kind: FailureKind, message: str, call_id: str | None) -> None:
+    def __init__(self, kind: FailureKind, message: str, call_id: str | None, *, is_too_long: bool = False) -> None:
         super().__init__(message)
         self.kind = kind
         self.call_id = call_id
+        self.is_too_long = is_too_long
 
 
 class Ask(Protocol):

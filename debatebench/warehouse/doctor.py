@@ -15,6 +15,7 @@ from debatebench.journal.reading import all_lines, has_begun, is_played_now, sav
 from debatebench.landing.annotation_journals import folders_of_annotations
 from debatebench.landing.importers.manifest import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
+from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, NewerDataError, UsageError
@@ -22,7 +23,7 @@ from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
 from debatebench.shared.memory import check_memory
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
-from debatebench.shared.records import Call, Debate, Debater, Judge, Record, ScheduledDebate, Turn
+from debatebench.shared.records import Call, Debate, Debater, Judge, Record, Run, ScheduledDebate, Turn, Verdict
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
 from debatebench.warehouse.annotation_findings import Finding, annotation_findings
 from debatebench.warehouse.publish import private_copy
@@ -172,6 +173,9 @@ class _Played:
 
     planned: dict[str, ScheduledDebate] = field(default_factory=dict)
     ended: dict[str, Debate] = field(default_factory=dict)
+    verdicts: dict[str, list[Verdict]] = field(default_factory=dict)
+    """Debate that is not complete → its verdicts."""
+    is_judged_by_debaters: bool = False
     answered: set[str] = field(default_factory=set)
     last_attempts: dict[str, Call] = field(default_factory=dict)
     """Call → its last attempt, of the calls without an answer."""
@@ -190,6 +194,12 @@ class _Played:
             self.planned[record.debate_id] = record
         elif isinstance(record, Debate):
             self.ended[record.debate_id] = record
+        elif isinstance(record, Verdict):
+            # The rows of a debate come after it.
+            if self.ended[record.debate_id].status != "complete":
+                self.verdicts.setdefault(record.debate_id, []).append(record)
+        elif isinstance(record, Run):
+            self.is_judged_by_debaters = bool((record.options or {}).get("judges_from_selection"))
         elif isinstance(record, Turn):
             self.speeches[record.model_id] += 1
             if record.is_truncated:
@@ -272,7 +282,7 @@ def _failed(tag: str, played: _Played) -> Iterator[Finding]:
         if call.error == CUT_SHORT or status in ("void", "forfeit") or (status is None and call.status not in _FINAL):
             continue
         who = f"Debater '{call.model_id}'" if call.model_id is not None else f"Judge '{call.judge_id}'"
-        then = f"`debatebench retry {tag}` asks again"
+        then = advice_on_call(tag, call.status)
         if status == "complete":
             then = "another call took its place, and the debate is complete"
         detail = f"{who} gave no answer ({call.status}): {clause(call.error)}; {then}."
@@ -293,7 +303,11 @@ def _missing(tag: str, played: _Played) -> Iterator[Finding]:
         elif debate.status == "forfeit":
             detail = f"It is lost by forfeit, by {debate.refused_by}: {clause(debate.status_reason)}."
         else:
-            detail = f"{clause(debate.status_reason or debate.status)}; `debatebench retry {tag}` asks again."
+            votes = map(Vote.of, played.verdicts.get(debate_id, ()))
+            helps = advice(
+                tag, scheduled.panel, votes, debate.status_reason, may_add_judges=not played.is_judged_by_debaters
+            )
+            detail = f"{clause(debate.status_reason or debate.status)}; {helps}."
         pairing = [model for model in (scheduled.pro_model_id, scheduled.con_model_id) if model is not None]
         about = f"{scheduled.topic_id}: {' against '.join(pairing)}" if pairing else scheduled.topic_id
         place = f"{debate_id} ({about})"
