@@ -227,6 +227,10 @@ class _Work:
                 if not self.is_for_all:
                     raise
                 set_aside[run_tag] = str(error)
+        if self.is_for_all:
+            _number_by_time(
+                con, [each.run_tag for each in landed if each.rows is not None and each.run_tag not in before]
+            )
         return tuple(landed), set_aside
 
     def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
@@ -288,6 +292,23 @@ class _Work:
             return build(con, project, select=self.select, full_refresh=self.full_refresh, now=self.now()), None
         except PartlyBuiltError as error:
             return error.result, str(error)
+
+
+def _number_by_time(con: duckdb.DuckDBPyConnection, new: Collection[str]) -> None:
+    """Number tags that landed together for the first time by when their runs began, imports by their first debate.
+
+    So a file that was deleted has the same last run again, unless a clock was wrong.
+    """
+    rows = con.execute(
+        "select run_tag, landing from meta.landings inner join raw.runs using (run_tag) "
+        "where list_contains(?, run_tag) order by created_at nulls first, run_tag",
+        [list(new)],
+    ).fetchall()
+    con.execute(
+        "update meta.landings set landing = numbered.landing from (select unnest(?) as run_tag, unnest(?) as landing) "
+        "as numbered where landings.run_tag = numbered.run_tag",
+        [[tag for tag, _ in rows], sorted(number for _, number in rows)],
+    )
 
 
 def _without_hint(run_tag: str) -> str:

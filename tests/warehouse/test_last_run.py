@@ -57,6 +57,24 @@ def test_a_rebuild_leaves_the_last_run_the_last(workspace: Workspace, newest: st
     assert last(workspace) == newest
 
 
+def test_a_deleted_warehouse_has_the_run_that_was_made_last_as_the_last_again(tmp_path: Path) -> None:
+    workspace = Workspace(begin_built(tmp_path))
+    text = ORIGINAL.read_text()
+    for year, run_tag in [("2024", "zeta"), ("2025", "alpha"), ("2023", "middle")]:
+        made = tmp_path / f"{run_tag}.jsonl"
+        made.write_text(text.replace("2026-", f"{year}-"))
+        add_import(workspace, run_tag, "debatebench", made)
+        update_warehouse(workspace, [run_tag], now=lambda: NOON, build=False)
+    assert last(workspace) == "middle"
+    workspace.database.unlink()
+    update_warehouse(workspace, None, now=lambda: NOON, build=False)
+    with duckdb.connect(str(workspace.database), read_only=True) as con:
+        landed = con.execute("select run_tag, landing from meta.landings order by landing").fetchall()
+    assert landed == [("middle", 1), ("zeta", 2), ("alpha", 3)]
+    land(workspace, "later", NOON)
+    assert last(workspace) == "later"
+
+
 def test_a_warehouse_of_an_earlier_version_is_numbered_by_its_times(workspace: Workspace) -> None:
     with duckdb.connect(str(workspace.database)) as con:
         con.execute("alter table meta.landings drop column landing")
