@@ -25,6 +25,7 @@ __all__ = [
     "events_of",
     "has_begun",
     "is_played_now",
+    "known_format",
     "read_journal",
     "saved_beside",
     "saved_name",
@@ -67,7 +68,7 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
             text = text_of_next(line, tail)
             if text is not None:
                 if text.startswith(_STATING_FORMAT):
-                    tail.format = _known_format(path, text)
+                    tail.format = known_format(path, data_of(text))
                 yield Event(tail.seq, offset, len(line), text)
             # Each event is written at once, so only a line without an end is torn. It is the last one, even if a
             # running session has written more after it meanwhile.
@@ -80,13 +81,16 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
                 return
 
 
-def _known_format(path: Path, text: bytes) -> int:
-    """The format that an event states; that of a newer version is refused before the events after it are misread."""
-    found: Any = data_of(text).get("format")
+def known_format(path: Path, data: dict[str, Any]) -> int:
+    """The format that a header or a `format` event states.
+
+    Raises `NewerDataError` for that of a newer version, before the events after it are misread.
+    """
+    found: Any = data.get("format")
     if found not in _FORMATS:
         raise NewerDataError(
             f"{path} is a journal of format {found}, written by a newer version of debatebench; this version reads "
-            f"formats up to {JOURNAL_FORMAT}. Use the version that wrote it, or a newer one; the file is not damaged."
+            f"formats up to {JOURNAL_FORMAT}. Use the version that wrote it, or a newer one."
         )
     return int(found)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.plan.plan import PlanPart
 
-__all__ = ["newer_plan", "plan_of_today", "read_begun_plan"]
+__all__ = ["plan_of_today", "read_begun_plan"]
 
 
 def read_begun_plan(journal_path: Path) -> Plan | None:
@@ -39,19 +39,11 @@ def read_begun_plan(journal_path: Path) -> Plan | None:
         # The first line is damaged; opening the journal for writing gives a better message.
         return None
     try:
-        return begun_plan(header, parts)
-    except ValueError as error:
-        # Only sound lines were written by a version that knows more.
+        return begun_plan(journal_path, header, parts)
+    except NewerDataError:
+        # Unless a line is damaged, which is then the error.
         deque(read_journal(journal_path), maxlen=0)
-        raise newer_plan(journal_path) from error
-
-
-def newer_plan(journal_path: Path) -> NewerDataError:
-    """The error for a plan that cannot be read although its journal is sound."""
-    return NewerDataError(
-        f"{journal_path} contains a plan of a newer version of debatebench, which this version cannot read; use the "
-        "version that wrote it, or a newer one; the file is not damaged."
-    )
+        raise
 
 
 def plan_of_today(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.writing import Journal
-from debatebench.plan.frozen_plan import newer_plan
 from debatebench.plan.member_changes import allowed_changes
 from debatebench.plan.plan import MemberChange, Plan, PlanPart, begun_plan
 from debatebench.plan.plan_differences import plan_differences
@@ -102,10 +101,7 @@ def begin(
         records = event_rows(run_records(plan, now, _simulated_among(*plan.debaters, *plan.judges)))
         journal.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan.to_json(), "records": records})
         return plan
-    try:
-        frozen = begun_plan(resume.header["plan"], resume.parts)
-    except ValueError as error:
-        raise newer_plan(journal.path) from error
+    frozen = begun_plan(journal.path, resume.header["plan"], resume.parts)
     plan = with_prices_of(plan, frozen)
     changes = allowed_changes(frozen, plan, lambda role, id_: (role, id_) in resume.answered_by, replaceable)
     changed = _part_of(changes, frozen, plan, priced) if changes else None

@@ -173,6 +173,27 @@ def test_doctor_calls_newer_data_newer(newer: str, base: Path):
     assert not SALVAGE.search(done.out)
 
 
+@pytest.mark.parametrize("newer", ["newer_journal", "continued_journal"])
+def test_a_damaged_journal_of_a_newer_version_is_not_salvaged_by_an_older_one(newer: str, base: Path):
+    NEWER[newer](base)
+    lines = journal_of(base).read_bytes().splitlines(keepends=True)
+    journal_of(base).write_bytes(b"".join([*lines[:5], lines[5].replace(b"{", b"[", 1), *lines[6:]]))
+    done = debatebench_here(base, "doctor", "--salvage")
+    assert done.code == NewerDataError.exit_code
+    assert "written by a newer version" in done.error_line
+    assert list(Workspace(base).journal.glob("*.salvaged*")) == []
+
+
+@pytest.mark.parametrize("newer", ["newer_journal", "newer_plan"])
+def test_reading_stored_answers_again_needs_the_newer_version(newer: str, base: Path):
+    NEWER[newer](base)
+    before = sources(base)
+    done = debatebench_here(base, "land", "--reparse")
+    assert done.code == NewerDataError.exit_code
+    assert "newer version" in done.error_line
+    assert sources(base) == before
+
+
 @pytest.mark.parametrize("newer", ["newer_journal", "continued_journal", "newer_import"])
 def test_a_rebuild_names_the_newer_version_and_changes_nothing(newer: str, base: Path):
     NEWER[newer](base)
