@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.plan.plan import PlanPart
 
-__all__ = ["plan_of_today", "read_begun_plan"]
+__all__ = ["newer_plan", "plan_of_today", "read_begun_plan"]
 
 
 def read_begun_plan(journal_path: Path) -> Plan | None:
@@ -43,10 +43,15 @@ def read_begun_plan(journal_path: Path) -> Plan | None:
     except ValueError as error:
         # Only sound lines were written by a version that knows more.
         deque(read_journal(journal_path), maxlen=0)
-        raise NewerDataError(
-            f"{journal_path} contains a plan that this version of debatebench cannot read; use the version that wrote "
-            "it, or a newer one; the file is not damaged."
-        ) from error
+        raise newer_plan(journal_path) from error
+
+
+def newer_plan(journal_path: Path) -> NewerDataError:
+    """The error for a plan that cannot be read although its journal is sound."""
+    return NewerDataError(
+        f"{journal_path} contains a plan of a newer version of debatebench, which this version cannot read; use the "
+        "version that wrote it, or a newer one; the file is not damaged."
+    )
 
 
 def plan_of_today(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.writing import Journal
+from debatebench.plan.frozen_plan import newer_plan
 from debatebench.plan.member_changes import allowed_changes
 from debatebench.plan.plan import MemberChange, Plan, PlanPart, begun_plan
 from debatebench.plan.plan_differences import plan_differences
@@ -19,7 +20,7 @@ from debatebench.plan.prices import with_prices_of
 from debatebench.play.debate_records import event_rows
 from debatebench.play.resume import Resume
 from debatebench.providers import is_simulated, make_provider, provider_key
-from debatebench.shared.errors import DebatebenchError, NewerDataError, UsageError
+from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import make_folder
 
 if TYPE_CHECKING:
@@ -104,10 +105,7 @@ def begin(
     try:
         frozen = begun_plan(resume.header["plan"], resume.parts)
     except ValueError as error:
-        raise NewerDataError(
-            f"{journal.path} contains a plan that this version of debatebench cannot read; use the version that wrote "
-            "it, or a newer one; the file is not damaged."
-        ) from error
+        raise newer_plan(journal.path) from error
     plan = with_prices_of(plan, frozen)
     changes = allowed_changes(frozen, plan, lambda role, id_: (role, id_) in resume.answered_by, replaceable)
     changed = _part_of(changes, frozen, plan, priced) if changes else None

@@ -223,7 +223,7 @@ class _Work:
                 landed.append(self._land(con, self.known[run_tag], before.get(run_tag), starts_over))
             except DamagedDataError as error:
                 if starts_over:
-                    raise DamagedDataError(f"{error} {_without_hint(run_tag)}") from error
+                    raise type(error)(f"{error} {_without_hint(run_tag)}") from error
                 if not self.is_for_all:
                     raise
                 set_aside[run_tag] = str(error)
