@@ -18,6 +18,7 @@ __all__ = [
     "Attempt",
     "Ban",
     "BanLifted",
+    "Format",
     "Header",
     "Intent",
     "Outcome",
@@ -71,6 +72,12 @@ class Again(msgspec.Struct, frozen=True, tag="again"):
     debate_id: str
 
 
+class Format(msgspec.Struct, frozen=True, tag="format"):
+    """From here on, the journal is in this format, because a newer version went on with the run."""
+
+    format: int
+
+
 class Attempt(msgspec.Struct, frozen=True):
     """The attempt that an event or a row is about."""
 
@@ -110,7 +117,7 @@ class Outcome(msgspec.Struct, frozen=True, tag="outcome"):
     debate_id: str | None = None
 
 
-AnyEvent = Header | Part | Ban | BanLifted | Again | Intent | Response | Outcome
+AnyEvent = Header | Part | Ban | BanLifted | Again | Format | Intent | Response | Outcome
 
 
 def read_event(path: Path, event: Event) -> AnyEvent:

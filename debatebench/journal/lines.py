@@ -18,11 +18,12 @@ from debatebench.shared.json_bytes import from_json, is_json, to_json
 __all__ = ["JOURNAL_FORMAT", "Event", "Tail", "data_of", "encode_line", "start_of", "text_in", "text_of_next"]
 
 JOURNAL_FORMAT = 2
-"""The format that a header states for its journal, which rises when events or records grow, so that an older
-version refuses it.
+"""The format that a journal states in its header, which rises when events or records grow, so that an older version
+refuses it.
 
 Format 2 has later prices of a run, tokens of caches and of thinking, service tiers, and money with eighteen decimals.
-Earlier formats are read too.
+Earlier formats are read too. A journal in one of them gets an event of the kind `format`, which states the new number,
+before the first event that this version adds to it.
 """
 
 # Eight digits and a blank.
@@ -49,11 +50,14 @@ class Event(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Tail:
-    """How far a journal is sound: the number of bytes and events, and the CRC of the last sound line."""
+    """How far a journal is sound: the number of bytes and events, the CRC of the last sound line, and the last format
+    that it states, if it states one.
+    """
 
     offset: int = 0
     seq: int = 0
     crc: int = 0
+    format: int | None = None
 
 
 def encode_line(seq: int, crc_before: int, data: dict[str, Any]) -> tuple[bytes, int]:

@@ -25,6 +25,7 @@ __all__ = [
     "events_of",
     "has_begun",
     "is_played_now",
+    "known_format",
     "read_journal",
     "saved_beside",
     "saved_name",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _FORMATS = range(1, JOURNAL_FORMAT + 1)
+_STATING_FORMAT = (start_of("header"), start_of("format"))
 _READ_AT_ONCE = 1 << 20
 _NUMBER_AND_CRC = re.compile(rb"(\d{1,18}) ([0-9a-f]{8}) \{")
 # More would only be found in a line that was made to contain them.
@@ -65,7 +67,8 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
             offset = tail.offset
             text = text_of_next(line, tail)
             if text is not None:
-                _check_format(path, text)
+                if text.startswith(_STATING_FORMAT):
+                    tail.format = known_format(path, data_of(text))
                 yield Event(tail.seq, offset, len(line), text)
             # Each event is written at once, so only a line without an end is torn. It is the last one, even if a
             # running session has written more after it meanwhile.
@@ -78,13 +81,18 @@ def sound_events(path: Path, tail: Tail) -> Iterator[Event]:
                 return
 
 
-def _check_format(path: Path, text: bytes) -> None:
-    """Refuse a journal in another version's format before it is misread."""
-    if text.startswith(start_of("header")) and (found := data_of(text).get("format")) not in _FORMATS:
+def known_format(path: Path, data: dict[str, Any]) -> int:
+    """The format that a header or a `format` event states.
+
+    Raises `NewerDataError` for that of a newer version, before the events after it are misread.
+    """
+    found: Any = data.get("format")
+    if found not in _FORMATS:
         raise NewerDataError(
             f"{path} is a journal of format {found}, written by a newer version of debatebench; this version reads "
-            f"formats up to {JOURNAL_FORMAT}. Use the version that wrote it, or a newer one; the file is not damaged."
+            f"formats up to {JOURNAL_FORMAT}. Use the version that wrote it, or a newer one."
         )
+    return int(found)
 
 
 def events_at(path: Path, places: Iterable[tuple[int, int]]) -> Iterator[Event]:

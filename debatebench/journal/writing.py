@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from debatebench.journal.events import pass_on
-from debatebench.journal.lines import Event, Tail, data_of, encode_line, text_in
+from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, encode_line, text_in
 from debatebench.journal.reading import busy, check_saved, saved_name, sound_events
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.files import make_folder, new_file, sync_path
@@ -141,14 +141,21 @@ class Journal:
         with self._lock:
             if self._failure is not None and not self._is_writable:
                 self._raise(self._failure)
-            line, crc = encode_line(self._tail.seq + 1, self._tail.crc, data)
-            self._held_back.append(line)
-            self._tail.seq, self._tail.crc, self._tail.offset = self._tail.seq + 1, crc, self._tail.offset + len(line)
+            if self._tail.format is not None and self._tail.format < JOURNAL_FORMAT:
+                self._tail.format = JOURNAL_FORMAT
+                self._hold_back({"type": "format", "format": JOURNAL_FORMAT})
+            self._hold_back(data)
             if not with_next:
                 self._write()
             if not self._written.is_set():
                 self._written.set()
             return self._tail.seq
+
+    def _hold_back(self, data: dict[str, Any]) -> None:
+        """Put an event in the buffer, with the lock held."""
+        line, crc = encode_line(self._tail.seq + 1, self._tail.crc, data)
+        self._held_back.append(line)
+        self._tail.seq, self._tail.crc, self._tail.offset = self._tail.seq + 1, crc, self._tail.offset + len(line)
 
     def _write(self) -> None:
         """Write the buffered events, with the lock held."""

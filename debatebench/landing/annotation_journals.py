@@ -90,7 +90,7 @@ class Forms:
         elif data["type"] == "assignment":
             self.assigned |= data["debates"]
             self.settings = {"annotators": list(data["annotators"]), "overlap": data["overlap"]}
-        elif data["type"] != "header":
+        elif data["type"] not in ("header", "format"):
             raise KeyError(f"an event of type {data['type']!r}")
 
     def of(self, debate_id: str) -> FormState:

@@ -39,14 +39,11 @@ def read_begun_plan(journal_path: Path) -> Plan | None:
         # The first line is damaged; opening the journal for writing gives a better message.
         return None
     try:
-        return begun_plan(header, parts)
-    except ValueError as error:
-        # Only sound lines were written by a version that knows more.
+        return begun_plan(journal_path, header, parts)
+    except NewerDataError:
+        # Unless a line is damaged, which is then the error.
         deque(read_journal(journal_path), maxlen=0)
-        raise NewerDataError(
-            f"{journal_path} contains a plan that this version of debatebench cannot read; use the version that wrote "
-            "it, or a newer one; the file is not damaged."
-        ) from error
+        raise
 
 
 def plan_of_today(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +15,7 @@ from debatebench.config.types import Config, MemberConfig, TopicConfig, Weakness
 from debatebench.judges import method_of
 from debatebench.plan.attacks import AttackedCopy
 from debatebench.plan.source import Source, SourceDebate, SourceSpeech
+from debatebench.shared.errors import NewerDataError
 from debatebench.shared.records import ScheduledDebate
 
 __all__ = ["MemberChange", "Plan", "PlanOptions", "PlanPart", "Role", "begun_plan", "overlap"]
@@ -235,14 +237,20 @@ def _changed(members: Iterable[MemberConfig], role: Role, changes: Iterable[Memb
         yield change.entry.model_copy(update={"earlier_parameters": earlier})
 
 
-def begun_plan(header_plan: Any, parts: Iterable[Any]) -> Plan:
+def begun_plan(journal_path: Path, header_plan: Any, parts: Iterable[Any]) -> Plan:
     """The plan of a run that has begun, from the plan in its journal's header and the added parts, in order.
 
-    Raises pydantic's `ValidationError` (a `ValueError`) for data of another version.
+    Raises `NewerDataError` for a plan that cannot be read, because a sound journal was written by a version that could.
     """
-    plan = Plan.from_json(header_plan)
-    for part in parts:
-        plan = plan.with_part(PlanPart.model_validate(part))
+    try:
+        plan = Plan.from_json(header_plan)
+        for part in parts:
+            plan = plan.with_part(PlanPart.model_validate(part))
+    except ValueError as error:
+        raise NewerDataError(
+            f"{journal_path} contains a plan of a newer version of debatebench, which this version cannot read; use "
+            "the version that wrote it, or a newer one; the file is not damaged."
+        ) from error
     return plan
 
 

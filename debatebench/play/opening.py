@@ -19,7 +19,7 @@ from debatebench.plan.prices import with_prices_of
 from debatebench.play.debate_records import event_rows
 from debatebench.play.resume import Resume
 from debatebench.providers import is_simulated, make_provider, provider_key
-from debatebench.shared.errors import DebatebenchError, NewerDataError, UsageError
+from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import make_folder
 
 if TYPE_CHECKING:
@@ -101,13 +101,7 @@ def begin(
         records = event_rows(run_records(plan, now, _simulated_among(*plan.debaters, *plan.judges)))
         journal.append({"type": "header", "format": JOURNAL_FORMAT, "plan": plan.to_json(), "records": records})
         return plan
-    try:
-        frozen = begun_plan(resume.header["plan"], resume.parts)
-    except ValueError as error:
-        raise NewerDataError(
-            f"{journal.path} contains a plan that this version of debatebench cannot read; use the version that wrote "
-            "it, or a newer one; the file is not damaged."
-        ) from error
+    frozen = begun_plan(journal.path, resume.header["plan"], resume.parts)
     plan = with_prices_of(plan, frozen)
     changes = allowed_changes(frozen, plan, lambda role, id_: (role, id_) in resume.answered_by, replaceable)
     changed = _part_of(changes, frozen, plan, priced) if changes else None

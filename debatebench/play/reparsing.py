@@ -69,7 +69,7 @@ def reparse_run(journal_path: Path) -> list[ChangedVerdict]:
     with Journal.open(journal_path, index.see) as journal:
         if index.plan is None:
             return []
-        plan = begun_plan(index.plan, index.parts)
+        plan = begun_plan(journal_path, index.plan, index.parts)
         changed: list[ChangedVerdict] = []
         for place in index.last_outcome.values():
             records = journal.read_at(*place)["records"]

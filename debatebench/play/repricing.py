@@ -78,7 +78,7 @@ def reprice_run(
     with Journal.open(journal_path, index.see) as journal:
         if index.plan is None:
             return []
-        members = _members(begun_plan(index.plan, index.parts), index, price_of)
+        members = _members(begun_plan(journal_path, index.plan, index.parts), index, price_of)
         named = [
             index.members[key] | {"pricing": _frozen(each)}
             for key, each in members.items()

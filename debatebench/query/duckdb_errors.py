@@ -11,6 +11,7 @@ from debatebench.shared.errors import (
     DamagedDataError,
     DebatebenchError,
     HeldWarehouseError,
+    NewerDataError,
     OutOfMemoryError,
     UsageError,
 )
@@ -18,11 +19,11 @@ from debatebench.shared.memory import address_space_limit, out_of_memory
 
 __all__ = ["damage_of", "opening_error", "sql_errors"]
 
+_SIGN_OF_VERSION = "database file with version number"
 _LONGEST_MESSAGE = 500
 _MOST_CANDIDATES = 3
 _SIGNS_OF_DAMAGE = (
     "not a valid DuckDB",
-    "database file with version number",
     "Corrupt database",
     "stored checksum",
     "Could not read enough bytes",
@@ -59,6 +60,11 @@ def damage_of(error: Exception) -> DamagedDataError | None:
     text = str(error)
     if out_of_memory(error) is not None:
         return None
+    if _SIGN_OF_VERSION in text:
+        return NewerDataError(
+            f"The warehouse is of a storage version that this DuckDB cannot read ({_first_lines(text)}); use the "
+            "version that wrote it, or let `debatebench build --from-journals` create it again."
+        )
     if not any(sign in text for sign in _SIGNS_OF_DAMAGE):
         return None
     return DamagedDataError(
@@ -79,9 +85,9 @@ def opening_error(database: Path, error: Exception) -> DebatebenchError:
         holder = re.search(r"\(PID (\d+)\)", text)
         by = f"process {holder[1]}" if holder else "another process"
         return HeldWarehouseError(f"{by.capitalize()} has {database} open for writing; close it there and try again.")
-    if damage_of(error) is not None:
-        return DamagedDataError(
-            f"{database} is not a DuckDB file that can be read ({_first_lines(text)}); `debatebench build "
+    if (damage := damage_of(error)) is not None:
+        return type(damage)(
+            f"{database} is not a file that this DuckDB can read ({_first_lines(text)}); `debatebench build "
             "--from-journals` creates it again."
         )
     return DebatebenchError(f"{database} cannot be opened: {_first_lines(text)}.")

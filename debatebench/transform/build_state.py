@@ -71,13 +71,15 @@ def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], st
         _write_builds(con, sorted(built, key=lambda row: row.name))
         con.execute("delete from meta.build_state")
         if state is not None:
-            con.execute("insert into meta.build_state values (?)", [state])
+            con.execute("insert into meta.build_state (state) values (?)", [state])
 
 
 def _write_builds(con: duckdb.DuckDBPyConnection, rows: Sequence[BuiltModel]) -> None:
     con.execute("delete from meta.builds")
+    # A later version may have added columns.
+    names = ", ".join(field.name for field in fields(BuiltModel))
     con.execute(
-        "insert into meta.builds select unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::varchar[]), "
+        f"insert into meta.builds ({names}) select unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::varchar[]), "
         "unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::double[]), "
         "unnest(?::timestamp[]), unnest(?::varchar[])",
         [

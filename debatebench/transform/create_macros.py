@@ -75,7 +75,7 @@ def update_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *
         con.execute("delete from meta.macros")
         names = sorted(wanted)
         con.execute(
-            "insert into meta.macros select unnest(?::varchar[]), unnest(?::varchar[])",
+            "insert into meta.macros (name, definition) select unnest(?::varchar[]), unnest(?::varchar[])",
             [names, [wanted[name] for name in names]],
         )
     return wanted == own

@@ -9,7 +9,7 @@ from typing import Any
 
 from debatebench.journal.reading import all_lines, has_begun, saved_beside
 from debatebench.landing.annotation_journals import annotation_records, read_forms
-from debatebench.shared.errors import DamagedDataError
+from debatebench.shared.errors import DamagedDataError, NewerDataError
 
 __all__ = ["Finding", "annotation_findings"]
 
@@ -77,6 +77,8 @@ def annotation_findings(tag: str, folder: Path, *, has_debates: bool) -> Iterato
                 read_forms(path, tag)
         for _ in annotation_records(folder, tag):
             pass
+    except NewerDataError as error:
+        yield Finding(tag, "newer_journal", False, str(folder), str(error))
     except DamagedDataError as error:
         yield Finding(tag, "damaged_journal", True, str(folder), str(error))
     if not has_debates:

@@ -392,7 +392,7 @@ def _landed(workspace: Workspace) -> tuple[dict[str, Content], Finding | None]:
     except (DebatebenchError, duckdb.Error) as error:
         check_memory(error)
         detail = f"{str(error).splitlines()[0]} `debatebench build --from-journals` creates it again."
-        return contents, Finding("", "unreadable_warehouse", True, place, detail)
+        return contents, Finding("", "unreadable_warehouse", not isinstance(error, NewerDataError), place, detail)
     return contents, None
 
 

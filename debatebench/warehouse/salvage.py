@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from debatebench.journal.reading import all_lines, is_played_now
+from debatebench.journal.reading import all_lines, is_played_now, known_format
 from debatebench.journal.writing import write_journal
 from debatebench.shared.errors import BusyError, DamagedDataError
 
@@ -29,8 +29,10 @@ def salvage(path: Path) -> Salvaged | None:
 
     Sound events after the damage are kept too, unless they need one that is lost: an attempt without its intent, an
     outcome without its reply. The run sends the missing requests again when it is resumed. The damaged file is only
-    read. Raises `DamagedDataError` if the header is lost, because the answers mean nothing without the frozen plan.
-    A journal of annotations keeps every sound event: none of them needs another.
+    read. A journal of annotations keeps every sound event: none of them needs another.
+
+    Raises `NewerDataError` for a journal of a newer version, whose events may need others, and `DamagedDataError` if
+    the header is lost, because the answers mean nothing without the frozen plan.
     """
     if is_played_now(path):
         raise BusyError(f"Another process is playing run '{path.stem}'; wait until it ends, or stop it.")
@@ -38,6 +40,8 @@ def salvage(path: Path) -> Salvaged | None:
     for line in all_lines(path):
         count += 1
         is_damaged = is_damaged or line.is_damaged
+        if line.data is not None and line.data.get("type") in ("header", "format"):
+            known_format(path, line.data)
         if line.number == 1:
             is_of_run = "plan" in (line.data or {"plan": None})
         if line.number == 1 and (line.data or {}).get("type") != "header":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -83,16 +83,8 @@ def update_warehouse(
     broken, the tags land, all that does not depend on it is built, and `unbuilt` says why. A mere build that builds
     nothing because of it raises the `SqlModelError`.
     """
-    known = sources(workspace)
-    if rows is not None:
-        known[rows.run_tag] = replace(known[rows.run_tag], rows=rows)
-    wanted = [tag for tag in known if tag not in without] if run_tags is None else list(run_tags)
-    for run_tag in wanted:
-        if run_tag not in known:
-            raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
     work = _Work(
         workspace,
-        known,
         now,
         build=build,
         from_scratch=from_scratch,
@@ -101,8 +93,13 @@ def update_warehouse(
         is_for_all=run_tags is None,
         select=select,
         full_refresh=full_refresh,
+        rows=rows,
         note=note,
     )
+    known = work.sources()
+    wanted = [tag for tag in known if tag not in without] if run_tags is None else list(run_tags)
+    for run_tag in wanted:
+        work.source_of(run_tag, known)
     problem: SqlModelError
     try:
         return work.publish(wanted)
@@ -146,7 +143,6 @@ class _Work:
     """How an update of the warehouse is done; see `update_warehouse`."""
 
     workspace: Workspace
-    known: dict[str, LandingSource]
     now: Callable[[], datetime]
     build: bool
     from_scratch: bool
@@ -155,7 +151,22 @@ class _Work:
     is_for_all: bool
     select: list[str] | None
     full_refresh: bool
+    rows: RowFiles | None
     note: Callable[[str], None] | None
+
+    def sources(self) -> dict[str, LandingSource]:
+        """Every run tag that has a source now; that of an import has the rows that have been read."""
+        known = sources(self.workspace)
+        if self.rows is not None:
+            known[self.rows.run_tag] = replace(known[self.rows.run_tag], rows=self.rows)
+        return known
+
+    def source_of(self, run_tag: str, known: Mapping[str, LandingSource]) -> LandingSource:
+        """Its source, or a `UsageError`."""
+        if run_tag not in known:
+            listed = ", ".join(known) or "none yet"
+            raise UsageError(f"No run '{run_tag}' in {self.workspace.warehouse}. Known: {listed}.")
+        return known[run_tag]
 
     def failure(self, run_tags: Sequence[str]) -> str | None:
         """Why the SQL models could not be built if these tags landed; None if they can."""
@@ -174,7 +185,7 @@ class _Work:
         if self.from_scratch or not self.workspace.database.exists():
             return list(wanted)
         with closing(open_for_query(self.workspace.database)) as con:
-            return list(self.known) if outdated_tables(con) else list(wanted)
+            return list(self.sources()) if outdated_tables(con) else list(wanted)
 
     def publish(self, run_tags: Sequence[str], *, is_exact: bool = False, is_trial: bool = False) -> Update:
         """Land the tags, build and publish; a trial raises `_DiscardedError` instead of publishing.
@@ -201,13 +212,17 @@ class _Work:
         self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], is_exact: bool
     ) -> tuple[tuple[Landed, ...], dict[str, str]]:
         """Land the tags; return what that did, and why tags were set aside."""
+        # Listed here, because another process may have published a new run while this one waited for it.
+        known = self.sources()
+        if self.is_for_all and not is_exact:
+            run_tags = [tag for tag in known if tag not in self.without]
         before = self._landed_before(con)
-        missing = {tag: self._missing(tag) for tag in before if tag not in self.known and tag not in self.without}
+        missing = {tag: self._missing(tag) for tag in before if tag not in known and tag not in self.without}
         starts_over = self.from_scratch
         if outdated_tables(con):
             # Another version created the tables.
             con.execute("drop schema raw cascade; drop table if exists meta.landings")
-            starts_over, run_tags = True, run_tags if is_exact else list(self.known)
+            starts_over, run_tags = True, run_tags if is_exact else list(known)
         if starts_over and missing:
             raise DamagedDataError(next(iter(missing.values())))
         create_raw_tables(con)
@@ -220,10 +235,10 @@ class _Work:
         set_aside = missing if self.is_for_all else {}
         for run_tag in run_tags:
             try:
-                landed.append(self._land(con, self.known[run_tag], before.get(run_tag), starts_over))
+                landed.append(self._land(con, self.source_of(run_tag, known), before.get(run_tag), starts_over))
             except DamagedDataError as error:
                 if starts_over:
-                    raise DamagedDataError(f"{error} {_without_hint(run_tag)}") from error
+                    raise type(error)(f"{error} {_without_hint(run_tag)}") from error
                 if not self.is_for_all:
                     raise
                 set_aside[run_tag] = str(error)

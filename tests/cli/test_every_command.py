@@ -6,14 +6,12 @@ A new command fails here until it has its place in the table.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import duckdb
 import pytest
-from command_line import Done, debatebench, debatebench_here
-from imported import ORIGINAL
+from command_line import Done, debatebench_here
+from every_command import RULES, WAY_OUT, done_by
 from two_runs import two_runs  # noqa: F401
 
 from debatebench.cli.app import make_app
@@ -21,49 +19,7 @@ from debatebench.journal.reading import read_journal
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.up_to_date import build_is_current
 
-
-@dataclass(frozen=True)
-class Rule:
-    """How a command treats a warehouse that was built from other SQL models, and an older one, which lacks some.
-
-    `refuses` both; `warns` of the one and refuses the other; `shows` both with a warning, as the user names what is
-    read; `brings_up_to_date` both; `reads_landed` tables only, so it refuses those of another version; `reads_none`.
-    """
-
-    kind: Literal["refuses", "warns", "shows", "brings_up_to_date", "reads_landed", "reads_none"]
-    arguments: tuple[str, ...] = ()
-    in_process: bool = True
-
-
-JUDGED = ("--as", "again", "--baseline", "always_pro")
-RULES = {
-    "init": Rule("reads_none"),
-    "run": Rule("brings_up_to_date", ("--run-tag", "third", "--sample-topics", "1"), in_process=False),
-    "retry": Rule("brings_up_to_date", ("demo",), in_process=False),
-    "judge": Rule("warns", ("demo", *JUDGED), in_process=False),
-    "annotate": Rule("reads_landed", ("--run-tag", "demo", "--annotator", "ann", "--no-browser")),
-    "probe-judges": Rule("warns", ("--run-tag", "demo", *JUDGED), in_process=False),
-    "import": Rule("brings_up_to_date", ("debatebench", str(ORIGINAL), "--run-tag", "imported")),
-    "land": Rule("brings_up_to_date"),
-    "doctor": Rule("shows"),
-    "build": Rule("brings_up_to_date"),
-    "rate": Rule("brings_up_to_date"),
-    "show-leaderboard": Rule("warns"),
-    "summarize": Rule("warns"),
-    "inspect-debate": Rule("warns", ("DEBATE",)),
-    "query": Rule("shows", ("select 1",)),
-    "sql": Rule("shows", in_process=False),
-    "report": Rule("warns"),
-    "test": Rule("warns", ("--select", "marts.comparison_topics")),
-    "lineage": Rule("reads_none", ("marts.runs.run_tag",)),
-    "diff-models": Rule("warns", ("panel_winners", "--from", "1", "--to", "2")),
-    "compare": Rule("warns", ("demo", "second")),
-    "gate": Rule("refuses", ("--baseline", "demo", "--candidate", "second", "--max-drop", "9999")),
-    "docs": Rule("reads_none"),
-    "export": Rule("refuses", ("--format", "parquet", "--out", "OUT")),
-}
 SAYS = "was built from other SQL models or data"
-WAY_OUT = "run `debatebench build` first"
 
 
 def test_every_command_has_its_place_in_the_table():
@@ -94,27 +50,17 @@ def older(mine: Path) -> Path:
     return mine
 
 
-def planned_debates(root: Path) -> list[str]:
-    """The ids of the debates of the run."""
+def done_in(root: Path, command: str) -> Done:
     header = next(read_journal(Workspace(root).journal / "demo.jsonl"))
-    return [row["debate_id"] for row in header.data["records"]["schedule"]]
-
-
-def done_in(root: Path, command: str, monkeypatch: pytest.MonkeyPatch) -> Done:
-    """Run a command as the table says; a page to annotate is opened and closed at once."""
-    from debatebench.output.annotation import serve
-
-    monkeypatch.setattr(serve, "serve", lambda *_, **__: None)
-    rule = RULES[command]
-    named = {"DEBATE": planned_debates(root)[0], "OUT": str(root / "out")}
-    arguments = (command, *(named.get(word, word) for word in rule.arguments))
-    return debatebench_here(root, *arguments) if rule.in_process else debatebench(root, *arguments, stdin="")
+    debate = header.data["records"]["schedule"][0]["debate_id"]
+    run = ("--run-tag", "third", "--sample-topics", "1")
+    return done_by(command, root, {"FIRST": ("demo",), "SECOND": ("second",), "DEBATE": (debate,), "RUN": run})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", RULES)
-def test_a_warehouse_of_other_sql_models(command: str, other: Path, monkeypatch: pytest.MonkeyPatch):
-    done = done_in(other, command, monkeypatch)
+def test_a_warehouse_of_other_sql_models(command: str, other: Path):
+    done = done_in(other, command)
     kind = RULES[command].kind
     assert "Traceback" not in done.err
     if kind == "refuses":
@@ -128,14 +74,14 @@ def test_a_warehouse_of_other_sql_models(command: str, other: Path, monkeypatch:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", RULES)
-def test_a_warehouse_of_an_older_version(command: str, older: Path, monkeypatch: pytest.MonkeyPatch):
-    done = done_in(older, command, monkeypatch)
+def test_a_warehouse_of_an_older_version(command: str, older: Path):
+    done = done_in(older, command)
     kind = RULES[command].kind
     assert "Traceback" not in done.err
     if kind in ("refuses", "warns", "reads_landed"):
         assert (done.code in (1, 2), WAY_OUT in done.error_line) == (True, True)
         assert debatebench_here(older, "build").code == 0
-        done = done_in(older, command, monkeypatch)
+        done = done_in(older, command)
         assert SAYS not in done.out + done.err
     assert done.code == 0, done.err
     assert (SAYS in done.out + done.err) == (kind == "shows")

@@ -372,3 +372,26 @@ def test_a_place_that_cannot_hold_a_journal_is_one_sentence(tmp_path: Path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(DebatebenchError, match=r"Cannot open the journal .*run\.jsonl: Not a directory"):
         Journal.open(tmp_path / "file" / "run.jsonl")
+
+
+def test_a_journal_of_an_older_format_states_the_new_one_before_the_first_event_that_is_added(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    write(path, {"type": "header", "format": 1, "text": "long ago"})
+    before = path.read_bytes()
+    with Journal.open(path):
+        pass
+    assert path.read_bytes() == before
+    for text in ("added", "later"):
+        write(path, {"text": text})
+    assert path.read_bytes().startswith(before)
+    raised = {"type": "format", "format": JOURNAL_FORMAT}
+    assert [event.data for event in read_journal(path)][1:] == [raised, {"text": "added"}, {"text": "later"}]
+
+
+def test_a_journal_that_a_newer_version_went_on_with_is_refused_before_its_events_are_misread(tmp_path: Path):
+    path = tmp_path / "run.jsonl"
+    write(path, {"type": "header", "format": JOURNAL_FORMAT, "text": "ours"})
+    write(path, {"type": "format", "format": JOURNAL_FORMAT + 1}, {"type": "unheard_of"})
+    for read in (lambda: list(read_journal(path)), lambda: Journal.open(path)):
+        with pytest.raises(NewerDataError, match=rf"format {JOURNAL_FORMAT + 1}, written by a newer version"):
+            read()

@@ -21,13 +21,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imported import DEBATEFLOW
 
+from debatebench.journal.lines import JOURNAL_FORMAT
+from debatebench.journal.reading import read_journal
+from debatebench.journal.writing import write_journal
 from debatebench.landing.annotation_journals import annotations_folder
 from debatebench.landing.importers.store import add_import
 from debatebench.output.annotation.assignments import balanced, in_order
 from debatebench.output.annotation.debates import read_material
 from debatebench.output.annotation.review import open_review
 from debatebench.output.annotation.session import IncompleteError, Session, open_session
-from debatebench.shared.errors import DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.doctor import examine
 from debatebench.warehouse.salvage import salvage
@@ -480,3 +483,26 @@ def test_a_dimension_without_a_known_scale_is_not_asked_for(tmp_path: Path):
     session = session_of(workspace)
     assert [each.name for each in session.dimensions] == [QUESTIONS[1]]
     session.hand_in(session.debates[0], 0, full_form(QUESTIONS[1:]))
+
+
+def test_an_older_journal_is_continued_and_a_newer_one_is_said_to_be_that(tmp_path: Path):
+    workspace = imported_workspace(tmp_path)
+    annotate(workspace, "ann")
+    path = annotations_folder(workspace.journal, "flow") / "ann.jsonl"
+    events = [event.data for event in read_journal(path)]
+    for format_number in (1, JOURNAL_FORMAT + 1):
+        path.unlink()
+        write_journal(path, iter([events[0] | {"format": format_number}, *events[1:]]))
+        if format_number == 1:
+            session = session_of(workspace, "ann", "flow", revise=True)
+            debate = session.debates[0]
+            session.hand_in(
+                debate, session.journal.forms().of(debate.debate_id).revision, full_form(FLOW, winner="con")
+            )
+            added = [event.data["type"] for event in read_journal(path)][len(events) :]
+            assert added == ["format", "final"]
+            assert land(workspace, "flow") == {}
+    with pytest.raises(NewerDataError, match="written by a newer version"):
+        session_of(workspace, "ann", "flow", revise=True)
+    found = [each for each in examine(workspace, "flow") if each.finding == "newer_journal"]
+    assert [each.is_damage for each in found] == [False]

@@ -126,7 +126,7 @@ def test_the_most_bounds_what_the_requests_can_cost(swap_order: bool) -> None:
 def test_prompts_of_a_simulated_run_have_about_the_estimated_tokens(played: Path) -> None:
     (journal,) = (played / "warehouse" / "journal").glob("*.jsonl")
     events = [event.data for event in read_journal(journal)]
-    plan = begun_plan(events[0]["plan"], ())
+    plan = begun_plan(journal, events[0]["plan"], ())
     used: Counter[str] = Counter()
     for event in events:
         for verdict in event.get("records", {}).get("verdicts", ()):

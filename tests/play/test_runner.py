@@ -606,7 +606,7 @@ def test_a_plan_that_this_version_does_not_understand_is_left_alone(tmp_path: Pa
         before = journal.read_bytes()
         done = play(root)
         assert done.code == 3
-        assert "contains a plan that this version of debatebench cannot read" in done.error_line
+        assert "contains a plan of a newer version of debatebench" in done.error_line
         assert "the file is not damaged" in done.error_line
         assert len(server.requests) == 0
         assert journal.read_bytes() == before

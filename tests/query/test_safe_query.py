@@ -16,8 +16,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from debatebench.query.duckdb_errors import opening_error
 from debatebench.query.safe_query import open_for_query, parse_params, run_query
-from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, NewerDataError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -544,3 +545,12 @@ def test_params_without_a_name_are_refused(argument: str) -> None:
 def test_params_given_twice_are_refused() -> None:
     with pytest.raises(UsageError, match="--param a is given twice"):
         parse_params(["a=1", "a=2"])
+
+
+def test_a_file_of_a_newer_duckdb_is_not_called_damaged(tmp_path: Path) -> None:
+    text = "IO Error: Trying to read a database file with version number 999, but we can only read version 64."
+    error = opening_error(tmp_path / "w.duckdb", duckdb.IOException(text))
+    assert isinstance(error, NewerDataError)
+    assert "damage" not in str(error)
+    assert "999" in str(error)
+    assert "`debatebench build --from-journals` creates it again" in str(error)

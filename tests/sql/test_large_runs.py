@@ -214,14 +214,13 @@ def test_differences_of_large_scores_do_not_overflow(project: Project) -> None:
         select 'r' as run_tag, i as debate_id, i % 2 as topic_id, 'a' as pro_model_id, 'b' as con_model_id
         from range({debates}) as t(i);
         create table intermediate.int_verdict_totals as
-        select run_tag, debate_id, 'j' as judge_id, 1 as panel_position, true as is_valid, 1 as count_dimensions,
+        select run_tag, debate_id, true as is_valid, 1 as count_dimensions,
             cast(topic_id * {lead} as decimal(38, 6)) as pro_total,
             cast((1 - topic_id) * {lead} as decimal(38, 6)) as con_total
         from marts.games;
         create table intermediate.int_clusters as
         select run_tag, debate_id, 'topic' as cluster_unit, topic_id as cluster_id from marts.games
         """,
-        "marts.judge_verdicts_v2",
         "marts.debater_score_gaps",
     )
     found = con.execute("select mean_gap, standard_error from marts.debater_score_gaps").fetchall()

@@ -8,17 +8,24 @@ import signal
 import stat
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
-from built_warehouse import begin_built
+from built_warehouse import NOON, begin_built
 from command_line import debatebench
+from imported import ORIGINAL
 
+from debatebench.landing.importers.store import add_import
+from debatebench.query.run_tags import landed_tags
 from debatebench.shared import locks
 from debatebench.shared.errors import DamagedDataError, HeldWarehouseError, UsageError
+from debatebench.shared.workspace import Workspace
 from debatebench.warehouse.publish import publishing
+from debatebench.warehouse.update import update_warehouse
 
 
 def numbers(database: Path) -> list[int]:
@@ -338,3 +345,25 @@ def test_any_other_path_is_as_good_as_another(tmp_path: Path, name: str):
         "count_star()",
         "30",
     ]
+
+
+@pytest.mark.parametrize("from_scratch", [False, True])
+def test_a_run_that_lands_while_another_landing_waits_is_neither_missing_nor_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_scratch: bool
+):
+    workspace = Workspace(begin_built(tmp_path))
+    add_import(workspace, "first", "debatebench", ORIGINAL)
+
+    @contextmanager
+    def after_another_landing(*arguments: Any, **options: Any) -> Iterator[duckdb.DuckDBPyConnection]:
+        monkeypatch.undo()
+        add_import(workspace, "meanwhile", "debatebench", ORIGINAL)
+        update_warehouse(workspace, ["meanwhile"], now=lambda: NOON, build=False)
+        with publishing(*arguments, **options) as con:
+            yield con
+
+    monkeypatch.setattr("debatebench.warehouse.update.publishing", after_another_landing)
+    update = update_warehouse(workspace, None, now=lambda: NOON, build=False, from_scratch=from_scratch)
+    assert not update.set_aside
+    with duckdb.connect(str(workspace.database), read_only=True) as con:
+        assert landed_tags(con) == ["first", "meanwhile"]

@@ -104,7 +104,10 @@ def read_import_manifest(folder: Path) -> ImportManifest | None:
         place = ".".join(map(str, fault["loc"])) or "the file"
         raise DamagedDataError(f"{path} was changed after it was written: {place}: {fault['msg']}.") from error
     if manifest.format not in IMPORTERS:
-        raise DamagedDataError(f"{path} names the unknown format '{manifest.format}'. Known: {', '.join(IMPORTERS)}.")
+        raise NewerDataError(
+            f"{path} names the format '{manifest.format}', which only a newer version of debatebench knows; this one "
+            f"reads {', '.join(IMPORTERS)}."
+        )
     return manifest
 
 

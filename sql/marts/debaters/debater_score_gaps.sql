@@ -7,10 +7,17 @@ verdict_gaps as (
 
     select
         run_tag, debate_id,
-        cast(sum(cast(pro_mean_score - con_mean_score as decimal(38, 12))) as double) / count(*) as pro_gap
+        cast(
+            sum(
+                cast(
+                    cast(pro_total as double) / count_dimensions - cast(con_total as double) / count_dimensions
+                    as decimal(38, 12)
+                )
+            ) as double
+        ) / count(*) as pro_gap
 
-    from marts.judge_verdicts_v2
-    where is_valid
+    from intermediate.int_verdict_totals
+    where is_valid and pro_total is not null and con_total is not null
     group by run_tag, debate_id
 
 ),
