@@ -53,9 +53,9 @@ def read_file(path: Path) -> Setting:
 def read_text(path: Path) -> str:
     """The text of a file of at most `LARGEST_FILE` bytes in UTF-8, with `\\n` at the line ends."""
     if not path.exists():
-        raise ConfigError(f"There is no file {path}; `debatebench init` writes one.")
+        raise ConfigError(f"There is no file {path}; `debatebench init` writes the packaged ones to configs/.")
     if not path.is_file():
-        raise ConfigError(f"{path} is not a file; `debatebench init` writes one.")
+        raise ConfigError(f"{path} is not a file; move it elsewhere, or name a file.")
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)

@@ -525,11 +525,13 @@ def test_bad_topics_are_refused(write: Callable[[str, str], Path], text: str, me
 
 def test_a_missing_file_is_named_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
-    assert refusal(load_config, path) == "There is no file FILE; `debatebench init` writes one."
+    assert (
+        refusal(load_config, path) == "There is no file FILE; `debatebench init` writes the packaged ones to configs/."
+    )
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
-    assert refusal(load_config, tmp_path) == "FILE is not a file; `debatebench init` writes one."
+    assert refusal(load_config, tmp_path) == "FILE is not a file; move it elsewhere, or name a file."
 
 
 def test_a_file_beyond_the_size_cap_is_refused(write: Callable[[str, str], Path]) -> None:
