@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from debatebench.journal.events import Attempt, Header, Intent, Outcome, Part, Records, Response, read_event
+from debatebench.journal.events import Again, Attempt, Header, Intent, Outcome, Part, Records, Response, read_event
 from debatebench.journal.lines import Event
 from debatebench.journal.reading import check_saved, events_at, read_journal
 from debatebench.shared.errors import DamagedDataError
@@ -86,6 +87,7 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
     intents: dict[Attempt, Intent] = {}
     answered: set[Attempt] = set()
     members: dict[tuple[str, str], tuple[msgspec.Raw, Event]] = {}
+    numbers = _Numbers()
     for event in read_journal(path):
         found = read_event(path, event)
         if isinstance(found, Header | Part):
@@ -101,9 +103,12 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
         elif isinstance(found, Intent):
             if found.debate_id not in planned:
                 raise _foreign(path, event, f"a call of debate '{found.debate_id}', which is not in the plan")
-            intents[Attempt(found.call_id, found.attempt)] = found
+            attempt = numbers.begin(found)
+            intents[attempt] = found
+        elif isinstance(found, Again):
+            numbers.asked_again.add(found.debate_id)
         elif isinstance(found, Response):
-            answered.add(Attempt(found.call_id, found.attempt))
+            answered.add(numbers.of(found))
         elif isinstance(found, Outcome) and found.of == "debate":
             if found.debate_id not in planned:
                 raise _foreign(path, event, f"the outcome of debate '{found.debate_id}', which is not in the plan")
@@ -114,9 +119,9 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
                 for row in found.records.get(table, ()):
                     members[table, from_json(bytes(row))[key]] = row, event
             last = [row for row in rows if repriced.get(_read_attempt(row), event.seq) == event.seq]
-            yield from _of_records({"calls": last}, event, path, make)
+            yield from _of_records({"calls": [numbers.numbered(row) for row in last]}, event, path, make)
             for row in rows:
-                attempt = _read_attempt(row)
+                attempt = numbers.of(_read_attempt(row))
                 intents.pop(attempt, None)
                 answered.discard(attempt)
     for (table, _), (row, event) in members.items():
@@ -126,8 +131,40 @@ def _made(path: Path, make: _Make[_T]) -> Iterator[_T]:
         if isinstance(outcome, Outcome):
             yield from _of_records(outcome.records, event, path, make)
     for attempt, intent in intents.items():
-        call = _unsettled_call(path.stem, intent, is_answered=attempt in answered)
+        call = _unsettled_call(path.stem, intent, attempt.attempt, is_answered=attempt in answered)
         yield make(TABLES["calls"], to_json(call))
+
+
+class _Numbers:
+    """The numbers of attempts, in journals that use one twice.
+
+    Earlier versions asked a judge whose call failed again twice when a debate was asked again, under one number. The
+    second such attempt and all later ones at that call get higher numbers.
+    """
+
+    def __init__(self) -> None:
+        self.asked_again: set[str] = set()
+        self._last: dict[str, int] = {}
+        self._added: Counter[str] = Counter()
+
+    def begin(self, intent: Intent) -> Attempt:
+        """The number of an attempt that begins."""
+        if intent.debate_id in self.asked_again:
+            last = self._last.get(intent.call_id, 0)
+            self._added[intent.call_id] += max(0, last + 1 - intent.attempt - self._added[intent.call_id])
+            self._last[intent.call_id] = intent.attempt + self._added[intent.call_id]
+        return self.of(Attempt(intent.call_id, intent.attempt))
+
+    def of(self, attempt: Attempt | Response) -> Attempt:
+        """The number of an attempt that has begun."""
+        return Attempt(attempt.call_id, attempt.attempt + self._added.get(attempt.call_id, 0))
+
+    def numbered(self, row: msgspec.Raw) -> msgspec.Raw:
+        """The row of a call, with the number of its attempt."""
+        attempt = _read_attempt(row)
+        if not self._added.get(attempt.call_id):
+            return row
+        return msgspec.Raw(to_json(from_json(bytes(row)) | {"attempt": self.of(attempt).attempt}))
 
 
 def _repriced(path: Path) -> dict[Attempt, int]:
@@ -167,13 +204,13 @@ def _of_records(records: Records, event: Event, path: Path, make: _Make[_T]) -> 
             yield made
 
 
-def _unsettled_call(run_tag: str, intent: Intent, *, is_answered: bool) -> dict[str, Any]:
+def _unsettled_call(run_tag: str, intent: Intent, attempt: int, *, is_answered: bool) -> dict[str, Any]:
     """The call of an intent whose end is not in the journal: it may have been billed."""
     is_debater = intent.purpose == "turn"
     return {
         "run_tag": run_tag,
         "call_id": intent.call_id,
-        "attempt": intent.attempt,
+        "attempt": attempt,
         "debate_id": intent.debate_id,
         "step": intent.step,
         "purpose": intent.purpose,

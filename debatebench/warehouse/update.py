@@ -242,10 +242,9 @@ class _Work:
                 if not self.is_for_all:
                     raise
                 set_aside[run_tag] = str(error)
-        if self.is_for_all:
-            _number_by_time(
-                con, [each.run_tag for each in landed if each.rows is not None and each.run_tag not in before]
-            )
+        new = [each.run_tag for each in landed if each.rows is not None and each.run_tag not in before]
+        if self.is_for_all and new:
+            _number_by_time(con, new)
         return tuple(landed), set_aside
 
     def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:

@@ -8,6 +8,7 @@ from collections import Counter
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import debatebench
@@ -44,7 +45,7 @@ def rewrite(path: Path, events: list[dict[str, object]]) -> None:
             written.append(event)
 
 
-def events_of(path: Path) -> list[dict[str, object]]:
+def events_of(path: Path) -> list[dict[str, Any]]:
     return [event.data for event in read_journal(path)]
 
 
@@ -75,6 +76,36 @@ def test_a_journal_of_the_first_format_still_lands(tmp_path: Path, journal: Path
     )
     shown = debatebench(tmp_path / "workspace", "query", query, "--format", "csv").out
     assert shown.splitlines()[1] == "12,12,15,0.033710000000000000,tie tie tie pro pro pro"
+
+
+def test_attempts_that_a_retry_of_an_earlier_version_gave_one_number_all_land(journal: Path):
+    events = events_of(journal)
+    asked = next(event for event in events if event["type"] == "intent" and event["purpose"] == "verdict")
+    ended = next(
+        event for event in events if event.get("of") == "call" and calls_in(event)[0]["call_id"] == asked["call_id"]
+    )
+    row = calls_in(ended)[0] | {"status": "failed", "error": "503"}
+    numbers = [
+        call["attempt"]
+        for event in events
+        if event.get("of") == "call"
+        for call in calls_in(event)
+        if call["call_id"] == asked["call_id"]
+    ]
+    after = max(numbers)
+    with Journal.open(journal) as written:
+        for number in (after + 1, after + 1, after + 2):
+            written.append({"type": "again", "debate_id": asked["debate_id"]})
+            written.append(asked | {"attempt": number})
+            written.append(ended | {"records": {"calls": [row | {"attempt": number}]}})
+        written.append(asked | {"attempt": after + 3})
+    found = [each for each in journal_records(journal) if isinstance(each, Call) and each.call_id == asked["call_id"]]
+    assert [each.attempt for each in found] == [*numbers, after + 1, after + 2, after + 3, after + 4]
+    assert [each.status for each in found[-4:]] == ["failed", "failed", "failed", "ambiguous"]
+
+
+def calls_in(event: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(event["records"]["calls"])
 
 
 def test_every_record_of_a_finished_run_is_there_once(journal: Path):
