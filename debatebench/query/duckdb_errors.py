@@ -17,7 +17,7 @@ from debatebench.shared.errors import (
 )
 from debatebench.shared.memory import address_space_limit, out_of_memory
 
-__all__ = ["damage_of", "opening_error", "sql_errors"]
+__all__ = ["check_no_folder", "damage_of", "opening_error", "sql_errors"]
 
 _SIGN_OF_VERSION = "database file with version number"
 _LONGEST_MESSAGE = 500
@@ -53,6 +53,12 @@ def sql_errors(timeout_s: float | None = None) -> Iterator[None]:
         raise _too_large(error) from None
     except duckdb.Error as error:
         raise _sql_error(error) from error
+
+
+def check_no_folder(database: Path) -> None:
+    """Raise `UsageError` if a folder lies where the warehouse should be."""
+    if database.is_dir():
+        raise UsageError(f"{database} is a folder; move it elsewhere, because the file of the warehouse goes there.")
 
 
 def damage_of(error: Exception) -> DamagedDataError | None:

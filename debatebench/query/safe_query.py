@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from debatebench.query.duckdb_errors import opening_error, sql_errors
+from debatebench.query.duckdb_errors import check_no_folder, opening_error, sql_errors
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 
@@ -74,6 +74,7 @@ def open_for_query(
     """
     import duckdb
 
+    check_no_folder(database)
     if not database.is_file():
         raise UsageError(
             f"There is no warehouse at {database}: `debatebench run` creates it with a run, `debatebench land` with "

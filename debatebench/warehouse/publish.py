@@ -17,6 +17,7 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from debatebench.query.duckdb_errors import check_no_folder
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, UsageError
 from debatebench.shared.files import make_folder, sync_path
@@ -68,6 +69,7 @@ def publishing(
 
 def check_path(database: Path) -> None:
     """Raise `UsageError` if DuckDB cannot keep a file at this path."""
+    check_no_folder(database)
     path = os.path.realpath(database)
     wrong = next((name for name, character in _REFUSED.items() if character in path), None)
     if wrong is None and not path.isascii():

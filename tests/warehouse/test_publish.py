@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import NOON, begin_built
-from command_line import debatebench
+from command_line import debatebench, debatebench_here
 from imported import ORIGINAL
 
 from debatebench.landing.importers.store import add_import
@@ -320,6 +320,18 @@ def test_a_path_that_duckdb_cannot_open_is_refused_and_nothing_is_created(tmp_pa
     with pytest.raises(UsageError, match=f"because the path contains {words}; rename the folder"), publishing(database):
         pass
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command", ["land", "build", "build --from-journals", "query x", "show-leaderboard", "run --sample-topics 1"]
+)
+def test_a_folder_in_the_place_of_the_warehouse_is_named_and_nothing_is_played(tmp_path: Path, command: str):
+    place = tmp_path / "warehouse" / "debatebench.duckdb"
+    place.mkdir(parents=True)
+    done = (debatebench if command.startswith("run") else debatebench_here)(tmp_path, *command.split())
+    assert done.code == 2
+    assert f"{place} is a folder; move it elsewhere" in done.error_line
+    assert not list(tmp_path.glob("warehouse/journal/*.jsonl"))
 
 
 @pytest.mark.slow
