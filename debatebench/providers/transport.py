@@ -144,7 +144,7 @@ class Transport:
         A body that is longer than `largest_body` is not read to its end, which does not count as broken.
         """
         arrived = PartialReply(largest_body)
-        sending = _Sending(limits or self._limits)
+        sending = _Sending(limits or self._limits, is_told=self._given is None)
         try:
             async with sending.limit:
                 carrier = self._carrier or self._open()
@@ -184,15 +184,17 @@ async def _receive(response: httpx.Response, arrived: PartialReply) -> None:
 class _Sending:
     """How far a request has come; told by its transport, by httpcore's names of events (the `trace` of a request).
 
-    `limit` is the time limit of the exchange, and a shorter one while a connection is being made.
+    `limit` is the time limit of the exchange, and a shorter one while a connection is being made. `is_told` is whether
+    the transport tells every event; one that was given may tell none.
     """
 
-    def __init__(self, limits: TimeLimits) -> None:
+    def __init__(self, limits: TimeLimits, *, is_told: bool) -> None:
         now = asyncio.get_running_loop().time()
         self._deadline = now + limits.whole_s
         self._connected_by = now + min(limits.connecting_s, limits.whole_s)
         self.limit = asyncio.timeout_at(self._deadline)
         self._is_connecting = self._has_begun = self._is_whole = False
+        self._is_told = is_told
 
     async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
         _, _, step = event.partition(".")
@@ -216,7 +218,7 @@ class _Sending:
         """
         if self._has_begun:
             return self._is_whole or not isinstance(error, TimeoutError)
-        return not self._is_connecting and not isinstance(error, _NEVER_SENT)
+        return not self._is_told and not self._is_connecting and not isinstance(error, _NEVER_SENT)
 
 
 def open_carrier(url: httpx.URL, proxy: str | None) -> httpx.AsyncBaseTransport:

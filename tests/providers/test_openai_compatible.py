@@ -512,6 +512,16 @@ def test_a_host_that_accepts_no_connection_was_not_reached() -> None:
     assert caught.value.kind is FailureKind.UNSENT
 
 
+@pytest.mark.usefixtures("wire")
+def test_a_request_whose_time_was_over_before_it_began_was_not_sent() -> None:
+    with FakeProvider() as server:
+        url = f"http://127.0.0.1:{server.port}/v1/chat/completions"
+        with pytest.raises(ProviderFailure) as caught:
+            during(OpenAICompatible("http", url, PROFILES["http"], deadline_s=1e-9), lambda p: p.send(REQUEST))
+        assert server.requests == []
+    assert caught.value.kind is FailureKind.UNSENT
+
+
 @contextmanager
 def _full_backlog() -> Iterator[int]:
     """A port whose queue of connections is full, so that another one waits for ever."""
