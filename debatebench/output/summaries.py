@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.query.run_tags import landed_tags
-from debatebench.shared.errors import DebatebenchError, UsageError
+from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.visible_text import spreadsheet_safe
 
@@ -168,12 +168,7 @@ def _csv_text(con: duckdb.DuckDBPyConnection, summary: Summary, run_tag: str) ->
 
 def _rows(con: duckdb.DuckDBPyConnection, query: str, run_tag: str) -> Sequence[tuple[Any, ...]]:
     """The rows of a query on the marts."""
-    import duckdb
-
-    try:
-        return con.execute(query, [run_tag]).fetchall()
-    except duckdb.CatalogException as error:
-        raise DebatebenchError("The SQL models are not built yet; run `debatebench build` first.") from error
+    return con.execute(query, [run_tag]).fetchall()
 
 
 def _cell(value: Any, spec: str) -> str:
