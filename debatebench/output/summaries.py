@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from debatebench.query.one_debate import check_marts
 from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
@@ -147,11 +148,12 @@ def ratings_json(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any]
 
 
 def _check_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
-    """Refuse a tag that is not in the warehouse, and name those that are."""
+    """Refuse a tag that is not in the warehouse, and name those that are; refuse a warehouse that was never built."""
     known = landed_tags(con)
     if run_tag not in known:
         others = f"Known: {', '.join(known)}." if known else "The warehouse contains no runs yet."
         raise UsageError(f"No run '{run_tag}'. {others}")
+    check_marts(con)
 
 
 def _csv_text(con: duckdb.DuckDBPyConnection, summary: Summary, run_tag: str) -> str:
