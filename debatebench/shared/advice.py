@@ -113,8 +113,10 @@ def advice(
     return f"{why}; `debatebench retry {run_tag} --new-judge ID` asks another judge of judges.yaml"
 
 
-def advice_on_call(run_tag: str, status: str) -> str:
-    """The same for a call without an answer, by the status of its last attempt."""
+def advice_on_call(run_tag: str, status: str, reason: str | None) -> str:
+    """The same for a call without an answer, by its last status and the reason that its verdict or debate states."""
     if status == _REFUSED:
         return "a refusal is final, so no retry asks again"
+    if NOT_FIT in (reason or "") or (reason or "").startswith(_unanswered(_TOO_LONG)):
+        return f"`debatebench retry {run_tag}` sends the same prompt again, which is too long"
     return f"`debatebench retry {run_tag}` asks again"

@@ -282,11 +282,19 @@ def _failed(tag: str, played: _Played) -> Iterator[Finding]:
         if call.error == CUT_SHORT or status in ("void", "forfeit") or (status is None and call.status not in _FINAL):
             continue
         who = f"Debater '{call.model_id}'" if call.model_id is not None else f"Judge '{call.judge_id}'"
-        then = advice_on_call(tag, call.status)
+        then = advice_on_call(tag, call.status, _why(call, debate, played))
         if status == "complete":
             then = "another call took its place, and the debate is complete"
         detail = f"{who} gave no answer ({call.status}): {clause(call.error)}; {then}."
         yield Finding(tag, "failed_call", False, _place(call), detail)
+
+
+def _why(call: Call, debate: Debate | None, played: _Played) -> str | None:
+    """The reason that its verdict states, or for a debater its debate."""
+    if call.judge_id is None:
+        return debate.status_reason if debate is not None else None
+    verdicts = played.verdicts.get(call.debate_id, ())
+    return next((verdict.invalid_reason for verdict in verdicts if verdict.judge_id == call.judge_id), None)
 
 
 def _missing(tag: str, played: _Played) -> Iterator[Finding]:

@@ -75,6 +75,15 @@ def check_told_everywhere(root: Path, done: Done, advised: str) -> None:
         assert (RETRY in text) == (advised == RETRY), text
 
 
+def check_failed_calls(root: Path) -> None:
+    """Of calls whose prompt is too long, `doctor` says that a retry sends it again."""
+    found = json.loads(of_run(root, "doctor", "--all", "--format", "json").out)
+    calls = [each["detail"] for each in found if each["finding"] == "failed_call"]
+    assert calls
+    for detail in calls:
+        assert detail.endswith("`debatebench retry tiny` sends the same prompt again, which is too long.")
+
+
 @pytest.mark.parametrize("window", [None, 10], ids=["refused by all judges", "larger than each context window"])
 def test_a_debate_that_no_judge_of_its_pool_will_judge_is_completed_by_other_judges(tmp_path: Path, window: int | None):
     script = good_answers if window is not None else failing(of_old_judges, REFUSED)
@@ -137,6 +146,7 @@ def test_a_judge_that_fails_again_is_asked_once_in_a_retry_and_the_run_lands(tmp
     with FakeProvider(failing(of_old_judges, TOO_LONG)) as server:
         root = written(tmp_path, server)
         check_told_everywhere(root, play(root, *ONCE), NEW_JUDGE)
+        check_failed_calls(root)
         sent = len(server.requests)
         again = play(root, "--retry-failed", *ONCE)
         assert again.code == 5, again.err
@@ -149,6 +159,7 @@ def test_a_prompt_that_is_too_long_for_a_debater_needs_another_run(tmp_path: Pat
     with FakeProvider(failing(of_a_debater, TOO_LONG)) as server:
         root = written(tmp_path, server)
         check_told_everywhere(root, play(root, *ONCE), "play another run with shorter speeches or without this debater")
+        check_failed_calls(root)
 
 
 def test_what_a_debater_has_refused_is_never_called_worth_a_retry(tmp_path: Path):
