@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import Done, debatebench
 from fake_provider import JSON_TYPE, Behaviour, FakeProvider, Received, answer, body, status
-from tournament import KEY, good_answers, is_judge, play, write_workspace
+from tournament import KEY, add_judges, good_answers, is_judge, play, write_workspace
 
 pytestmark = pytest.mark.slow
 
@@ -33,15 +33,6 @@ def of_old_judges(received: Received) -> bool:
 
 def of_a_debater(received: Received) -> bool:
     return bool(received.json["model"] == "debater-0")
-
-
-def add_judges(root: Path) -> tuple[str, ...]:
-    """Add two judges that answer; the options that take them into the run."""
-    path = root / "configs" / "judges.yaml"
-    first = next(line for line in path.read_text().splitlines() if "judge-0" in line)
-    new = [first.replace("id: judge-0", f"id: {name}").replace("model: judge-0", "model: judge-new") for name in "xy"]
-    path.write_text(path.read_text() + "\n".join(re.sub(r"context_window: \d+, ", "", line) for line in new) + "\n")
-    return "--new-judge", "x", "--new-judge", "y"
 
 
 def of_run(root: Path, command: str, *arguments: str) -> Done:

@@ -7,7 +7,8 @@ questions, always or the first time, until it is `healed`; the others it answers
 - every request that the server received whole is an attempt in the journal, and in `raw.calls`;
 - no question that was answered well is asked again;
 - what the server sends to no request (`SMUGGLED`) is nobody's answer;
-- once the server is healed, every debate is complete or void, and the run lands.
+- once the server is healed, every debate is complete or void, if need be with the judges that are advised, and the run
+  lands.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from command_line import debatebench
+from command_line import Done, debatebench
 from fake_provider import (
     JSON_TYPE,
     Behaviour,
@@ -46,7 +47,7 @@ from fake_provider import (
     silence,
     status,
 )
-from tournament import KEY, good_answers, write_workspace
+from tournament import KEY, add_judges, good_answers, write_workspace
 
 SMUGGLED = "Smuggled answer"
 TIMEOUT_S = 2.0
@@ -145,17 +146,20 @@ def play_commands(root: Path, mode: str, tag: str = "tiny") -> list[str]:
             path = root / "configs" / name
             path.write_text(path.read_text().replace("provider: http", f"timeout: {TIMEOUT_S}, provider: http"))
 
-        def command(*words: str, codes: Collection[int]) -> None:
+        def command(*words: str, codes: Collection[int]) -> Done:
             done = debatebench(root, *words, environ={"TINY_API_KEY": KEY})
             if done.code not in codes or "Traceback" in done.err or KEY in done.out + done.err:
                 problems.append(f"`{' '.join(words)}` ended with exit code {done.code}: {done.err.strip()[-500:]}")
+            return done
 
         run = ("run", "--run-tag", tag, "--sample-topics", "1", "--max-ambiguous-retries", "1", "--no-input")
         command(*run, "--no-build", "--wait-for-limit", "1s", "--max-failures-in-a-row", "0", codes=(0, 1, 5))
         if not sick.hostile:
             problems.append("the mode was not met")
         sick.is_healed = True
-        command("retry", tag, "--no-build", codes=(0,))
+        if "--new-judge ID` asks another judge" in command("retry", tag, "--no-build", codes=(0, 5)).err:
+            # Every judge of the pool has refused a debate for good.
+            command("retry", tag, *add_judges(root), "--no-build", codes=(0,))
         command("land", "--no-build", codes=(0,))
     if max(sick.answered.values()) > 1:
         problems.append("a question was asked again although it was answered")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +52,15 @@ def _members(key: str, name: str, count: int, url: str) -> str:
             "pricing: {prompt: 0.000001, completion: 0.000002}}"
         )
     return "\n".join(lines) + "\n"
+
+
+def add_judges(root: Path) -> tuple[str, ...]:
+    """Add two judges that answer; the options that take them into the run."""
+    path = root / "configs" / "judges.yaml"
+    first = next(line for line in path.read_text().splitlines() if "judge-0" in line)
+    new = [first.replace("id: judge-0", f"id: {name}").replace("model: judge-0", "model: judge-new") for name in "xy"]
+    path.write_text(path.read_text() + "\n".join(re.sub(r"context_window: \d+, ", "", line) for line in new) + "\n")
+    return "--new-judge", "x", "--new-judge", "y"
 
 
 def play(root: Path, *arguments: str, tag: str = "tiny") -> Done:
