@@ -6,13 +6,11 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
-from debatebench.shared.record_columns import column_types
-from debatebench.shared.records import TABLES
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["NO_RUNS", "landed_tags", "landing_columns", "landing_order", "outdated_tables", "pick_run_tag"]
+__all__ = ["NO_RUNS", "landed_tags", "landing_columns", "landing_order", "pick_run_tag"]
 
 NO_RUNS = (
     "The warehouse contains no runs yet: `debatebench run` plays one, and `debatebench land` adds the journals and "
@@ -25,27 +23,6 @@ def landed_tags(con: duckdb.DuckDBPyConnection) -> list[str]:
     if not con.execute("select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'runs'").fetchall():
         return []
     return [tag for (tag,) in con.execute("select run_tag from raw.runs order by run_tag").fetchall()]
-
-
-def outdated_tables(con: duckdb.DuckDBPyConnection) -> list[str]:
-    """The landed tables whose columns differ from those of their records, because another version created them."""
-    return [
-        name
-        for name, columns in _raw_columns(con).items()
-        if name not in TABLES or columns != list(column_types(TABLES[name]).items())
-    ]
-
-
-def _raw_columns(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[str, str]]]:
-    """Landed table → its columns as (name, DuckDB type), in order."""
-    rows = con.execute(
-        "select table_name, column_name, data_type from duckdb_columns() where schema_name = 'raw' "
-        "and database_name = current_database() order by table_name, column_index"
-    )
-    found: dict[str, list[tuple[str, str]]] = {}
-    for name, column, sql_type in rows.fetchall():
-        found.setdefault(name, []).append((column, sql_type))
-    return found
 
 
 def landing_columns(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
@@ -68,13 +45,11 @@ def landing_order(columns: Collection[str]) -> str:
 def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
     """`run_tag` if it has landed; for None, the tag that landed last and does not judge or probe stored debates.
 
-    Raises `UsageError` if there is none, or if another version created the landed tables.
+    Raises `UsageError` if there is none.
     """
     known = landed_tags(con)
     if not known:
         raise UsageError(NO_RUNS)
-    if outdated_tables(con) or _raw_columns(con).keys() != TABLES.keys():
-        raise UsageError("Another version of debatebench created the warehouse; run `debatebench build` first.")
     if run_tag is None:
         return _last_run_tag(con, known)
     if run_tag not in known:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.query.landed_records import landed_records
+from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.relations import read_relations
-from debatebench.query.run_tags import pick_run_tag
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 from debatebench.shared.records import Debate, Debater, Participant, Run, Topic, Turn, Winner
 
@@ -53,7 +52,7 @@ def read_source_tag(database: Path, run_tag: str) -> str:
     from debatebench.query.safe_query import open_for_reading
 
     with open_for_reading(database) as con:
-        run = landed_records(con, Run, pick_run_tag(con, run_tag))[0]
+        run = landed_records(con, Run, landed_run(con, run_tag))[0]
     return run.source_run_tag or run.run_tag
 
 
@@ -68,11 +67,11 @@ def read_stored_debates(
     from debatebench.query.safe_query import open_for_reading
 
     with open_for_reading(database) as con:
-        run = landed_records(con, Run, pick_run_tag(con, run_tag))[0]
+        run = landed_records(con, Run, landed_run(con, run_tag))[0]
         chosen = _chosen(con, run.run_tag, where) if where is not None else None
         if run.source_run_tag is not None:
             chosen = _sources(con, run.run_tag, chosen)
-            run = landed_records(con, Run, pick_run_tag(con, run.source_run_tag))[0]
+            run = landed_records(con, Run, landed_run(con, run.source_run_tag))[0]
         debates = sorted(landed_records(con, Debate, run.run_tag), key=lambda debate: debate.source_position)
         if debate_ids is not None:
             _check_known(debate_ids, debates, run.run_tag)

@@ -112,7 +112,7 @@ def t_two_sided_p(t: float, df: float) -> float:
 def t_quantile(level: float, df: float) -> float:
     """The t with P(|T| <= t) = `level`, for an interval of that level: 1.96 at 0.95 and many degrees of freedom.
 
-    By Newton's method, which comes closer from below at each step.
+    By Newton's method. From its second step on, it comes closer from below.
     """
     outside = 1.0 - level
     log_front = math.lgamma((df + 1.0) / 2.0) - math.lgamma(df / 2.0) - 0.5 * math.log(df * math.pi)

@@ -344,7 +344,8 @@ class _Build:
 
         At the end, because a version may be created after the SQL model that needs it has failed.
         """
-        for name, message in self.unreadable.items():
+        for name in self.unreadable.keys() & self.broken.keys():
+            message = self.unreadable[name]
             if words := version_that_fits(self.con, self.models[name], self.models, message, lambda columns: True):
                 has_end = self.broken[name].message.endswith((".", "!", "?"))
                 self.broken.explain(name, words if has_end else f".{words}")

@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings
-from debatebench.query.run_tags import landing_columns, landing_order, outdated_tables
+from debatebench.query.landed_records import outdated_tables
+from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import (
     DamagedDataError,

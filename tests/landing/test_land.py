@@ -14,7 +14,8 @@ import pytest
 from pydantic import ValidationError
 
 from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.query.run_tags import landed_tags, outdated_tables
+from debatebench.query.landed_records import outdated_tables
+from debatebench.query.run_tags import landed_tags
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record, Run, Score, Topic, Turn, Verdict, clean_text

@@ -11,8 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from debatebench.query.landed_records import landed_records
-from debatebench.query.run_tags import pick_run_tag
+from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
@@ -103,7 +102,7 @@ def read_material(database: Path, run_tag: str) -> Material:
     annotate.
     """
     with open_for_reading(database) as con:
-        pick_run_tag(con, run_tag)
+        landed_run(con, run_tag)
         ((source,),) = con.execute("select source_run_tag from raw.runs where run_tag = ?", [run_tag]).fetchall()
         if source is not None:
             raise UsageError(
@@ -128,7 +127,7 @@ def read_material(database: Path, run_tag: str) -> Material:
 def imported_annotations(database: Path, run_tag: str) -> list[Annotation]:
     """The annotations that have landed with a run; those made here are among them."""
     with open_for_reading(database) as con:
-        return landed_records(con, Annotation, pick_run_tag(con, run_tag))
+        return landed_records(con, Annotation, landed_run(con, run_tag))
 
 
 def _key(run_tag: str, debate_id: str) -> str:
