@@ -431,17 +431,6 @@ def test_a_file_where_a_folder_is_wanted_is_one_clear_line(mine: Path, place: st
     assert re.search(rf"{place}.*: Not a directory", done.error_line)
 
 
-def test_a_folder_where_the_warehouse_is_wanted_is_one_clear_line(mine: Path):
-    database = mine / "warehouse" / "debatebench.duckdb"
-    database.unlink()
-    database.mkdir()
-    assert debatebench_here(mine, "land").code == 3
-    for arguments in (["build", "--from-journals"], ["show-leaderboard"], ["query", "select 1"]):
-        done = debatebench_here(mine, *arguments)
-        assert done.code in (1, 2)
-        assert str(database) in done.error_line
-
-
 def test_a_run_tag_that_is_empty_is_not_taken_for_none(tmp_path: Path):
     done = debatebench(tmp_path, "run", "--run-tag", "", "--sample-topics", "1")
     assert done.code == 2
