@@ -83,7 +83,9 @@ def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel, descriptio
 def _differences(con: duckdb.DuckDBPyConnection, model: SqlModel, found: dict[str, str]) -> list[str]:
     """Columns that are in the YAML but not in the SQL model, and types that differ."""
     named = {column.name.lower(): column.data_type for column in model.properties.columns}
-    types = standard_types(con, {name: t for name, t in named.items() if t is not None}, model.properties_file)
+    # Most types are spelled as DuckDB writes them, up to case and a space; for the others it is asked.
+    unlike = {name: t for name, t in named.items() if t and t.upper().replace(", ", ",") != found.get(name)}
+    types = standard_types(con, unlike, model.properties_file)
     missing = [f"{name} is missing" for name in named if name not in found]
     other = [
         f"{name} is {found[name]} instead of {data_type}"
