@@ -39,8 +39,6 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line and exit with its code; a user's mistake is one line, never a traceback."""

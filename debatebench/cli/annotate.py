@@ -13,8 +13,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     from debatebench.output.annotation.review import Review
 
-__all__ = ["annotate"]
-
 
 def annotate(
     context: typer.Context,

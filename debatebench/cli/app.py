@@ -25,8 +25,6 @@ from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 from debatebench.shared.memory import out_of_memory, spare_address_space
 from debatebench.shared.version import __version__
 
-__all__ = ["COMMANDS", "make_app", "run_app"]
-
 COMMANDS: dict[str, Callable[..., None]] = {
     "init": configure.init,
     "run": play.run,

@@ -24,23 +24,6 @@ if TYPE_CHECKING:
     from debatebench.shared.errors import DebatebenchError
     from debatebench.shared.workspace import Workspace
 
-__all__ = [
-    "Format",
-    "FormatOption",
-    "ask",
-    "built_workspace",
-    "chosen_run",
-    "note",
-    "note_error",
-    "now",
-    "print_caption",
-    "print_json",
-    "print_rows",
-    "say",
-    "why_unread",
-    "workspace_of",
-]
-
 
 class Format(StrEnum):
     """How a result is printed."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from debatebench.query.comparison import Comparison
     from debatebench.query.gate import GateResult
 
-__all__ = ["compare", "gate"]
-
 Rows = Sequence[Mapping[str, Any]]
 
 _NAME = "A run tag or benchmark version; run:NAME or version:NAME if the name is both."

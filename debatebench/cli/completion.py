@@ -16,8 +16,6 @@ import typer
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["PROGRAM", "debaters", "formats", "judges", "rubrics", "run_tags", "topics", "words_to_complete"]
-
 PROGRAM = "debatebench"
 _WORDS = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
     from debatebench.warehouse.doctor import Finding
 
-__all__ = ["doctor"]
-
 
 def doctor(
     context: typer.Context,

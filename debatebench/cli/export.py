@@ -15,8 +15,6 @@ from debatebench.shared.amounts import counted
 if TYPE_CHECKING:
     from debatebench.output.export.manifest import LeftOut
 
-__all__ = ["export"]
-
 _MOST_NAMES = 5
 
 

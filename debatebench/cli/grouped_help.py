@@ -7,8 +7,6 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-__all__ = ["GroupedHelp"]
-
 
 class GroupedHelp(TyperCommand):
     """A command whose options are listed under the `rich_help_panel` that each of them names."""

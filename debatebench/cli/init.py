@@ -8,8 +8,6 @@ import typer
 
 from debatebench.cli.common import note, say, workspace_of
 
-__all__ = ["init"]
-
 
 def init(
     context: typer.Context,

@@ -14,8 +14,6 @@ from debatebench.cli.completion import run_tags
 from debatebench.cli.judging_plan import given_options, ids_in, panel_of, planned_judging
 from debatebench.cli.run_session import RunSession
 
-__all__ = ["EXAMPLES", "judge", "judge_again"]
-
 _WHAT = "What is judged"
 _BY_WHOM = "By whom"
 EXAMPLES = """\b

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.shared.records import Topic
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["given_options", "ids_in", "panel_of", "planned_judging"]
-
 # Options of the commands that have another name in a plan.
 _FIELDS = {
     "judge_": "selected_judges",

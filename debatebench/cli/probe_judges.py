@@ -14,8 +14,6 @@ from debatebench.cli.completion import run_tags
 from debatebench.cli.judging_plan import given_options, ids_in, panel_of, planned_judging
 from debatebench.cli.run_session import RunSession
 
-__all__ = ["EXAMPLES", "probe_judges"]
-
 EXAMPLES = """\b
 Examples:
   debatebench probe-judges --run-tag my-run --as my-run-probed --dry-run            what it would do and cost

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from debatebench.play.progress import Progress
 
-__all__ = ["Lines", "describe", "table_rows", "watching"]
-
 _LINES_PER_RUN = 10
 _LINE_EVERY_S = 60.0
 _MOST_SILENT = 5

@@ -18,8 +18,6 @@ from debatebench.shared.errors import StuckQueryError, UsageError
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["query", "sql"]
-
 ParamOption = Annotated[
     list[str] | None, typer.Option("--param", help="The value of $name in the query, as name=value. Repeatable.")
 ]

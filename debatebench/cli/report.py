@@ -10,8 +10,6 @@ import typer
 from debatebench.cli.common import built_workspace, now, say
 from debatebench.cli.completion import run_tags
 
-__all__ = ["report"]
-
 
 def report(
     context: typer.Context,

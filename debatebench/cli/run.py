@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["EXAMPLES", "retry", "run"]
-
 # Options of the command that have another name in a plan.
 _FIELDS = {
     "topic": "selected_topics",

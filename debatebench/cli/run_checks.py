@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.plan.time_estimate import Latencies
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["chosen", "list_prompts", "print_time", "probe_models", "stored_latencies", "test_judges"]
-
 _TURN_LATENCIES = """
 select d.provider, d.model_name, median(t.duration_ms)
 from staging.stg_turns as t

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from debatebench.play.before_run import Rehearsal
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Rehearsed", "confirm", "is_asked", "print_plan", "rehearsed", "warn", "with_stored_use"]
-
 _SPEECHES = """
 with speeches as (
     select t.*, d.provider, d.model_name, coalesce(t.stage, '') as stage_name, length(t.content) as characters,

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.shared.workspace import Workspace
 
-__all__ = [
-    "Inputs",
-    "as_asked",
-    "config_path",
-    "load_inputs",
-    "planned",
-    "unknown_run",
-    "with_begun_options",
-    "with_rubric",
-]
-
 _QUICK_TEST_FILE = "quick-test-models.yaml"
 
 

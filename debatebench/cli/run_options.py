@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["asked_for", "refuse_contradictions"]
-
 _SAMPLING = "plays all debaters on all topics in both orders"
 _CONTRADICTIONS = {
     ("--prod-run", "--quick-test"): "one plays everything, and the other as little as possible",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from debatebench.play.runner import RunReport
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["advice_on_missing", "is_all_simulated", "note_costs", "note_cut_speeches", "note_missing", "print_report"]
-
 _MOST_REASONS = 10
 _NOT_FINISHED = "The debate was not finished."
 _SPEECHES = """

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from debatebench.play.runner import RunSettings
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["RunSession"]
-
 # The number of live new objects after which the garbage collector runs.
 _COLLECTED_AFTER = 20_000
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Pricing
     from debatebench.providers.served_models import ListedModel
 
-__all__ = ["Selection", "Terminal", "at_terminal", "is_at_terminal", "pick", "select"]
-
 _MOST_ROWS = 30
 _WIDEST = 72
 _HOW = "numbers and ranges such as 1,3-5; other text filters the list, * shows all of it"

@@ -13,8 +13,6 @@ from debatebench.cli.common import Format, FormatOption, built_workspace, chosen
 from debatebench.cli.completion import run_tags
 from debatebench.shared.amounts import counted
 
-__all__ = ["RunTagOption", "inspect_debate", "show_leaderboard", "summarize"]
-
 RunTagOption = Annotated[
     str | None,
     typer.Option(

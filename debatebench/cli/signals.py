@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from debatebench.shared.errors import InterruptedRunError
 
-__all__ = ["Received", "at_prompt", "forget_signals", "handled_signals"]
-
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -9,8 +9,6 @@ from functools import cached_property
 
 from debatebench.query.relations import Relation
 
-__all__ = ["Completions"]
-
 # The keywords of a SELECT. DuckDB has many more, which would only clutter the list.
 # fmt: off
 _KEYWORDS = (

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.transform.testing.data_tests import TestResult
 
-__all__ = ["diff_models", "docs", "lineage", "run_tests"]
-
 _MOST_NAMED = 3
 # Tests of a large warehouse group all its rows at once; memory beyond this limit is spilled to disk.
 _MEMORY_LIMIT = "2GB"

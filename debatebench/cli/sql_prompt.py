@@ -13,8 +13,6 @@ from debatebench.cli.sql_session import LeaveSession, SqlSession
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.visible_text import visible
 
-__all__ = ["history_file", "interact", "run_lines"]
-
 _HISTORY_LINES = 10_000
 # The usual delimiters without the dot, which is part of `schema.table`.
 _DELIMITERS = " \t\n`~!@#$%^&*()-=+[{]}\\|;:'\",<>/?"

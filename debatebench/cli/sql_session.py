@@ -24,8 +24,6 @@ from debatebench.shared.result_formats import FORMATS, print_table
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["LeaveSession", "Settings", "SqlSession"]
-
 _HELP = """\
 A statement runs when it ends with a semicolon. It must be a SELECT, and it can read only the warehouse.
   .tables [PATTERN]    list tables and views, all or those that match, such as marts.*

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
     from debatebench.warehouse.update import Update
 
-__all__ = ["build", "import_", "land", "rate", "report_update"]
-
 NoBuildOption = Annotated[bool, typer.Option("--no-build", help="Land the data, but do not build the SQL models.")]
 RunTagArgument = Annotated[str, typer.Option("--run-tag", help="The tag to import under.")]
 

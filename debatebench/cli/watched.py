@@ -10,8 +10,6 @@ from contextlib import suppress
 from debatebench.shared.errors import OutOfMemoryError
 from debatebench.shared.memory import address_space_limit, out_of_memory
 
-__all__ = ["go_on_watched"]
-
 _FORWARDED = {signal.SIGINT, signal.SIGTERM}
 _CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS}
 # The dynamic linker's, when a thread gets no memory for its variables. No command of ours has it.

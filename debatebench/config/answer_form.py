@@ -12,8 +12,6 @@ from debatebench.config.transcript_layout import BP_POSITIONS
 if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig
 
-__all__ = ["TWO_SIDES", "AnswerForm"]
-
 TWO_SIDES = ("pro", "con")
 
 _QUOTED = json.JSONEncoder(ensure_ascii=False).encode

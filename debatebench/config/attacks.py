@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from debatebench.config.setting import Setting
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["ATTACK_KINDS", "ATTACK_PLACEHOLDERS", "SWAPPED_ORDER", "Attack", "load_attacks"]
-
 SWAPPED_ORDER = "swapped_order"
 ATTACK_KINDS = (
     "orders",

@@ -12,8 +12,6 @@ from debatebench.shared.records import MOST_SCORE
 if TYPE_CHECKING:
     from debatebench.config.setting import Setting
 
-__all__ = ["read_dimensions"]
-
 
 def read_dimensions(setting: Setting, scale_min: Setting, scale_max: Setting) -> dict[str, DimensionConfig]:
     """Dimensions as a mapping of names, or a list of names or mappings with an `id`; the shared scale is a default."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig, Round, Turns
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Rubric", "load_format", "load_rubric", "load_weaknesses", "part_names", "part_path"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rubric:

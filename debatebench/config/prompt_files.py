@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config, MemberConfig
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["LibraryPrompt", "flat_templates", "load_prompts", "prompt_library"]
-
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 
 

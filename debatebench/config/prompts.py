@@ -23,22 +23,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config, DimensionConfig, Round
     from debatebench.shared.records import Side
 
-__all__ = [
-    "DEBATER_PLACEHOLDERS",
-    "JUDGE_PLACEHOLDERS",
-    "PLACEHOLDER",
-    "STAGE_PLACEHOLDERS",
-    "USER_LINE",
-    "WEAKNESS_PLACEHOLDERS",
-    "WEAKNESS_TEMPLATE",
-    "PromptSet",
-    "debater_values",
-    "fill",
-    "judge_values",
-    "stage_values",
-    "topic_values",
-]
-
 DEBATER_PLACEHOLDERS = (
     "motion",
     "category",

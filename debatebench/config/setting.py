@@ -19,8 +19,6 @@ from debatebench.shared.errors import ConfigError
 from debatebench.shared.records import MOST_COUNT, MOST_PRICE
 from debatebench.shared.visible_text import plain_name, shortened
 
-__all__ = ["LARGEST_FILE", "Setting", "parse_json", "parse_yaml", "read_file", "read_text"]
-
 LARGEST_FILE = 1024 * 1024
 """Bytes. Configuration written by hand is far smaller."""
 

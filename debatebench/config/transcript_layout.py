@@ -22,20 +22,6 @@ from debatebench.shared.visible_text import is_blank, is_hidden
 if TYPE_CHECKING:
     from debatebench.shared.records import Side, Turn
 
-__all__ = [
-    "BP_POSITIONS",
-    "END_LINE",
-    "Section",
-    "escape_material",
-    "escape_speech",
-    "fenced",
-    "in_order",
-    "read_material",
-    "read_transcript",
-    "render_material",
-    "render_transcript",
-]
-
 END_LINE = "[END OF TRANSCRIPT]"
 _MATERIAL_END = "[END OF MATERIAL]"
 

@@ -12,26 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_valid
 from debatebench.shared.records import ScoreValue, Side
 from debatebench.shared.service_tiers import tier_name
 
-__all__ = [
-    "MOST_K_FACTOR",
-    "MOST_RATING",
-    "USUAL_TIMEOUT_S",
-    "Config",
-    "DimensionConfig",
-    "EloConfig",
-    "MemberConfig",
-    "OnRefusal",
-    "Preferences",
-    "PriceList",
-    "Pricing",
-    "RateLimits",
-    "Round",
-    "TopicConfig",
-    "Turns",
-    "WeaknessConfig",
-]
-
-
 OnRefusal = Literal["void", "forfeit"]
 """The status of a debate that ends because a debater refuses to speak, or its provider does."""
 

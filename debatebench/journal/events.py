@@ -13,22 +13,6 @@ import msgspec
 from debatebench.journal.lines import Event
 from debatebench.shared.errors import DamagedDataError
 
-__all__ = [
-    "Again",
-    "Attempt",
-    "Ban",
-    "BanLifted",
-    "Format",
-    "Header",
-    "Intent",
-    "Outcome",
-    "Part",
-    "Records",
-    "Response",
-    "pass_on",
-    "read_event",
-]
-
 Records = dict[str, list[msgspec.Raw]]
 """Table → rows, each as JSON."""
 

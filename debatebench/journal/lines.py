@@ -15,8 +15,6 @@ import msgspec
 
 from debatebench.shared.json_bytes import from_json, is_json, to_json
 
-__all__ = ["JOURNAL_FORMAT", "Event", "Tail", "data_of", "encode_line", "start_of", "text_in", "text_of_next"]
-
 JOURNAL_FORMAT = 2
 """The format that a journal states in its header, which rises when events or records grow, so that an older version
 refuses it.

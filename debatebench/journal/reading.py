@@ -15,23 +15,6 @@ from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchEr
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.locks import is_locked, lock_file
 
-__all__ = [
-    "Line",
-    "all_lines",
-    "busy",
-    "check_free",
-    "check_saved",
-    "events_at",
-    "events_of",
-    "has_begun",
-    "is_played_now",
-    "known_format",
-    "read_journal",
-    "saved_beside",
-    "saved_name",
-    "sound_events",
-]
-
 _FORMATS = range(1, JOURNAL_FORMAT + 1)
 _STATING_FORMAT = (start_of("header"), start_of("format"))
 _READ_AT_ONCE = 1 << 20

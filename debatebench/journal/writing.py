@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     _Waiter = tuple[int, asyncio.AbstractEventLoop, asyncio.Future[None]]
     """The number of the awaited event, and the future and loop that wait for it."""
 
-__all__ = ["Journal", "write_journal"]
-
 # While one sync runs, more events gather; a pause lets others join, and a longer pause is used while others follow.
 # Measured with 64 requests of 100 ms in flight: 20 ms instead of 5 ms saves 0.2 CPU seconds per 1,000 calls (syncs, and
 # wake-ups of waiting tasks) without making the run longer.

@@ -22,8 +22,6 @@ from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import clean_text
 
-__all__ = ["FoundObject", "InvalidVerdictError", "find_object", "json_objects", "quoted", "refuse"]
-
 _LARGEST_FLOAT = Decimal(sys.float_info.max)
 _LONGEST_QUOTE = 40
 # Lists, strings and wrappers around an object, one within the other.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.providers.base import Request
 
-__all__ = ["JudgeAsks", "spent"]
-
 # What no request costs.
 _NOTHING = {
     "latency_ms": 0.0,

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.shared.records import JudgeNote, Side, Turn, Verdict
 
-__all__ = ["Judgment", "Seat", "Transcript"]
-
 
 @dataclass(frozen=True, slots=True)
 class Transcript:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.judges.hearing import Hearing
     from debatebench.shared.records import Turn
 
-__all__ = ["BASELINES", "Baseline", "Truths"]
-
 Truths = Sequence[Mapping[str, Sequence[str]]]
 """For each debate, what is correct on a dimension (or `overall`) according to people: a side, `tie`, or these teams."""
 

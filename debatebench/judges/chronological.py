@@ -15,8 +15,6 @@ from debatebench.judges.steps import analyse_speeches
 if TYPE_CHECKING:
     from debatebench.judges.hearing import Hearing
 
-__all__ = ["judge"]
-
 
 async def judge(hearing: Hearing) -> Decision:
     """Judge in n + 2 calls for n speeches."""

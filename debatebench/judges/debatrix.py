@@ -14,8 +14,6 @@ from debatebench.judges.steps import Judged, analyse_speeches, judge_dimension, 
 if TYPE_CHECKING:
     from debatebench.judges.hearing import Decision, Hearing
 
-__all__ = ["judge"]
-
 
 async def judge(hearing: Hearing) -> Decision:
     """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""

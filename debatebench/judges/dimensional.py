@@ -11,8 +11,6 @@ from debatebench.judges.steps import Judged, report_of, summarise
 if TYPE_CHECKING:
     from debatebench.judges.hearing import Decision, Hearing
 
-__all__ = ["judge"]
-
 
 async def judge(hearing: Hearing) -> Decision:
     """Judge in d + 1 calls for d dimensions."""

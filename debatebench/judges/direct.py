@@ -10,8 +10,6 @@ from debatebench.judges.hearing import Decision
 if TYPE_CHECKING:
     from debatebench.judges.hearing import Hearing
 
-__all__ = ["judge"]
-
 
 async def judge(hearing: Hearing) -> Decision:
     """Judge by one answer."""

@@ -30,19 +30,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config
     from debatebench.judges.base import Seat, Transcript
 
-__all__ = [
-    "OVERALL",
-    "TRUNCATED",
-    "Decision",
-    "Heard",
-    "Hearing",
-    "NoVerdictError",
-    "Note",
-    "Speech",
-    "path_of",
-    "tokens_of",
-]
-
 OVERALL = "overall"
 """The name of the dimension on which a judge scores the whole debate."""
 

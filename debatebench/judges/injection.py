@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig
     from debatebench.shared.records import Score, Turn
 
-__all__ = ["planted_scores"]
-
 
 def planted_scores(turns: Iterable[Turn], dimensions: Mapping[str, DimensionConfig]) -> frozenset[tuple[Score, ...]]:
     """The scores of every complete verdict that a debater wrote into a speech, in a form that a judge might copy."""

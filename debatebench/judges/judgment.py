@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from debatebench.judges.hearing import Decision, Hearing
 
-__all__ = ["StoredAnswer", "judgment_of", "kept_answers", "notes_of", "scores_of", "stored_answers"]
-
 # The steps of analyses are kept as notes; the answers of all others are in the metadata, to be read again.
 _ANALYSES = ("speech", "debate")
 

@@ -14,8 +14,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Mended", "as_seen", "mend", "object_spans"]
-
 _DEEPEST = 100
 
 # Soft hyphens and zero-width characters, but none that turns the direction of a text.

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from debatebench.config.transcript_layout import Section
     from debatebench.judges.hearing import Decision, Hearing, Speech
 
-__all__ = ["judge"]
-
 
 async def judge(hearing: Hearing) -> Decision:
     """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from debatebench.providers.base import Message, Request
     from debatebench.shared.records import Side
 
-__all__ = ["Place", "RehearsedCall", "RehearsedHearing", "Texts", "rehearse"]
-
 _PRIVATE = re.compile("[\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
 _PRIVATE_RANGES = (range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from debatebench.providers.base import Completion, Message, Request
     from debatebench.shared.records import JudgeNote, Score, Winner
 
-__all__ = ["Reread", "reread"]
-
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config
     from debatebench.judges.hearing import Hearing
 
-__all__ = ["Judged", "analyse_speeches", "judge_dimension", "report_of", "summarise"]
-
 _WHOLE_SCALE = DimensionConfig(min=Decimal(1), max=Decimal(10))
 
 

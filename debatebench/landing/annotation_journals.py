@@ -22,24 +22,6 @@ from debatebench.journal.reading import check_saved, has_begun, read_journal
 from debatebench.shared.errors import DamagedDataError, UsageError
 from debatebench.shared.records import Adjudication, Annotation, Record, Row
 
-__all__ = [
-    "ADJUDICATIONS",
-    "ASSIGNMENTS",
-    "FormState",
-    "Forms",
-    "Purpose",
-    "annotation_records",
-    "annotation_rows",
-    "annotations_folder",
-    "annotators_in",
-    "begun_journals",
-    "check_annotator",
-    "check_header",
-    "folders_of_annotations",
-    "purpose_of",
-    "read_forms",
-]
-
 Purpose = str
 """What a journal is for: `annotations`, `adjudications` or `assignments`."""
 

@@ -15,8 +15,6 @@ from debatebench.landing.annotation_journals import Forms, purpose_of, read_form
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
-__all__ = ["FormJournal", "StaleError"]
-
 # A save takes milliseconds; a process that holds the journal longer has stopped in the middle of one.
 _LONGEST_WAIT_S = 10.0
 _RETRY_S = 0.02

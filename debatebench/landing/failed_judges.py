@@ -11,8 +11,6 @@ from debatebench.landing.journal_records import journal_records
 from debatebench.shared.files import write_atomically
 from debatebench.shared.records import Verdict
 
-__all__ = ["failed_judgements", "write_failed_judges"]
-
 
 def failed_judgements(journal_path: Path) -> Iterator[dict[str, Any]]:
     """Every ask of a judge that gave no vote, in the order of the journal: judge, debate, reason and raw text.

@@ -17,8 +17,6 @@ from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.json_bytes import from_json, to_json
 from debatebench.shared.records import TABLES, Record, Row
 
-__all__ = ["CUT_SHORT", "journal_header", "journal_records", "journal_rows"]
-
 _T = TypeVar("_T", Record, Row)
 _Make = Callable[[type[Record], bytes | msgspec.Raw], _T]
 """Makes a value from a record's class and its JSON text."""

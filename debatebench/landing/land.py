@@ -18,17 +18,6 @@ from debatebench.shared.records import TABLES, Record, Row
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "RowFiles",
-    "create_raw_tables",
-    "land_files",
-    "land_missing_settings",
-    "land_records",
-    "land_rows",
-    "land_run_settings",
-    "remove_run",
-]
-
 # DuckDB reads a file in buffers that must hold its longest row; if they are small, several threads share a file. With
 # this size, few rows are left over for the checkpoint to compress; 16 MiB cost a fifth more CPU and memory.
 _USUAL_ROW = 20 * 1024 * 1024

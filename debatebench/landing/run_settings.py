@@ -20,8 +20,6 @@ from debatebench.shared.service_tiers import asked_tier, tier_name
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["run_settings"]
-
 _Setting = tuple[str, str, Any]
 """Item, part and value; the value is None if it is unknown."""
 

@@ -24,8 +24,6 @@ from debatebench.shared.visible_text import spreadsheet_safe
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["SUMMARIES", "Summary", "ratings_json", "write_summaries"]
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:

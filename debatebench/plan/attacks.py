@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.plan.source import SourceDebate
     from debatebench.shared.records import Side, Turn
 
-__all__ = ["AttackedCopy", "attack_sides", "attacked_turns", "copy_of"]
-
 
 class AttackedCopy(BaseModel):
     """What a plan freezes of an attacked copy: the lengths of its speeches, and the hash of what they say."""

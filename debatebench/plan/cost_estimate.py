@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from debatebench.plan.stored_use import ByModel, Sums
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["CHARACTERS_PER_TOKEN", "CostEstimate", "MemberEstimate", "estimate", "text_lengths"]
-
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.plan.plan import PlanPart
 
-__all__ = ["plan_of_today", "read_begun_plan"]
-
 
 def read_begun_plan(journal_path: Path) -> Plan | None:
     """The plan with which the run of this journal continues; None when it has not begun.

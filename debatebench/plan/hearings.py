@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
     from debatebench.shared.records import ScheduledDebate, Side
 
-__all__ = ["Hearings", "Layout", "Left", "shown_first"]
-
 
 @dataclass(frozen=True, slots=True)
 class Left:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import PlanOptions
     from debatebench.shared.records import Turn
 
-__all__ = ["baseline_judges", "make_judged_plan"]
-
 BASELINE_PROVIDER = "baseline"
 
 

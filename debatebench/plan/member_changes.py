@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.plan.plan import Plan, Role
 
-__all__ = ["allowed_changes"]
-
 
 def allowed_changes(
     frozen: Plan, today: Plan, has_answered: Callable[[Role, str], bool], replaceable: Collection[str]

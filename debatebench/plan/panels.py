@@ -8,8 +8,6 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-__all__ = ["OrderBalance", "PanelBalance", "random_panel"]
-
 
 def random_panel(pool: Sequence[str], size: int, rng: random.Random) -> tuple[str, ...]:
     """`size` judges of the pool in random order."""

@@ -18,9 +18,6 @@ from debatebench.plan.source import Source, SourceDebate, SourceSpeech
 from debatebench.shared.errors import NewerDataError
 from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["MemberChange", "Plan", "PlanOptions", "PlanPart", "Role", "begun_plan", "overlap"]
-
-
 Role = Literal["debater", "judge"]
 
 _PATHS = {"config_path", "topics_path", "models_path", "judges_path", "weaknesses_path", "attacks_path"}

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from debatebench.shared.config_sections import ConfigSections
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["plan_differences"]
-
 # Prompts in the config are compared as the templates made from them.
 _COMPARED_AS_PROMPTS = {"system_prompt_pro", "system_prompt_con", "judge_system_prompt"}
 # Compared one by one, as a list.

@@ -11,8 +11,6 @@ from debatebench.judges import method_of
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.shared.records import Debater, Dimension, Judge, Record, Run, Topic
 
-__all__ = ["part_records", "run_records"]
-
 
 def run_records(plan: Plan, created_at: datetime, simulated_providers: Collection[str]) -> Iterator[Record]:
     """The records that describe the plan: run, topics, debaters, judges, dimensions, schedule."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
     from debatebench.providers.served_models import ListedModel
 
-__all__ = ["prices_in", "with_listed_prices", "with_prices_of"]
-
 
 def with_listed_prices(plan: Plan, environ: Mapping[str, str], warn: Callable[[str], None]) -> Plan:
     """`plan` with the catalogue's prices for hosted members that have none; each catalogue is read once.

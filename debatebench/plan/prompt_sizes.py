@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["PromptSize", "PromptSizes", "format_tokens", "marker_length"]
-
 # What the format adds around each message and around all messages: roles, marks, names. Known ones add 3 to 8.
 _TOKENS_PER_MESSAGE = 16
 _TOKENS_PER_REQUEST = 64

@@ -25,8 +25,6 @@ from debatebench.shared.records import ScheduledDebate
 from debatebench.shared.version import __version__
 from debatebench.shared.visible_text import plain_name
 
-__all__ = ["checked_pool", "generator", "make_plan", "plan_part", "replacement_judges", "selected"]
-
 
 def make_plan(
     run_tag: str,

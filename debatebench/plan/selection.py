@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from debatebench.shared.errors import UsageError
 
-__all__ = ["QUICK_TEST_DEBATERS", "QUICK_TEST_JUDGES", "fits_filter", "parse_numbers", "quick_test_draw"]
-
 QUICK_TEST_DEBATERS = 2
 QUICK_TEST_JUDGES = 3
 """The largest panel of a quick test, unless its own file sets one."""

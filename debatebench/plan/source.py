@@ -12,8 +12,6 @@ from debatebench.config.types import MemberConfig
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.records import Debate, Debater, Participant, Side, Turn, Winner
 
-__all__ = ["Source", "SourceDebate", "SourceSpeaker", "SourceSpeech", "hash_of_speeches", "source_of"]
-
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -9,8 +9,6 @@ from typing import Any
 
 from debatebench.providers import is_simulated
 
-__all__ = ["StoredUse", "Sums"]
-
 
 @dataclass(slots=True)
 class Sums:

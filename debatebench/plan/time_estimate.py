@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["Latencies", "TimeEstimate", "estimate_time"]
-
 ModelKey = tuple[str, str]
 """Provider and its name of a model."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config
     from debatebench.shared.records import ScheduledDebate, Side
 
-__all__ = ["CONTROL_RATIO", "count_controls", "weakness_counts", "with_weaknesses"]
-
 CONTROL_RATIO = 0.2
 """The usual share of debates without a weakness."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
     from debatebench.providers.asking import Step
 
-__all__ = ["Attempt", "call_id_of", "reply_of", "status_of"]
-
 _STATUS: dict[FailureKind, str] = {
     FailureKind.UNSENT: "unsent",
     FailureKind.RETRY: "retried",

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-__all__ = ["EMPTY_DEBATES", "Bans"]
-
 EMPTY_DEBATES = 3
 """The default number of consecutive debates that must end for lack of a debater's speech before it is banned."""
 

@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from debatebench.providers.base import Provider
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = [
-    "Ready",
-    "Rehearsal",
-    "Transcripts",
-    "check_limit",
-    "check_transcripts",
-    "heard_in",
-    "make_ready",
-    "rehearse",
-]
-
 Transcripts = Mapping[str, Sequence[Turn]]
 """The speeches of stored debates, by the id of the debate."""
 

@@ -23,17 +23,6 @@ if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
     from debatebench.providers.base import Request
 
-__all__ = [
-    "MAY_HAVE_BEEN_BILLED",
-    "Ledger",
-    "Spending",
-    "check_affordable",
-    "largest_cost",
-    "money",
-    "settle_rows",
-    "shown_source",
-]
-
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
 """Statuses of attempts that may have been billed: nothing proves that nothing was generated (`meanings.py`)."""
 

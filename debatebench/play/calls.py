@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from debatebench.play.resume import PastAttempt, Resume
     from debatebench.providers.base import Provider
 
-__all__ = ["DurableCalls", "RunStoppedError"]
-
 _FIRST_ERROR_STATUS = 400
 _ERRORS = frozenset({FailureKind.RETRY, FailureKind.AMBIGUOUS, FailureKind.FAILED, FailureKind.OVERSIZE})
 

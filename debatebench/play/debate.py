@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from debatebench.providers.base import Request
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["clean_speech", "play_debate"]
-
 _END_OF_TURN = re.compile(r"<\s*END_OF_TURN\s*>", re.IGNORECASE)
 _ASKS_PER_TURN = 3
 

@@ -19,8 +19,6 @@ from debatebench.shared.records import (
 if TYPE_CHECKING:
     from debatebench.plan.plan import Plan
 
-__all__ = ["attacked_turn_records", "debate_record", "event_rows", "injected", "participants"]
-
 
 def participants(plan: Plan, scheduled: ScheduledDebate) -> tuple[Participant, ...]:
     """Who speaks in a debate, or spoke in the stored debate that is judged."""

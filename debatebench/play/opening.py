@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
     from debatebench.providers.base import Provider
 
-__all__ = ["allow_connections", "begin", "check_free_space", "open_providers"]
-
 _LEAST_FREE_BYTES = 64 * 1024 * 1024
 # For everything that is not a connection: journal, warehouse, libraries, terminal.
 _OTHER_FILES = 64

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, RateLimits
     from debatebench.providers.base import Request
 
-__all__ = ["LONGEST_PROBE_WAIT_S", "TOO_BUSY", "Admission", "GivenUpError", "Pacing", "estimated_tokens"]
-
 TOO_BUSY = frozenset({429, 498, 503, 529})
 """Statuses by which a provider reports overload."""
 

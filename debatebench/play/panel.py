@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from debatebench.providers.base import Request
     from debatebench.shared.records import ScheduledDebate, Turn, Verdict
 
-__all__ = ["judge_debate", "panel_reason"]
-
 
 async def judge_debate(
     debate: ScheduledDebate,

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config, MemberConfig
     from debatebench.providers.base import Completion, Provider, Request
 
-__all__ = ["JudgeCheck", "Probe", "check_judges", "hosted", "probe_members"]
-
 T = TypeVar("T")
 
 _TAG = "probe"

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from debatebench.providers.asking import Step
     from debatebench.shared.records import Debate
 
-__all__ = ["Pace", "Progress", "write_progress"]
-
 _TOO_MANY_REQUESTS = 429
 _SILENT_AFTER_S = 60.0
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from debatebench.config.types import RateLimits
 
-__all__ = ["PerMinute", "Quota", "Use"]
-
 _MINUTE_S = 60.0
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from debatebench.play.resume import Resume
     from debatebench.shared.records import ScheduledDebate
 
-__all__ = ["Remaining"]
-
 _ANSWERED = "answered"
 _FIRST_ERROR_STATUS = 400
 # Another session asks these again, also without --retry-failed.

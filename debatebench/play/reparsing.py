@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from debatebench.judges.rereading import Reread
     from debatebench.plan.plan import Plan
 
-__all__ = ["ChangedVerdict", "reparse_run"]
-
 # The answers of a judge in a debate, by path, as the journal has them.
 _Journalled = Callable[[str, "MemberConfig"], Mapping[str, Sequence[StoredAnswer]]]
 

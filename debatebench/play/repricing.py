@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Pricing
     from debatebench.plan.plan import Plan
 
-__all__ = ["ChangedCosts", "reprice_run"]
-
 _USED = (
     "prompt_tokens",
     "completion_tokens",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.plan.plan import Role
 
-__all__ = ["PastAttempt", "Resume"]
-
 _KIND = {
     "unsent": FailureKind.UNSENT,
     "retried": FailureKind.RETRY,

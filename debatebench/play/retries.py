@@ -13,8 +13,6 @@ from debatebench.providers.base import FailureKind, ProviderFailure
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
 
-__all__ = ["RetryPolicy", "Tries", "is_for_now", "way_out"]
-
 _NOT_FOUND = 404
 # Fields of every request that have the same name in `parameters`.
 _FIELDS = ("temperature", "max_tokens", "max_completion_tokens", "seed", "response_format")

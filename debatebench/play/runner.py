@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from debatebench.providers.asking import Step
     from debatebench.providers.base import Provider
 
-__all__ = ["RunReport", "RunSettings", "play_run"]
-
 # How many debates are started per request that may be in flight.
 _DEBATES_PER_SLOT = 2
 

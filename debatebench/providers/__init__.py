@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
     from debatebench.providers.base import Completion, Provider, Reply
 
-__all__ = ["KNOWN", "is_simulated", "make_provider", "provider_key", "reply_reader"]
-
 
 def _openai_compatible(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
     from debatebench.providers.openai_compatible import OpenAICompatible

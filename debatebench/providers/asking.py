@@ -13,8 +13,6 @@ from debatebench.shared.errors import DebatebenchError
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
 
-__all__ = ["Answer", "Ask", "CallFailedError", "Step"]
-
 
 class Step(msgspec.Struct, frozen=True):
     """The place of a call in its debate: `turn:0`, `verdict:j3:0`. The call's id is made from it and the request.

@@ -18,19 +18,6 @@ import msgspec
 
 from debatebench.shared.json_bytes import json_string, sorted_json
 
-__all__ = [
-    "LOCAL_PARAMETERS",
-    "Completion",
-    "FailureKind",
-    "Message",
-    "Provider",
-    "ProviderFailure",
-    "RefusedFieldError",
-    "Reply",
-    "Request",
-    "TimeLimits",
-]
-
 _LONGEST_CONNECTING_S = 30.0
 
 LOCAL_PARAMETERS = frozenset(

@@ -10,8 +10,6 @@ from itertools import chain, zip_longest
 
 from debatebench.providers.http_connection import Connection
 
-__all__ = ["Host"]
-
 # How long an address may take before the next is tried beside it (RFC 8305), and how long a lookup is good for.
 _HEAD_START_S = 0.25
 _LOOKUP_S = 10.0

@@ -12,8 +12,6 @@ import httpx
 from debatebench.providers.connecting import Host
 from debatebench.providers.http_connection import Connection
 
-__all__ = ["KEEPALIVE_S", "DirectTransport"]
-
 # Common servers close an idle connection after five seconds; a request on a closing one would count as ambiguous.
 KEEPALIVE_S = 4.0
 

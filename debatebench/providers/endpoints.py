@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig
     from debatebench.providers.profiles import Profile
 
-__all__ = [
-    "ALLOWED_KEYS",
-    "completions_url",
-    "key_for",
-    "key_headers",
-    "key_variable",
-    "proxy_for",
-    "proxy_secrets",
-    "unread_exceptions",
-    "uses_proxy",
-]
-
 _SUFFIX = "/chat/completions"
 ALLOWED_KEYS = "DEBATEBENCH_KEY_VARIABLES"
 """The environment variable that lists further variables which may be sent as keys, with commas or blanks between."""

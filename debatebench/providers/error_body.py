@@ -17,8 +17,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["ErrorBody", "mapping", "objects"]
-
 _DEEPEST = 4
 _PLACES = ("innererror", "metadata")
 _MESSAGES = ("msg", "message", "detail", "error")

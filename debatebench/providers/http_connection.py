@@ -13,8 +13,6 @@ from typing import cast
 import httptools
 import httpx
 
-__all__ = ["Connection"]
-
 _LARGEST_OVERHEAD = 64 * 1024
 _LARGEST_BACKLOG = 256 * 1024
 _BODILESS = (204, 304)

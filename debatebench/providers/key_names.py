@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from debatebench.providers.profiles import PROFILES
 
-__all__ = ["is_model_key"]
-
 _ENDING = "_API_KEY"
 _OF_PROVIDERS = frozenset(profile.key_variable for profile in PROFILES.values() if profile.key_variable)
 

@@ -19,8 +19,6 @@ from debatebench.providers.base import FailureKind
 if TYPE_CHECKING:
     from debatebench.providers.error_body import ErrorBody
 
-__all__ = ["CUT_OFF", "Meaning", "meaning_of_error", "meaning_of_finish", "meaning_within_answer", "status_inside"]
-
 
 @dataclass(frozen=True, slots=True)
 class Meaning:

@@ -10,8 +10,6 @@ import msgspec
 from debatebench.providers.error_body import mapping, objects
 from debatebench.providers.reply_json import first_choice
 
-__all__ = ["moved_answer"]
-
 # The types of parts that are an object; a text or a thought is none.
 _OBJECTS = (None, "tool_use")
 

@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-__all__ = ["NoProxy"]
-
 _NAME = re.compile(r"(?:\*?\.)?([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?")
 _WITH_PORT = re.compile(r"(\[[^\[\]]*\]|[^:]*):([0-9]{1,5})")
 

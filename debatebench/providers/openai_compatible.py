@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from debatebench.providers.profiles import Profile
     from debatebench.providers.transport import BrokenExchange, PartialReply, Transport
 
-__all__ = ["OpenAICompatible"]
-
 LARGEST_BODY = 8 * 1024 * 1024
 _LONGEST_HEADER = 256
 _LEAST_PASSWORD = 8

@@ -32,8 +32,6 @@ from debatebench.providers.retry_after import retry_after_s
 from debatebench.providers.usage import Usage, read_usage
 from debatebench.shared.records import MOST_MONEY, clean_text
 
-__all__ = ["ReplySource", "read_reply"]
-
 # What a model can have written instead of text.
 _GENERATED = ("content", "refusal", "tool_calls", "function_call")
 _DEEPEST = 8

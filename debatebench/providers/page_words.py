@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-__all__ = ["words_of_page"]
-
 _SEARCHED = 20_000
 _TITLE = re.compile(r"<title[^<>]*>([^<>]*)", re.IGNORECASE)
 _UNSEEN = re.compile(r"<(script|style|head)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, PriceList, Pricing
     from debatebench.providers.base import Completion
 
-__all__ = ["Cost", "as_bound", "bound_of", "cost_of", "most_of", "priced"]
-
 _FINEST = Decimal("1e-18")
 # Anthropic's cache for an hour, the dearest of any provider. For five minutes it is 1.25 (its documentation, 2026).
 _DEAREST_CACHE_WRITE = 2

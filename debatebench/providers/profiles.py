@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["PROFILES", "Profile"]
-
 
 @dataclass(frozen=True, slots=True)
 class Profile:

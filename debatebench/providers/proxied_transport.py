@@ -10,8 +10,6 @@ import httpx
 
 from debatebench.providers.direct_transport import KEEPALIVE_S
 
-__all__ = ["ProxiedTransport"]
-
 
 class ProxiedTransport(httpx.AsyncBaseTransport):
     """Connections through `proxy` (directly if it is None), kept and reused; as many as there are requests.

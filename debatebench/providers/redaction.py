@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html.entities import html5
 
-__all__ = ["REDACTED", "excerpt", "without_keys", "without_keys_in_bytes", "without_known_keys"]
-
 REDACTED = "[redacted]"
 _LONGEST_EXCERPT = 200
 _READ_FOR_EXCERPT = 10_000

@@ -12,8 +12,6 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-__all__ = ["ADJUSTMENTS", "adjusted_body", "refused_field"]
-
 ADJUSTMENTS: dict[str, str] = {
     "temperature": "without `temperature`",
     "seed": "without `seed`",

@@ -12,8 +12,6 @@ import msgspec
 
 from debatebench.providers.error_body import mapping, objects
 
-__all__ = ["first_choice", "load_reply"]
-
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _JOINED = ("content", "reasoning", "reasoning_content", "refusal", "text")
 

@@ -12,8 +12,6 @@ from debatebench.shared.hashing import hash_of
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
 
-__all__ = ["HINTS", "asks_for_object", "is_cut_off", "request_to", "seed_of", "short_hash"]
-
 HINTS = "debatebench"
 """The reserved parameter that describes the request to a simulated provider; other providers do not send it."""
 

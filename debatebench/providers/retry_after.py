@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from debatebench.providers.error_body import ErrorBody
 
-__all__ = ["LONGEST_WAIT_S", "retry_after_s"]
-
 LONGEST_WAIT_S = 300.0
 
 _LONGEST_DURATION = 64

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["sent_schema"]
-
 _MOST_VALUES = 101
 _BOUNDS = ("minimum", "maximum")
 

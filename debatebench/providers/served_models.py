@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
     from debatebench.providers.transport import BrokenExchange, PartialReply
 
-__all__ = ["ListedModel", "has_catalogue", "models_url", "parse_catalogue", "read_catalogue"]
-
 _LARGEST_BODY = 16 * 1024 * 1024
 _LONGEST_TEXT = 200
 _DEADLINE_S = 30.0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["split_thinking", "strip_thinking"]
-
 # Tags that no speech needs: they are thinking wherever they occur.
 _TAG = re.compile(r"<(/?)\s*think(?:ing)?\s*>", re.IGNORECASE)
 # Tags that a speech may quote, so that only a block with which the answer begins is thinking: Bedrock's gpt-oss,

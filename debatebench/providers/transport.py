@@ -22,8 +22,6 @@ from debatebench.providers.direct_transport import DirectTransport
 from debatebench.providers.proxied_transport import ProxiedTransport
 from debatebench.shared.version import __version__
 
-__all__ = ["BrokenExchange", "PartialReply", "Transport", "open_carrier", "trusted_authorities"]
-
 _LARGEST_ERROR_BODY = 64 * 1024
 # By their meaning in httpx, nothing was sent.
 _NEVER_SENT = (

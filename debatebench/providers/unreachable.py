@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from debatebench.shared.errors import DebatebenchError
 
-__all__ = ["PROXY_LOGIN", "Obstacle", "ProxyLoginError", "obstacle_of"]
-
 PROXY_LOGIN = 407
 """The status by which a proxy wants a name and a password, which is never asked for twice: some lock the account."""
 

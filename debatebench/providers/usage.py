@@ -24,8 +24,6 @@ from typing import Any
 from debatebench.providers.error_body import mapping
 from debatebench.providers.reply_json import first_choice
 
-__all__ = ["Usage", "read_usage"]
-
 _LARGEST_COUNT = 10**12
 _IMPOSSIBLE = -1
 """Stands for a count that was reported and cannot be true."""

@@ -14,8 +14,6 @@ from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_text
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["attached"]
-
 
 @contextmanager
 def attached(database: Path, **config: Any) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -18,8 +18,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["AttackCheck", "AttackGate", "check_attacks"]
-
 _ERROR = 0.05
 _POWER = 0.8
 _IS_BUILT = "select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'judge_robustness'"

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["find_attacked"]
-
 _IS_BUILT = "select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'attacked_debates'"
 # No panel's winner is derived for attacked copies: they are about single judges.
 _DEBATES = """

@@ -17,8 +17,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Comparison", "Kind", "Subject", "compare", "find_subject", "is_settled"]
-
 Kind = Literal["run", "version"]
 Row = Mapping[str, Any]
 

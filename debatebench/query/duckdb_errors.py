@@ -17,8 +17,6 @@ from debatebench.shared.errors import (
 )
 from debatebench.shared.memory import address_space_limit, out_of_memory
 
-__all__ = ["check_no_folder", "damage_of", "opening_error", "sql_errors"]
-
 _SIGN_OF_VERSION = "database file with version number"
 _LONGEST_MESSAGE = 500
 _MOST_CANDIDATES = 3

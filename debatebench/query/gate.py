@@ -26,8 +26,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     from debatebench.query.comparison import Comparison
 
-__all__ = ["Check", "GateLimits", "GateResult", "Outcome", "Power", "check_gate", "power_sentence"]
-
 Outcome = Literal["passed", "failed", "unsettled", "missing"]
 
 _FALSE_ALARMS = 0.05

@@ -13,8 +13,6 @@ from debatebench.shared.records import TABLES, Record
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["landed_records", "landed_run", "outdated_tables"]
-
 _RecordT = TypeVar("_RecordT", bound=Record)
 
 

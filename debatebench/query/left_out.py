@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["LeftOut", "left_out"]
-
 _IS_BUILT = "select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'left_out'"
 _LEFT_OUT = """
 select run_tag, kind, judge_id, is_warning, explanation

@@ -15,8 +15,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["check_marts", "debate_text", "find_debate"]
-
 _DEBATES = """
 select
     d.run_tag, d.debate_id, d.topic_id, d.motion, d.category, d.format, d.pro_model_id, d.con_model_id, d.status,

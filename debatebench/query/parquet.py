@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import duckdb
     from duckdb.sqltypes import DuckDBPyType
 
-__all__ = ["as_in_file", "write_parquet"]
-
 # Parquet lacks these types or has less precise ones; as text, their values stay exact.
 _AS_TEXT = {"bit", "bignum", "enum", "interval", "time with time zone", "union"}
 # Parquet would turn these into floating-point numbers. A value with more than 38 digits is an error.

@@ -10,8 +10,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["RatedGames", "read_games"]
-
 
 @dataclass(frozen=True, slots=True)
 class RatedGames:

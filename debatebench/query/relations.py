@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["Relation", "read_macros", "read_relations"]
-
 _COLUMNS = """
 select c.schema_name || '.' || c.table_name as name, r.kind, c.column_name, c.data_type
 from duckdb_columns() as c

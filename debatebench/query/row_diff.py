@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["ChangedRow", "RowDiff", "RunCounts", "ValueChange"]
-
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:

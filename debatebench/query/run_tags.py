@@ -10,8 +10,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["NO_RUNS", "landed_tags", "landing_columns", "landing_order", "pick_run_tag"]
-
 NO_RUNS = (
     "The warehouse contains no runs yet: `debatebench run` plays one, and `debatebench land` adds the journals and "
     "imports that there are."

@@ -23,19 +23,6 @@ from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageEr
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = [
-    "ASKING_FOR",
-    "QueryResult",
-    "check_limits",
-    "closing_unless_stuck",
-    "one_select",
-    "open_for_query",
-    "open_for_reading",
-    "parse_params",
-    "run_query",
-    "within",
-]
-
 T = TypeVar("T")
 
 ASKING_FOR = "--param {name}=VALUE"

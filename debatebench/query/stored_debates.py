@@ -16,8 +16,6 @@ from debatebench.shared.records import Debate, Debater, Participant, Run, Topic,
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["StoredDebates", "read_source_tag", "read_stored_debates"]
-
 # The verdict that was published with a debate comes before that of annotators.
 _TRUTHS = """
 select debate_id, dimension, first(winner order by truth desc), first(winning_positions order by truth desc)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["LEADERBOARD", "ModelDiff", "Standing", "diff_model"]
-
 LEADERBOARD = "marts.leaderboard"
 _SIDES = ("before", "after")
 

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from debatebench.shared.records import Verdict
 
-__all__ = ["NOT_FIT", "EmptySeats", "Vote", "advice", "advice_on_call", "empty_seats", "unanswered"]
-
 NOT_FIT = "not fit the context window"
 """What a reason states of a prompt that is too large for a model."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-__all__ = ["amount_decimals", "amount_text", "counted"]
-
 
 def amount_decimals(amount: Decimal | float, least: int) -> int:
     """The decimals with which an amount is shown: `least`, or enough for two digits if it would look like 0."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["ConfigSections", "config_sections"]
-
 Fields = dict[str, Any]
 
 

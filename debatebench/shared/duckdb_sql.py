@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["NO_EXTENSIONS", "close_to_outside", "quoted_identifier", "quoted_text", "transaction"]
-
 NO_EXTENSIONS: dict[str, bool] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,

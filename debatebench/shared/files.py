@@ -15,20 +15,6 @@ from pathlib import Path
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.locks import is_locked
 
-__all__ = [
-    "make_folder",
-    "new_file",
-    "new_folder_beside",
-    "not_written",
-    "replacing_file",
-    "shown_path",
-    "sync_path",
-    "unfinished_in",
-    "unused_name_beside",
-    "write_atomically",
-]
-
-
 _ERROR_NUMBER = re.compile(r'"errno":"(\d+)"|\[Errno (\d+)\]')
 _UNFINISHED = re.compile(r"\..+\.(new|replaced)-[0-9a-f]{16}")
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 
-__all__ = ["hash_of", "hash_with_decimal_lengths"]
-
 
 def hash_of(*parts: str | bytes) -> str:
     """The hash in hexadecimal digits; each part (text as UTF-8) follows its length in eight bytes."""

@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["from_json", "is_json", "json_string", "sorted_json", "to_json"]
-
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder().decode
 _LOOK_OVER = msgspec.json.Decoder(msgspec.Raw).decode

@@ -8,9 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["is_at", "is_locked", "lock_file", "take_lock"]
-
-
 _RETRY_S = 0.2
 # A wait that a user notices.
 _NOTICED_S = 2.0

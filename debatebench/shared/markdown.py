@@ -6,8 +6,6 @@ import re
 
 from debatebench.shared.visible_text import visible
 
-__all__ = ["markdown_block", "markdown_text"]
-
 # A backslash escape does not stop GitHub from linking addresses, mentions and numbers of issues; a code span does.
 _LINKED_ALONE = re.compile(r"//|www\.|@|#\d", re.IGNORECASE)
 _NOT_IN_CODE = re.compile(r"([\s\\|`␊]+)")

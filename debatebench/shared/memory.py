@@ -10,8 +10,6 @@ from contextlib import suppress
 
 from debatebench.shared.errors import OutOfMemoryError
 
-__all__ = ["address_space_limit", "check_memory", "out_of_memory", "spare_address_space"]
-
 _M_ARENA_MAX = -8
 # What the interpreter, the dynamic linker and DuckDB say, besides raising MemoryError.
 _SAID = re.compile(

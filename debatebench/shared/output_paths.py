@@ -9,8 +9,6 @@ from pathlib import Path
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import Workspace
 
-__all__ = ["check_output", "check_output_folder"]
-
 
 def check_output(workspace: Workspace, path: Path) -> None:
     """Raise `UsageError` if `path` is, contains or is inside something that this or another workspace keeps.

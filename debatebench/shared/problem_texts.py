@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["clause", "cut_speeches", "without_ids"]
-
 _LONG_NUMBER = 2
 _DIGITS_OF_ID = 4
 # A name in quotes or a status, which stay; the id of a request; a time to wait, such as 7m12.5s; any other word.

@@ -14,8 +14,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from pydantic import BaseModel
 
-__all__ = ["Column", "column_types", "reader_of", "row_struct"]
-
 _SQL_TYPES: dict[Any, str] = {str: "VARCHAR", int: "BIGINT", bool: "BOOLEAN", float: "DOUBLE", datetime: "TIMESTAMP"}
 
 

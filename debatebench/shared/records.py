@@ -21,43 +21,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.record_columns import Column, reader_of
 
-__all__ = [
-    "MOST_COUNT",
-    "MOST_MONEY",
-    "MOST_PRICE",
-    "MOST_SCORE",
-    "TABLES",
-    "Adjudication",
-    "Annotation",
-    "AttackedTurn",
-    "Call",
-    "Debate",
-    "Debater",
-    "Dimension",
-    "Gold",
-    "Json",
-    "Judge",
-    "JudgeNote",
-    "Money",
-    "Participant",
-    "Record",
-    "Row",
-    "Run",
-    "RunSetting",
-    "ScheduledDebate",
-    "Score",
-    "ScoreValue",
-    "Side",
-    "Topic",
-    "Turn",
-    "UtcTime",
-    "Verdict",
-    "Weakness",
-    "Winner",
-    "clean_text",
-    "to_money",
-]
-
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _FINEST_MONEY = Decimal("1e-18")
 MOST_MONEY = Decimal("99999999.999999999999999999")

@@ -18,8 +18,6 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.visible_text import cut, is_hidden, spreadsheet_safe, visible, width
 
-__all__ = ["FORMATS", "json_text", "print_table", "render", "unique_names"]
-
 FORMATS = ("table", "json", "csv", "markdown")
 _MISSING = "–"
 _DECIMALS = 4

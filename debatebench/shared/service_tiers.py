@@ -7,8 +7,6 @@ from typing import Any
 
 from debatebench.shared.amounts import counted
 
-__all__ = ["STANDARD_TIERS", "asked_tier", "served_otherwise", "tier_name"]
-
 STANDARD_TIERS = frozenset({"auto", "default", "on_demand", "standard"})
 """The names that providers give to the tier of requests that ask for no other."""
 

@@ -14,8 +14,6 @@ from typing import Any, NoReturn
 
 import yaml
 
-__all__ = ["Yaml", "YamlError", "read_yaml"]
-
 _NULLS = ("", "~", "null", "Null", "NULL")
 _CONSTANTS = {
     **dict.fromkeys(_NULLS),

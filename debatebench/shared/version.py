@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "git_commit"]
 
 
 def git_commit() -> str | None:

@@ -11,8 +11,6 @@ import re
 import unicodedata
 from functools import cache
 
-__all__ = ["cut", "is_blank", "is_hidden", "plain_name", "shortened", "spreadsheet_safe", "visible", "width"]
-
 # Controls, formats, halves of surrogate pairs, and separators of lines and paragraphs.
 _HIDDEN_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 # Of the formats, only the signs around Arabic, Syriac and Kaithi numbers have a shape.

@@ -11,8 +11,6 @@ from typing import Literal, NamedTuple
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 
-__all__ = ["Initialised", "Kind", "Workspace", "check_run_tag", "init_workspace", "inside", "packaged"]
-
 Kind = Literal["configs", "sql", "reports"]
 
 _RUN_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

@@ -16,20 +16,6 @@ from typing import Literal, TypeVar, get_args
 
 from debatebench.stats.jackknife import JackknifeInterval, jackknife
 
-__all__ = [
-    "Agreement",
-    "Level",
-    "Weights",
-    "agreement",
-    "cohen_kappa",
-    "cohen_kappa_interval",
-    "fleiss_kappa",
-    "gwet_ac1",
-    "krippendorff_alpha",
-    "krippendorff_alpha_interval",
-    "midranks",
-]
-
 Level = Literal["nominal", "ordinal", "interval"]
 Weights = Literal["none", "linear", "quadratic"]
 

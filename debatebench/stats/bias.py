@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from debatebench.stats.significance import sign_test
 
-__all__ = ["MirroredPairs", "Verbosity", "mirrored_pairs", "verbosity"]
-
 
 @dataclass(frozen=True, slots=True)
 class MirroredPairs:

@@ -36,24 +36,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = [
-    "ELO_PER_LOG_STRENGTH",
-    "PRIOR_GAMES",
-    "Covariances",
-    "Fit",
-    "StandardErrors",
-    "closure",
-    "covariances",
-    "damping",
-    "expit",
-    "fit",
-    "fit_resampled",
-    "linked",
-    "ratings_without_topics",
-    "resampled_ratings",
-    "standard_errors",
-]
-
 ELO_PER_LOG_STRENGTH = 400.0 / math.log(10.0)
 """Points on the Elo scale per unit of log-strength."""
 

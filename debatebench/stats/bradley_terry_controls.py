@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Controlled", "Davidson", "Effect", "controlled", "davidson"]
-
 _CONVERGED = 1e-7
 _MOST_STEPS = 100
 # Log-odds that no realistic number of games can show.

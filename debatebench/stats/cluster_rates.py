@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from debatebench.stats.distributions import normal_quantile, t_quantile, t_two_sided_p
 from debatebench.stats.significance import cluster_mean, sign_test, wilson_interval
 
-__all__ = ["ClusterRate", "cluster_rate", "difference_p", "effective_count"]
-
 # Where SQL takes the quantile of the normal distribution.
 _MOST_DEGREES = 1000
 # Smaller deviations are what rounding leaves of none.

@@ -12,8 +12,6 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from debatebench.stats.agreement import midranks
 
-__all__ = ["kendall_tau_b", "pearson", "spearman"]
-
 
 def pearson(x: Sequence[float | None], y: Sequence[float | None]) -> float | None:
     """Pearson's r = Sxy / sqrt(Sxx Syy), the correlation of two lists of values."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Games", "Pairs", "counted_games", "pair_counts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Games:

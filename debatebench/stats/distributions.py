@@ -11,19 +11,6 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-__all__ = [
-    "binomial_cdf",
-    "binomial_pmf",
-    "chi2_tail",
-    "noncentral_t_rejects",
-    "normal_cdf",
-    "normal_quantile",
-    "regularised_incomplete_beta",
-    "root",
-    "t_quantile",
-    "t_two_sided_p",
-]
-
 _TINY = 1e-300
 _MOST_TERMS = 100_000
 _MOST_STEPS = 100

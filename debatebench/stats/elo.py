@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from math import isfinite
 from operator import eq
 
-__all__ = ["EloPath", "check_settings", "elo_path", "elo_ratings"]
-
 
 @dataclass(frozen=True, slots=True)
 class EloPath:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["EloOrders", "elo_over_orders"]
-
 _SHARE_OUTSIDE = 0.05
 
 

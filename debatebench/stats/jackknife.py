@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from debatebench.stats.significance import t_interval
 
-__all__ = ["JackknifeInterval", "jackknife"]
-
 # Smaller differences are what rounding leaves of none.
 _ROUNDING = 1e-12
 

@@ -18,16 +18,6 @@ from debatebench.stats.distributions import (
     t_quantile,
 )
 
-__all__ = [
-    "debates_needed",
-    "design_effect",
-    "detectable_effect",
-    "detectable_win_rate",
-    "elo_gap",
-    "games_needed",
-    "sign_test_power",
-]
-
 # Beyond this many games the approximation is off by less than 2 %, and trying each number of games takes long.
 _MOST_TRIED = 1_000
 _MOST = 10**9

@@ -17,8 +17,6 @@ from debatebench.stats.correlation import kendall_tau_b, spearman
 from debatebench.stats.jackknife import JackknifeInterval, jackknife
 from debatebench.stats.votes import WINNERS
 
-__all__ = ["MOST_GROUPS", "PredictionQuality", "prediction_quality", "rmse_interval"]
-
 MOST_GROUPS = 200
 """The most groups of clusters that are left out in turn. With more clusters than this, a group has several."""
 

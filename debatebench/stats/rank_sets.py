@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["rank_sets"]
-
 # Cells are draws times pairs. With too few draws, the bound is Bonferroni's.
 _MOST_CELLS = 500_000
 _DRAWS = 2000

@@ -20,23 +20,6 @@ from debatebench.stats.distributions import (
     t_two_sided_p,
 )
 
-__all__ = [
-    "ClusterMean",
-    "McNemar",
-    "PairedT",
-    "benjamini_hochberg",
-    "binomial_test",
-    "cluster_mean",
-    "fisher_exact",
-    "holm",
-    "mcnemar",
-    "paired_t",
-    "sign_test",
-    "t_interval",
-    "t_test",
-    "wilson_interval",
-]
-
 # Probabilities that differ by less are the same one, computed in two ways.
 _SAME = 1.0 + 1e-7
 # A term that is less than this part of a sum does not change it.

@@ -48,18 +48,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = [
-    "EQUAL",
-    "LEAST_SHARE",
-    "LEAST_TOPICS",
-    "MOST_DEBATERS",
-    "Standings",
-    "critical_value",
-    "rank_ranges",
-    "shared_ranks",
-    "standings",
-]
-
 EQUAL = 1.5e-9
 """Ratings are rounded to a billionth of a point; ratings that differ by no more are equal (`macros.shared_rank`)."""
 

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["WINNERS", "WinnerErrors", "winner_errors"]
-
 WINNERS = ("pro", "tie", "con")
 """In the order of the scale on which a tie lies between the sides."""
 

@@ -8,8 +8,6 @@ from fnmatch import fnmatchcase
 
 from debatebench.shared.errors import SqlModelError
 
-__all__ = ["Broken", "broken_among", "why_broken"]
-
 _MOST_SHOWN = 3
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["BuiltModel", "create_meta_tables", "inputs_sha256", "is_current", "read_builds"]
-
 
 @dataclass(frozen=True, slots=True)
 class BuiltModel:

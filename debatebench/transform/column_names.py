@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["misnamed_columns"]
-
 # The folder whose SQL models keep the names that their tables have elsewhere.
 _KEPT_NAMES = "original"
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 # The way DuckDB writes a type does not change within a process.
 _STANDARD: dict[str, str] = {}
 
-__all__ = ["actual_columns", "columns_of_all", "contract_breaches", "description_gaps", "standard_types"]
-
 
 def actual_columns(con: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
     """Column → DuckDB type of a table, view or parenthesised query."""

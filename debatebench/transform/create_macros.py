@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.macros import Macro
 
-__all__ = ["create_macros", "update_macros"]
-
 
 def create_macros(con: duckdb.DuckDBPyConnection, macros: Mapping[str, Macro], *, stand_alone: bool = False) -> None:
     """Create the macros, given in dependency order, in the current database; existing macros are replaced.

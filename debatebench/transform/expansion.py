@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.macros import Macro
 
-__all__ = ["CLOSING", "OPENING", "expand", "one_line", "own_variables"]
-
 OPENING = {"L_PAREN", "L_BRACKET", "L_BRACE"}
 CLOSING = {"R_PAREN", "R_BRACKET", "R_BRACE"}
 

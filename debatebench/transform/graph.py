@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from debatebench.transform.broken import Broken
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["check_references", "downstream", "in_order", "select_models", "upstream"]
-
 # The schemas that a layer may read. A schema that is not listed may read everything except raw tables.
 _LAYERS = {"staging": ("raw",), "intermediate": ("staging", "intermediate")}
 

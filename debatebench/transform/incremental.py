@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["catalog_of", "changed_runs", "replace_runs"]
-
 
 def changed_runs(before: Mapping[str, str] | None, now: Mapping[str, str] | None) -> tuple[str, ...] | None:
     """The runs that are new, removed, or landed with other content, in order; None when unknown or when all changed.

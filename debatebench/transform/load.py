@@ -37,8 +37,6 @@ from debatebench.transform.sql_model import (
 )
 from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
 
-__all__ = ["SOURCES", "Checked", "dotted_name", "load_files", "read_yaml_files"]
-
 SOURCES = tuple(f"raw.{table}" for table in TABLES)
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from debatebench.transform.broken import Broken
     from debatebench.transform.properties import PropertiesFile
 
-__all__ = ["load_macros", "macro_tests"]
-
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from debatebench.transform.properties import MacroProperties
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["Macro", "check_macro_calls", "macro_definitions", "macros_in_order", "parse_macro", "select_macros"]
-
 _SHAPE = "write `create macro name(arguments) as expression`"
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["is_prerelease", "reading_warnings", "remarks", "version_that_fits", "versions_of"]
-
 
 def versions_of(models: Mapping[str, SqlModel], name: str) -> tuple[SqlModel, dict[int, SqlModel]]:
     """The unsuffixed SQL model named `name` (with or without its schema), and its versions by number.

@@ -18,8 +18,6 @@ from debatebench.transform.sql_model import ROW_FUNCTIONS
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["check_query", "execute_one"]
-
 # Queries that were checked, so that the inputs of many unit tests are checked once.
 _CHECKED: set[str] = set()
 

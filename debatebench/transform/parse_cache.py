@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _COLUMNS = ["sha256", "parser", "found"]
 
-__all__ = ["recall_parsed", "remember_parsed"]
-
 
 def recall_parsed(con: duckdb.DuckDBPyConnection) -> None:
     """Add to `PARSED` what this version of the parser stored in the warehouse, if anything."""

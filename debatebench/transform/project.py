@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
     from debatebench.transform.sql_model import Query, SingularTest, SqlModel
 
-__all__ = ["Project", "load_project"]
-
 
 @dataclass(frozen=True)
 class Project:

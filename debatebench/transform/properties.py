@@ -28,24 +28,6 @@ from debatebench.transform.testing.generic_tests import GenericTest, parse_gener
 if TYPE_CHECKING:
     from debatebench.shared.strict_yaml import Yaml
 
-__all__ = [
-    "AddedVersions",
-    "ColumnProperties",
-    "CommonColumn",
-    "LocatedMacroTest",
-    "LocatedUnitTest",
-    "MacroArgument",
-    "MacroProperties",
-    "MacroTest",
-    "ModelProperties",
-    "ModelVersion",
-    "Properties",
-    "PropertiesFile",
-    "SqlModelConfig",
-    "UnitTest",
-    "read_properties",
-]
-
 _LARGEST_FILE = 1024 * 1024
 _DEEPEST_NESTING = 32
 _ALIAS = ":{line}: YAML aliases are not allowed here; write the value out"

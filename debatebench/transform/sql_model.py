@@ -21,26 +21,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.properties import ModelProperties
 
-__all__ = [
-    "MACROS",
-    "PARSED",
-    "ROW_FUNCTIONS",
-    "MacroCall",
-    "Parsed",
-    "Query",
-    "Reference",
-    "SingularTest",
-    "SqlModel",
-    "called_functions",
-    "called_macros",
-    "is_macro_call",
-    "parse_query",
-    "parse_statement",
-    "read_sql",
-    "text_sha256",
-    "tokens_sha256",
-]
-
 # sqlglot logs text that it parses as a command; the error raised here is clearer than a line on stderr.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 

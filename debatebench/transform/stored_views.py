@@ -17,8 +17,6 @@ from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["StoredViews", "stored_views"]
-
 _CATALOG = '"stored views"'
 _READ = re.compile(r"\b(?:from|join)[\s(]+(\w+\.\w+)", re.IGNORECASE)
 _ANOTHER_NAME = re.compile(r"select \* from [\w.]+;?", re.IGNORECASE)

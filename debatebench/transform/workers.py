@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Create = Callable[[duckdb.DuckDBPyConnection, SqlModel], "T"]
     _Result = tuple[list["T"], dict[str, SqlModelError]]
 
-__all__ = ["create_all"]
-
 T = TypeVar("T")
 
 # More would mostly wait for each other: few models are ready at the same time, and Python functions run one by one.

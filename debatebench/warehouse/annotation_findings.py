@@ -11,8 +11,6 @@ from debatebench.journal.reading import all_lines, has_begun, saved_beside
 from debatebench.landing.annotation_journals import annotation_records, read_forms
 from debatebench.shared.errors import DamagedDataError, NewerDataError
 
-__all__ = ["Finding", "annotation_findings"]
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -27,8 +27,6 @@ from debatebench.shared.memory import check_memory
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["check_path", "private_copy", "publishing"]
-
 # DuckDB 1.4 and later can open the file.
 STORAGE_VERSION = "v1.4.0"
 # A quarter of DuckDB's default: several threads read tables of a hundred thousand rows, and the query that creates a

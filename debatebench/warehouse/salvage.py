@@ -11,8 +11,6 @@ from debatebench.journal.reading import all_lines, is_played_now, known_format
 from debatebench.journal.writing import write_journal
 from debatebench.shared.errors import BusyError, DamagedDataError
 
-__all__ = ["Salvaged", "salvage"]
-
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:

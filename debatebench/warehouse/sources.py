@@ -24,17 +24,6 @@ if TYPE_CHECKING:
 
     from debatebench.shared.workspace import Workspace
 
-__all__ = [
-    "Content",
-    "LandingSource",
-    "check_before_run",
-    "import_folders",
-    "landed_contents",
-    "published_contents",
-    "source_at",
-    "sources",
-]
-
 _BLOCK = 1 << 20
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
     from debatebench.transform.project import Project
 
-__all__ = ["build_is_current", "check_fits", "note_current"]
-
 
 def build_is_current(workspace: Workspace, con: duckdb.DuckDBPyConnection | None = None) -> bool:
     """Whether a build would change nothing: same SQL models, same landed data, same code. Fast, and copies nothing.

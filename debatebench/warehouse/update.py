@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from debatebench.transform.build import BuildResult
     from debatebench.transform.project import Project
 
-__all__ = ["Landed", "Update", "update_warehouse"]
-
 
 @dataclass(frozen=True, slots=True)
 class Landed:

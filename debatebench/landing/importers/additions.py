@@ -14,8 +14,6 @@ from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.records import Topic
 
-__all__ = ["Additions", "compare_with_kept"]
-
 _MOST_LISTED = 20
 _FACTS_OF_A_RUN = ("benchmark_version", "rubric_version", "seed")
 

@@ -14,17 +14,6 @@ from typing import Any, NamedTuple, Protocol, cast
 from debatebench.shared import json_bytes
 from debatebench.shared.records import Annotation, Debate, Debater, Dimension, Judge, Record, Row, Topic
 
-__all__ = [
-    "SHARED",
-    "BadRecord",
-    "BadSourceError",
-    "Imported",
-    "Importer",
-    "Key",
-    "sorted_json",
-    "visible_files",
-]
-
 SHARED = (Topic, Debater, Judge, Dimension)
 """Records that many units of a source share."""
 

@@ -22,8 +22,6 @@ from debatebench.landing.importers.two_readers import Chunk, read_in_two, write_
 from debatebench.shared.records import Debater, Dimension, Judge, Row, Topic
 from debatebench.shared.visible_text import plain_name
 
-__all__ = ["EXPECTED", "LANDED_FACTS", "RULES", "find_files", "read", "read_accepted", "read_kept"]
-
 Purpose = Literal["rows", "digests", "accepted"]
 """What lines are read for: to land new ones, only to check and compare them, or to land what has been accepted."""
 

@@ -13,8 +13,6 @@ from debatebench.landing.importers.source_schema import known, score
 from debatebench.shared.record_columns import row_struct
 from debatebench.shared.records import Debate, Participant, Turn, Verdict
 
-__all__ = ["Rows", "debate_rows", "dimension_names", "landed_scores"]
-
 Rows = tuple[tuple[str, int, bytes], ...]
 """Table, number of rows and their JSON, one per line."""
 

@@ -32,8 +32,6 @@ from debatebench.landing.importers.strict_json import parse_json
 from debatebench.shared.records import Side, Winner
 from debatebench.shared.visible_text import plain_name
 
-__all__ = ["read_accepted_debate", "read_debate"]
-
 _DEEPEST_DETAIL = 32
 # DuckDB does not read every ISO 8601 time, and ignores an offset from UTC.
 _TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|\+00:00)?"

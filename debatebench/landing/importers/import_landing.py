@@ -19,8 +19,6 @@ from debatebench.shared.records import Dimension, Record, Row, Run, Topic
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["TagRows", "land_import", "read_import"]
-
 _RUN_FACTS = ("benchmark_name", "benchmark_version", "rubric_version", "seed")
 _ROWS_OF_DEBATES = ("debates", "participants", "turns", "verdicts")
 

@@ -15,19 +15,6 @@ from debatebench.landing.importers.base import BadRecord, Imported, Key
 from debatebench.shared.errors import DamagedDataError, NewerDataError
 from debatebench.shared.json_bytes import from_json
 
-__all__ = [
-    "MANIFEST",
-    "ImportManifest",
-    "KeptFile",
-    "Part",
-    "check_part",
-    "compared_units",
-    "files_of",
-    "kept_manifest",
-    "kept_units",
-    "read_import_manifest",
-]
-
 MANIFEST = "manifest.json"
 _MANIFEST_VERSION: Literal[1] = 1
 

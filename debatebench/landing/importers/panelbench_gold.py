@@ -15,8 +15,6 @@ from debatebench.landing.importers.strict_json import read_bytes
 from debatebench.shared.records import Gold, Winner
 from debatebench.shared.visible_text import plain_name
 
-__all__ = ["read_gold"]
-
 _ID_COLUMNS = {"dart_id": "debateart_{:04d}", "bp_id": "bp_{:03d}"}
 _WINNERS: dict[Decimal, Winner] = {Decimal(0): "pro", Decimal("0.5"): "tie", Decimal(1): "con"}
 _BP_POSITIONS = ("OG", "OO", "CG", "CO")

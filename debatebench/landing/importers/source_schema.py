@@ -16,24 +16,6 @@ from debatebench.landing.importers.base import BadSourceError
 from debatebench.shared.records import MOST_COUNT, MOST_SCORE, Score
 from debatebench.shared.visible_text import plain_name
 
-__all__ = [
-    "NAMED",
-    "Amount",
-    "Category",
-    "Count",
-    "Name",
-    "Number",
-    "Source",
-    "SourceSide",
-    "SourceTime",
-    "Whole",
-    "Words",
-    "check",
-    "known",
-    "score",
-    "strict_struct",
-]
-
 _SHOWN = 60
 _MOST_SCORE = float(MOST_SCORE)
 

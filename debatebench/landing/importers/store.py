@@ -31,8 +31,6 @@ from debatebench.shared.workspace import check_run_tag, inside
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["ImportReport", "add_import", "importing"]
-
 _INCOMING = ".incoming"
 _ROWS = ".rows"
 _BLOCK = 1024 * 1024

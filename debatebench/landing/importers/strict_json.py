@@ -13,14 +13,6 @@ from typing import Any, NoReturn
 from debatebench.landing.importers.base import BadSourceError
 from debatebench.shared.records import clean_text
 
-__all__ = [
-    "LARGEST_RECORD",
-    "json_lines",
-    "lines_between",
-    "parse_json",
-    "read_bytes",
-]
-
 LARGEST_RECORD = 64 * 1024 * 1024
 """Bytes of one line or one file of a record."""
 

@@ -7,8 +7,6 @@ from typing import Any
 from debatebench.landing.importers.base import BadSourceError
 from debatebench.landing.importers.strict_json import LARGEST_RECORD
 
-__all__ = ["parse_yaml"]
-
 _DEEPEST_NESTING = 16
 _MESSAGES = {
     "size": "It is longer than {found:,} bytes.",

@@ -12,8 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, TypeVar, cast
 
-__all__ = ["Chunk", "read_in_two", "write_chunks"]
-
 # Bytes. Small chunks stay in the processor's cache; for a small file, a second process costs more time than it saves.
 _CHUNK = 256 * 1024
 _WORTH_A_PROCESS = 32 * 1024 * 1024

@@ -31,8 +31,6 @@ from debatebench.output.annotation.views import ASSETS, Views
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.json_bytes import from_json
 
-__all__ = ["make_app"]
-
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 

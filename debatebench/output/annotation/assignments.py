@@ -13,8 +13,6 @@ from debatebench.output.annotation.debates import ShownDebate
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
 
-__all__ = ["assign", "assigned_debates", "balanced", "in_order"]
-
 
 def in_order(debates: Sequence[ShownDebate], run_tag: str, annotator: str) -> tuple[ShownDebate, ...]:
     """The debates in the order in which an annotator sees them: always the same, and another one for each annotator."""

@@ -21,8 +21,6 @@ from debatebench.shared.records import Annotation, Side
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["DimensionShown", "Material", "ShownDebate", "Speech", "imported_annotations", "read_material"]
-
 # A scale with more steps would not fit on a phone.
 _MOST_STEPS = 20
 _KEY_LENGTH = 16

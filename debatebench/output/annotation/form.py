@@ -9,8 +9,6 @@ from debatebench.output.annotation.debates import DimensionShown
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import clean_text
 
-__all__ = ["BadFormError", "checked", "missing_in", "scores_of"]
-
 LONGEST_JUSTIFICATION = 20_000
 SIDES = ("pro", "con")
 WINNERS = ("pro", "con", "tie")

@@ -29,8 +29,6 @@ from debatebench.shared.records import Adjudication, Annotation
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Review", "open_review", "parts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Review:

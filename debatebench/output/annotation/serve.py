@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from debatebench.output.annotation.review import Review
     from debatebench.output.annotation.session import Session
 
-__all__ = ["check_extra", "serve"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOPBACK = "127.0.0.1"
 _GREATEST_PORT = 65_535

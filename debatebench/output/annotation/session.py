@@ -31,8 +31,6 @@ from debatebench.shared.records import Annotation, Record
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["SOURCE", "IncompleteError", "Saved", "Session", "open_session"]
-
 SOURCE = "debatebench annotate"
 """What the annotations made here name as their source."""
 

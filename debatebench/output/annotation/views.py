@@ -10,8 +10,6 @@ from debatebench.output.annotation.review import Review, parts
 from debatebench.output.annotation.session import Session
 from debatebench.output.report.html import environment, render
 
-__all__ = ["ASSETS", "Views"]
-
 ASSETS = {"annotation.css": "text/css", "annotation.js": "text/javascript"}
 """The files that pages load, and their types."""
 _FOLDER = Path(__file__).with_name("assets")

@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from debatebench.transform.sql_model import Query, SqlModel
     from debatebench.transform.testing.generic_tests import GenericTest
 
-__all__ = [
-    "ColumnDoc",
-    "Link",
-    "MacroDoc",
-    "RelationDoc",
-    "SingularTestDoc",
-    "anchor",
-    "describe_macros",
-    "describe_project",
-    "describe_tests",
-]
-
 _SAFE = re.compile(r"[a-z0-9_.]+")
 # Arguments of data tests that are clear without a name.
 _PLAIN_ARGUMENTS = {"values", "expression", "combination_of_columns"}

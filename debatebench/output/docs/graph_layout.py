@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Layout", "layered_layout"]
-
 _SWEEPS = 24
 _RELAXATIONS = 12
 # A point of an edge: (from, to, layer). A node: (name, "", 0).

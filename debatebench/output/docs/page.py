@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.project import Project
 
-__all__ = ["render_docs", "write_docs"]
-
 _TEMPLATE = "docs.html"
 _STYLES = ("assets/site.css", "templates/docs.css")
 _SCRIPT = "templates/docs.js"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from debatebench.output.export.dataset_tables import DatasetTable
     from debatebench.output.export.snapshot import Snapshot
 
-__all__ = ["dataset_card"]
-
 _SPLIT = "train"
 _NOTHING = "–"
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

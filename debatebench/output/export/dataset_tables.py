@@ -11,8 +11,6 @@ from debatebench.shared.duckdb_sql import quoted_identifier
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["ATTACKED", "TABLES", "DatasetTable"]
-
 _DEBATE = ("run_tag", "debate_id")
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from debatebench.transform.macros import Macro
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["DbtNames", "dbt_names"]
-
 
 @dataclass(frozen=True, slots=True)
 class DbtNames:

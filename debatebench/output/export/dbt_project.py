@@ -18,8 +18,6 @@ from debatebench.shared.duckdb_sql import quoted_text
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
 
-__all__ = ["write"]
-
 _NAME = "debatebench"
 _FILES = Path(__file__).with_name("dbt_files")
 # What `dbt build` writes into its project.

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from debatebench.transform.properties import ColumnProperties, ModelProperties, ModelVersion, SqlModelConfig
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["properties_files", "sources_file", "yaml_text"]
-
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     """Path in `models/` → text, one file for each YAML file with a SQL model that dbt builds."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from debatebench.output.export.dbt_names import DbtNames
 
-__all__ = ["dbt_sql", "without_jinja"]
-
 _JINJA = re.compile(r"\{[{%#]")
 
 

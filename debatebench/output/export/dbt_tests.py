@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from debatebench.transform.properties import LocatedUnitTest
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["FixtureRow", "data_tests", "unit_test"]
-
 
 class FixtureRow(dict[str, Any]):
     """A row of a unit test, written on one line in the YAML."""

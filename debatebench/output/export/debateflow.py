@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from debatebench.output.export.snapshot import Snapshot
 
-__all__ = ["write", "write_flow"]
-
 Shape = Literal["listed", "keyed"]
 RecordT = TypeVar("RecordT", bound=Record)
 

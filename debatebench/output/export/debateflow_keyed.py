@@ -8,8 +8,6 @@ from debatebench.output.export.debateflow import write_flow
 from debatebench.output.export.manifest import Contents
 from debatebench.output.export.snapshot import Snapshot
 
-__all__ = ["write"]
-
 
 def write(snapshot: Snapshot, folder: Path) -> Contents:
     """Write the one chosen run as `debateflow` does."""

@@ -13,8 +13,6 @@ from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quote
 from debatebench.shared.records import TABLES
 from debatebench.warehouse.publish import STORAGE_VERSION
 
-__all__ = ["DATABASE", "attached", "copy_raw_tables", "table_rows", "write", "write_built_copy"]
-
 DATABASE = "debatebench.duckdb"
 
 

@@ -11,8 +11,6 @@ from debatebench.output.export.manifest import MANIFEST, ExportManifest, file_sh
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import new_folder_beside, unused_name_beside
 
-__all__ = ["replacing"]
-
 
 @contextmanager
 def replacing(out: Path, *, force: bool) -> Iterator[Path]:

@@ -27,8 +27,6 @@ from debatebench.transform.stored_views import stored_views
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["CARD", "CHECKSUMS", "write"]
-
 CARD = "README.md"
 CHECKSUMS = "checksums.sha256"
 

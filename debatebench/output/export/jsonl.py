@@ -17,8 +17,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["write"]
-
 Row: TypeAlias = dict[str, Any]
 
 _ROWS_AT_ONCE = 2_000

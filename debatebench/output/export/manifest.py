@@ -16,18 +16,6 @@ from debatebench.shared.version import __version__
 if TYPE_CHECKING:
     from debatebench.output.export.snapshot import Snapshot
 
-__all__ = [
-    "MANIFEST",
-    "Contents",
-    "ExportManifest",
-    "LeftOut",
-    "ToRead",
-    "file_sha256",
-    "make_manifest",
-    "read_export_manifest",
-    "write_manifest",
-]
-
 MANIFEST = "manifest.json"
 
 

@@ -14,8 +14,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-__all__ = ["original_record"]
-
 Row: TypeAlias = Mapping[str, Any]
 
 _RECORD_KEYS = {

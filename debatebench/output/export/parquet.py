@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["write", "write_file"]
-
 _DEFAULT = ("marts.*", "ratings.*")
 
 

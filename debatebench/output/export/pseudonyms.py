@@ -14,8 +14,6 @@ from pathlib import Path
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.files import unused_name_beside
 
-__all__ = ["KEY_FILE", "PSEUDONYM", "make_pseudonyms", "pseudonym_key"]
-
 KEY_FILE = "pseudonyms.key"
 _KEY = re.compile(r"[0-9a-f]{64}\n?")
 _SHORTEST = 8

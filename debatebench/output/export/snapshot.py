@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
     from debatebench.transform.project import Project
 
-__all__ = ["DatasetOptions", "Snapshot", "open_snapshot"]
-
 
 @dataclass(frozen=True, slots=True)
 class DatasetOptions:

@@ -11,26 +11,6 @@ from debatebench.output.report.html import MISSING, format_values, guess_format,
 from debatebench.output.report.page import ColumnFormat, Section
 from debatebench.shared.visible_text import visible
 
-__all__ = [
-    "Row",
-    "Spec",
-    "as_number",
-    "axes",
-    "axis_title",
-    "column_name",
-    "frame",
-    "name_axis",
-    "number_axis",
-    "plotly_text",
-    "reference_line",
-    "series_colour",
-    "short_text",
-    "two_lines",
-    "value_colour",
-    "written",
-    "written_by_name",
-]
-
 Row = Mapping[str, Any]
 Spec = dict[str, Any]
 

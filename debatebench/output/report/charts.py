@@ -34,8 +34,6 @@ from debatebench.output.report.name_places import places_of_names
 from debatebench.output.report.page import Section
 from debatebench.shared.amounts import counted
 
-__all__ = ["chart"]
-
 _DASHES = ("solid", "dot", "dash", "dashdot")
 _MOST_VERTICAL_NAMES = 14
 _USUAL_WIDTH = 700

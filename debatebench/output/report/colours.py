@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["SCALES", "contrast", "ink_on", "shade_colour"]
-
 SCALES = {
     "sequential": ("#f1f5fb", "#c7dbf0", "#8bb8de", "#4a90c4", "#1f659f", "#0b3c6d"),
     "diverging": ("#7b3294", "#b98cc6", "#e6d6ea", "#f6f6f4", "#d5ecd1", "#84c48a", "#1b7837"),

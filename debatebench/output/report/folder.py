@@ -9,8 +9,6 @@ from pathlib import Path, PurePosixPath
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import write_atomically
 
-__all__ = ["MANIFEST", "replace_files"]
-
 MANIFEST = ".debatebench-site.json"
 """Lists the files that the site consists of; what it does not list is never overwritten or deleted."""
 

@@ -27,18 +27,6 @@ from debatebench.shared.visible_text import visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-__all__ = [
-    "MISSING",
-    "Cell",
-    "environment",
-    "format_values",
-    "guess_format",
-    "heading",
-    "read_template",
-    "render",
-    "script_json",
-]
-
 MISSING = "–"
 
 _HEADINGS = {

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-__all__ = ["places_of_names"]
-
 _WIDTH, _HEIGHT = 240.0, 350.0
 _CHARACTER, _LINE = 6.6, 15.0
 _POINT = 7.0

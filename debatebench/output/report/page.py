@@ -15,19 +15,6 @@ from typing import Literal, cast, get_args
 from debatebench.config.setting import Setting, read_file
 from debatebench.shared.errors import ConfigError
 
-__all__ = [
-    "CHARTS",
-    "FORMATS",
-    "ColumnFormat",
-    "ForEach",
-    "Format",
-    "Options",
-    "Page",
-    "Scale",
-    "Section",
-    "load_pages",
-]
-
 ForEach = Literal["site", "run", "debate"]
 Format = Literal[
     "text",

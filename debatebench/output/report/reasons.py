@@ -8,8 +8,6 @@ from typing import Any
 from debatebench.output.report.html import MISSING
 from debatebench.output.report.page import Section
 
-__all__ = ["WORDS", "missing_because", "remarks"]
-
 WORDS = {
     "no_cases": "no cases",
     "undefined": "not defined",

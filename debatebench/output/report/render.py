@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import duckdb
     from jinja2 import Environment
 
-__all__ = ["RunPages", "Site", "find_runs", "render_pages"]
-
 _TIMEOUT_S = 600.0
 _SAFE_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SAFE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

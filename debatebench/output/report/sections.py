@@ -14,8 +14,6 @@ from debatebench.output.report.page import CHARTS, ColumnFormat, Section
 from debatebench.output.report.reasons import missing_because, remarks
 from debatebench.shared.errors import ConfigError
 
-__all__ = ["Case", "Cases", "Heading", "Link", "Note", "Notes", "Panel", "SectionView", "Speech", "Table", "view"]
-
 Row = Mapping[str, Any]
 Link = Callable[[str, Row], str | None]
 """Where a cell of the format `run` or `debate` leads, given its row; `None` when there is no such page."""

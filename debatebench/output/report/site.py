@@ -15,8 +15,6 @@ from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import new_folder_beside, not_written
 
-__all__ = ["build_site"]
-
 _MARTS = """
 select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'runs'
 union all

@@ -21,8 +21,6 @@ from typing import Any
 from debatebench.config.transcript_layout import Section
 from debatebench.shared.errors import UsageError
 
-__all__ = ["Seen", "flawed_sentence", "lower", "noted_flaws", "read_detection", "seen_flaws"]
-
 Seen = Mapping[str, Sequence[tuple[str, str]]]
 """Position → (weakness, sentence in which it shows) of every flaw that a judge has seen."""
 

@@ -23,8 +23,6 @@ from debatebench.providers.simulated.signs import notes_on, observed, side_of, w
 from debatebench.providers.simulated.swaying import lead, swayed, without_attacks
 from debatebench.shared.errors import UsageError
 
-__all__ = ["analysis_answer", "judge_answer"]
-
 _SIDES = ("pro", "con")
 _WHOLE = "overall"
 # Where only a winner is asked for, bias and noise are in points of the usual scale.

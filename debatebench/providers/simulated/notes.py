@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
-__all__ = ["SpeechNotes", "debate_notes", "read_debate_notes", "read_scores", "read_speech_notes", "speech_notes"]
-
 _IN_SPEECH = {
     "words": "words",
     "sentences": "sentences",

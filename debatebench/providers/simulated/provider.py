@@ -26,8 +26,6 @@ from debatebench.shared.errors import UsageError
 if TYPE_CHECKING:
     from debatebench.config.load import MemberConfig, Pricing
 
-__all__ = ["Simulated"]
-
 _SOURCE = ReplySource("simulated", reports_usd=True)
 # Accepted by other providers and without effect here; any other unknown name is a typing error.
 _IGNORED = {"temperature", "seed", "max_tokens", "top_p"}

@@ -18,8 +18,6 @@ from debatebench.providers.simulated.notes import SpeechNotes, read_speech_notes
 from debatebench.providers.simulated.speech import points_named
 from debatebench.providers.simulated.themes import SIGNS
 
-__all__ = ["Observed", "Qualities", "notes_on", "observed", "qualities_of", "side_of", "worth"]
-
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _TOPIC_WORD = re.compile(r"\b(?!opponent|other)[^\W\d_]{5,}")
 # Words in the names of dimensions that measure a quality (a dimension without such a word measures the whole), the

@@ -16,8 +16,6 @@ from debatebench.providers.simulated.flaws import flawed_sentence, read_detectio
 from debatebench.providers.simulated.themes import PLACES, SENTENCES, SOURCES, THEMES, case
 from debatebench.shared.errors import UsageError
 
-__all__ = ["WEAKNESSES", "Speaker", "Speeches", "points_named", "read_traits"]
-
 Speeches = tuple[tuple[str, str, str], ...]
 """Side, stage and text of each speech, oldest first."""
 

@@ -16,8 +16,6 @@ from debatebench.config.transcript_layout import Section
 from debatebench.providers.simulated.signs import side_of
 from debatebench.shared.errors import UsageError
 
-__all__ = ["lead", "read_susceptibility", "swayed", "without_attacks"]
-
 # The words by which an attack of a kind is known, in any paragraph of a speech.
 _SIGNS = {
     "orders": r"\binstructions? to the judges?\b|\byou must (?:now )?(?:award|give|score|declare)\b",

@@ -9,8 +9,6 @@ import re
 from functools import cache
 from typing import Any
 
-__all__ = ["PLACES", "SENTENCES", "SIGNS", "SOURCES", "THEMES", "case"]
-
 
 def _table(text: str) -> dict[str, list[str]]:
     """Rows by name; a row without a name belongs to the name above it."""

@@ -11,8 +11,6 @@ from typing import cast
 from debatebench.stats import agreement, bias, correlation, quality, votes
 from debatebench.stats.sql.sql_function import SqlFunction
 
-__all__ = ["FUNCTIONS"]
-
 
 def weighted_kappa(a: Sequence[str], b: Sequence[str], categories: Sequence[str], weights: str) -> float | None:
     """Cohen's kappa with `linear` or `quadratic` weights, for categories in the given order."""

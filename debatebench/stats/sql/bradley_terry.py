@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from debatebench.stats.counted_games import Games
 
-__all__ = ["FUNCTIONS"]
-
 Codes = Sequence[int]
 Numbers = Sequence[float]
 

@@ -13,8 +13,6 @@ from debatebench.stats.sql.sql_function import SqlFunction
 if TYPE_CHECKING:
     from debatebench.stats.elo_orders import EloOrders
 
-__all__ = ["FUNCTIONS", "elo_over_orders", "elo_path", "elo_ratings"]
-
 
 def elo_ratings(
     order: Sequence[int], pro: Sequence[int], con: Sequence[int], score: Sequence[float], initial: float, k: float

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from debatebench.stats import power, significance
 from debatebench.stats.sql.sql_function import SqlFunction
 
-__all__ = ["FUNCTIONS"]
-
 
 def wilson_interval(wins: float, games: float, level: float) -> dict[str, float]:
     """Wilson's interval for wins / games; a tie may count as half a win."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from debatebench.transform.lineage.within_query import LineageNode
     from debatebench.transform.project import Project
 
-__all__ = ["Descriptions"]
-
 
 class Descriptions:
     """The descriptions of all columns of a project. A column is traced only if its own YAML omits the description."""

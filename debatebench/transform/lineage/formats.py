@@ -13,8 +13,6 @@ from debatebench.shared.visible_text import visible
 if TYPE_CHECKING:
     from debatebench.transform.lineage.column_lineage import LineageNode
 
-__all__ = ["lineage_json", "lineage_mermaid", "lineage_text", "place"]
-
 _LONGEST_LABEL = 90
 _MERMAID_ESCAPED = str.maketrans(
     {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\\": "#92;"}

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.macros import Macro
 
-__all__ = ["QualifiedQuery", "UntraceableError", "Written", "output_names", "qualify_query"]
-
 _AFTER_THE_LIST = {
     "FROM",
     "WHERE",

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["LineageNode", "Relations", "Trace"]
-
 Kind = Literal["column", "cte", "raw", "rows", "relation"]
 
 

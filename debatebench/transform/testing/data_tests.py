@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from debatebench.transform.sql_model import SingularTest, SqlModel
     from debatebench.transform.testing.generic_tests import GenericTest
 
-__all__ = ["TestResult", "broken_results", "run_data_tests", "unbuilt_models"]
-
 _SHOWN_ROWS = 5
 
 

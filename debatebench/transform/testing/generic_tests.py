@@ -14,9 +14,6 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 
-__all__ = ["GENERIC_TESTS", "Finite", "GenericTest", "parse_generic_test", "sql_literal", "uncertainty_tests"]
-
-
 # SQL text. DuckDB's parser crashes only if it nests some thousands deep.
 Expression = Annotated[str, Field(max_length=10_000)]
 

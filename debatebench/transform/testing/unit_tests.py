@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["run_unit_tests"]
-
 Row = tuple[Any, ...]
 
 # No macro has an argument of this name.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["version_name_test"]
-
 # In prose, a name is in backquotes.
 _DOTTED = re.compile(r"(?<![\w.`])[a-z]\w*\.\w+_v[1-9]\d*\b", re.IGNORECASE)
 
