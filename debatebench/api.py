@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import duckdb
 
     from debatebench.transform.build_state import BuiltModel
-    from debatebench.transform.lineage.column_lineage import LineageNode
     from debatebench.transform.lineage.descriptions import Descriptions
+    from debatebench.transform.lineage.within_query import LineageNode
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 

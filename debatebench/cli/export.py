@@ -58,8 +58,8 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
 ) -> None:
     """Export runs as Parquet, JSONL, DuckDB or dbt files, as a dataset for Hugging Face, or as DebateFlow's JSON."""
-    from debatebench.output.export import DatasetOptions
     from debatebench.output.export import export as write_export
+    from debatebench.output.export.snapshot import DatasetOptions
 
     options = DatasetOptions(license_id, anonymize, with_attacked)
 

@@ -18,7 +18,6 @@ from debatebench.config.types import (
     MOST_RATING,
     USUAL_TIMEOUT_S,
     Config,
-    DimensionConfig,
     EloConfig,
     MemberConfig,
     OnRefusal,
@@ -35,23 +34,6 @@ if TYPE_CHECKING:
     from debatebench.config.setting import Setting
     from debatebench.shared.records import Side
 
-__all__ = [
-    "Config",
-    "DimensionConfig",
-    "EloConfig",
-    "MemberConfig",
-    "Pricing",
-    "RateLimits",
-    "Round",
-    "TopicConfig",
-    "load_config",
-    "load_debaters",
-    "load_judges",
-    "load_prices",
-    "load_quick_test",
-    "load_topics",
-    "read_rounds",
-]
 
 # Every setting has a place in the nested form and one in the original harness's flat form, sometimes under two names. A
 # file may use either form; a setting given in two places is rejected.

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from debatebench.judges.hearing import Decision
     from debatebench.providers.asking import Ask
 
-__all__ = ["BASELINES", "METHODS", "Method", "hear", "method_of", "templates_of", "used_templates"]
-
 
 @dataclass(frozen=True, slots=True)
 class Method:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompts import fill, judge_values, stage_values
 from debatebench.config.transcript_layout import Section, fenced, render_material, render_transcript
+from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.asks import JudgeAsks
-from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
+from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.providers.asking import Ask, Step
 from debatebench.providers.base import Completion, Message, Request
 from debatebench.providers.requests import is_cut_off, request_to, seed_of, short_hash

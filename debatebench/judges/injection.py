@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from debatebench.judges.parsing import InvalidVerdictError, json_objects, parse_verdict
+from debatebench.judges.answer_json import InvalidVerdictError, json_objects
+from debatebench.judges.parsing import parse_verdict
 
 if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig

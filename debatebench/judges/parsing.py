@@ -25,23 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.config.answer_form import TWO_SIDES, AnswerForm
 from debatebench.config.transcript_layout import BP_POSITIONS
-from debatebench.judges.answer_json import InvalidVerdictError, find_object, json_objects, quoted, refuse
+from debatebench.judges.answer_json import find_object, quoted, refuse
 from debatebench.judges.mending import as_seen
 from debatebench.shared.records import Score, Side, Winner, clean_text
 
 if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig
 
-__all__ = [
-    "InvalidVerdictError",
-    "ParsedAnswer",
-    "ParsedVerdict",
-    "json_objects",
-    "parse_answer",
-    "parse_verdict",
-    "side_of",
-    "winner_of",
-]
 
 _WINNERS = {"pro": ("pro",), "con": ("con",), "tie": TWO_SIDES, "draw": TWO_SIDES}
 _FINEST_STEP = Decimal("1e-6")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from debatebench.judges import method_of
+from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.asks import JudgeAsks
 from debatebench.judges.hearing import Heard, Hearing, NoVerdictError
 from debatebench.judges.judgment import StoredAnswer, notes_of, scores_of
-from debatebench.judges.parsing import InvalidVerdictError, winner_of
+from debatebench.judges.parsing import winner_of
 from debatebench.providers.asking import Answer
 from debatebench.shared.errors import DebatebenchError
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from debatebench.config.types import MemberConfig, Pricing
-from debatebench.judges import BASELINES, method_of
+from debatebench.judges import method_of
+from debatebench.judges.baselines import BASELINES
 from debatebench.plan.attacks import AttackedCopy, attack_sides, attacked_turns, copy_of
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan

@@ -11,7 +11,7 @@ from debatebench.providers.base import Completion, FailureKind, ProviderFailure,
 from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
-    from debatebench.config.load import MemberConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.providers.asking import Step
 
 _STATUS: dict[FailureKind, str] = {

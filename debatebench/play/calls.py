@@ -35,7 +35,7 @@ from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import to_money
 
 if TYPE_CHECKING:
-    from debatebench.config.load import MemberConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.journal.writing import Journal
     from debatebench.play.pacing import Admission, Pacing
     from debatebench.play.progress import Progress

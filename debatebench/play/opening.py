@@ -23,7 +23,7 @@ from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import make_folder
 
 if TYPE_CHECKING:
-    from debatebench.config.load import MemberConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.providers.base import Provider
 
 _LEAST_FREE_BYTES = 64 * 1024 * 1024

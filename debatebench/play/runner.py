@@ -46,7 +46,7 @@ from debatebench.shared.problem_texts import clause
 from debatebench.shared.records import Debate, Record, ScheduledDebate, Turn, Verdict
 
 if TYPE_CHECKING:
-    from debatebench.config.load import MemberConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.judges.base import Judgment
     from debatebench.plan.stored_use import StoredUse
     from debatebench.play.before_run import Transcripts

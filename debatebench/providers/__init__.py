@@ -41,7 +41,7 @@ from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config.load import MemberConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.providers.base import Completion, Provider, Reply
 
 

@@ -15,7 +15,7 @@ from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config.load import MemberConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.providers.profiles import Profile
 
 _SUFFIX = "/chat/completions"

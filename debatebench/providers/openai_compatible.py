@@ -38,7 +38,7 @@ from debatebench.shared.json_bytes import to_json
 if TYPE_CHECKING:
     import httpx
 
-    from debatebench.config.load import MemberConfig
+    from debatebench.config.types import MemberConfig
     from debatebench.providers.profiles import Profile
     from debatebench.providers.transport import BrokenExchange, PartialReply, Transport
 

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["BuildResult", "BuiltModel", "PartlyBuiltError", "build", "is_current"]
-
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["Finding", "examine", "grouped", "has_runs"]
 
 _REPEATED = """
 select run_tag, first_run_tag, count(*), (select count(*) from marts.games where games.run_tag = repeated.run_tag)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.config.load import Config, DimensionConfig, MemberConfig, Round, load_config, load_judges
+from debatebench.config.load import Config, MemberConfig, Round, load_config, load_judges
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import (
     DEBATER_PLACEHOLDERS,
@@ -26,6 +26,7 @@ from debatebench.config.prompts import (
     stage_values,
 )
 from debatebench.config.transcript_layout import END_LINE, read_transcript
+from debatebench.config.types import DimensionConfig
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.workspace import Workspace, packaged
 

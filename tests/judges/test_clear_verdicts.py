@@ -15,7 +15,8 @@ from tournament import play, write_workspace
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.judges import hearing
-from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
+from debatebench.judges.answer_json import InvalidVerdictError
+from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.play.reparsing import reparse_run
 from debatebench.providers import openai_compatible
 

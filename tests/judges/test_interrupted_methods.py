@@ -25,7 +25,8 @@ from started_run import wait_until_asked
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.judges import hearing
-from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
+from debatebench.judges.answer_json import InvalidVerdictError
+from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.play.reparsing import reparse_run
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debatebench.config.types import DimensionConfig
-from debatebench.judges.parsing import InvalidVerdictError, ParsedVerdict, json_objects, parse_verdict
+from debatebench.judges.answer_json import InvalidVerdictError, json_objects
+from debatebench.judges.parsing import ParsedVerdict, parse_verdict
 from debatebench.providers.thinking import split_thinking, strip_thinking
 
 DIMENSIONS = {

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.types import DimensionConfig
+from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.mending import as_seen, mend
-from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
+from debatebench.judges.parsing import ParsedAnswer, parse_answer
 
 SCALE = DimensionConfig(min=1, max=10)
 FORM = AnswerForm({"logic": SCALE, "clash": SCALE}, declares_winner=True, has_reasons=True)

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, bad_records, landed, only, records_of, rows
 
-from debatebench.landing.importers import IMPORTERS, BadRecord
-from debatebench.landing.importers.base import BadSourceError
+from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers.base import BadRecord, BadSourceError
 from debatebench.landing.importers.store import add_import
 from debatebench.landing.importers.strict_json import LARGEST_RECORD, parse_json
 from debatebench.landing.importers.strict_yaml import parse_yaml

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from imported import ORIGINAL
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import IMPORTERS, Imported, debatebench, debatebench_source
+from debatebench.landing.importers import IMPORTERS, debatebench, debatebench_source
+from debatebench.landing.importers.base import Imported
 from debatebench.landing.importers.import_landing import land_import
 from debatebench.landing.importers.manifest import ImportManifest, kept_manifest
 from debatebench.landing.importers.store import add_import, importing

@@ -11,7 +11,8 @@ from unicodedata import normalize
 import pytest
 from imported import bad_records, landed, units
 
-from debatebench.landing.importers import IMPORTERS, Imported
+from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers.base import Imported
 from debatebench.landing.importers.debatebench import read_accepted, read_kept
 from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Debater

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from imported import ORIGINAL, records_of
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import IMPORTERS, BadRecord, Imported, debatebench, debatebench_source, two_readers
+from debatebench.landing.importers import IMPORTERS, debatebench, debatebench_source, two_readers
+from debatebench.landing.importers.base import BadRecord, Imported
 from debatebench.shared.records import Topic
 
 

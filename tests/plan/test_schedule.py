@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from debatebench.config.load import (
     Config,
-    DimensionConfig,
     MemberConfig,
     Pricing,
     Round,
@@ -32,6 +31,7 @@ from debatebench.config.load import (
 )
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import PromptSet
+from debatebench.config.types import DimensionConfig
 from debatebench.plan.cost_estimate import estimate
 from debatebench.plan.hearings import Left
 from debatebench.plan.panels import PanelBalance, random_panel

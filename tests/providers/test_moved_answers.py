@@ -12,7 +12,8 @@ from fake_provider import completion_body
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.types import DimensionConfig
-from debatebench.judges.parsing import InvalidVerdictError, parse_answer
+from debatebench.judges.answer_json import InvalidVerdictError
+from debatebench.judges.parsing import parse_answer
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
 from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.requests import HINTS, asks_for_object

@@ -16,9 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.config.load import DimensionConfig, MemberConfig, Pricing
+from debatebench.config.load import MemberConfig, Pricing
 from debatebench.config.transcript_layout import Section, render_transcript
-from debatebench.judges.parsing import InvalidVerdictError, parse_verdict
+from debatebench.config.types import DimensionConfig
+from debatebench.judges.answer_json import InvalidVerdictError
+from debatebench.judges.parsing import parse_verdict
 from debatebench.providers import make_provider, provider_key
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
 from debatebench.providers.simulated import themes as simulated_themes

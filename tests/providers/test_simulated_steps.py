@@ -22,8 +22,9 @@ from debatebench.config.prompt_files import load_prompts
 from debatebench.config.transcript_layout import BP_POSITIONS, Section, read_material, render_material
 from debatebench.config.types import DimensionConfig, MemberConfig
 from debatebench.judges import METHODS, hear, templates_of
+from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.base import Seat, Transcript
-from debatebench.judges.parsing import InvalidVerdictError, ParsedAnswer, parse_answer
+from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.providers.asking import Answer, Step
 from debatebench.providers.base import Completion, Message, ProviderFailure, Request
 from debatebench.providers.simulated.notes import read_debate_notes, read_speech_notes

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import duckdb
 from paths import DATA
 
-from debatebench.landing.importers import IMPORTERS, BadRecord, Imported
+from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers.base import BadRecord, Imported
 from debatebench.landing.importers.import_landing import land_import, read_import
 from debatebench.landing.land import create_raw_tables
 from debatebench.shared.records import TABLES, Record, Row, Run

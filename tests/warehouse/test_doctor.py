@@ -440,7 +440,7 @@ def test_a_seat_that_was_filled_again_keeps_its_judge(tmp_path: Path, strict_the
 
 def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from debatebench.judges import hearing
-    from debatebench.judges.parsing import InvalidVerdictError
+    from debatebench.judges.answer_json import InvalidVerdictError
 
     with FakeProvider(good_answers) as server:
         root = write_workspace(tmp_path, server, judges=4)

@@ -19,8 +19,6 @@ two_readers.py         read half of a large file in a second process
 
 from __future__ import annotations
 
-from debatebench.landing.importers.base import BadRecord, Imported, Importer
-
-__all__ = ["IMPORTERS", "BadRecord", "Imported", "Importer"]
+from debatebench.landing.importers.base import Importer
 
 IMPORTERS: dict[str, Importer] = {name: Importer(name) for name in ("debatebench", "debateflow", "panelbench")}

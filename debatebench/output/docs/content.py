@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record
-from debatebench.transform.lineage.column_lineage import LineageNode
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.lineage.formats import place
+from debatebench.transform.lineage.within_query import LineageNode
 from debatebench.transform.model_versions import is_prerelease, versions_of
 
 if TYPE_CHECKING:
-    from debatebench.transform.lineage.column_lineage import LineageNode
+    from debatebench.transform.lineage.within_query import LineageNode
     from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties, MacroTest, UnitTest
     from debatebench.transform.sql_model import Query, SqlModel

@@ -44,7 +44,6 @@ from debatebench.shared.result_formats import render
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
 
-__all__ = ["FORMATS", "DatasetOptions", "Export", "export"]
 
 FORMATS: dict[str, str] = {
     "parquet": "debatebench.output.export.parquet",

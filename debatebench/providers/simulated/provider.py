@@ -24,7 +24,7 @@ from debatebench.providers.simulated.swaying import read_susceptibility
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config.load import MemberConfig, Pricing
+    from debatebench.config.types import MemberConfig, Pricing
 
 _SOURCE = ReplySource("simulated", reports_usd=True)
 # Accepted by other providers and without effect here; any other unknown name is a typing error.

@@ -33,7 +33,6 @@ from debatebench.stats.sql.sql_function import SqlFunction
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["FUNCTIONS", "SqlFunction", "fingerprint", "named_in", "python_functions", "register"]
 
 FUNCTIONS: Mapping[str, SqlFunction] = {
     **agreement.FUNCTIONS,

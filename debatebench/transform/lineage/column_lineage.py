@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SqlModel
 
-__all__ = ["Lineage", "LineageNode", "column_lineage"]
-
 
 def column_lineage(project: Project, name: str) -> LineageNode:
     """Where `schema.model.column` comes from; for `schema.model`, the SQL models and landed tables that it reads.

@@ -11,7 +11,7 @@ from debatebench.shared.result_formats import json_text
 from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
-    from debatebench.transform.lineage.column_lineage import LineageNode
+    from debatebench.transform.lineage.within_query import LineageNode
 
 _LONGEST_LABEL = 90
 _MERMAID_ESCAPED = str.maketrans(
