@@ -34,7 +34,8 @@ FILES = {
             expect: {rows: [{shop: a, cents: 1}]}
         """,
     "marts/sales.sql": """
-        select shop, sum(cents)::bigint as cents, doubled(sum(cents)::bigint) as twice from staging.stg_orders group by shop
+        select shop, sum(cents)::bigint as cents, doubled(sum(cents)::bigint) as twice
+        from staging.stg_orders group by shop
         """,
     "marts/m.yml": """
         models:
