@@ -20,8 +20,11 @@ Speeches = tuple[tuple[str, str, str], ...]
 """Side, stage and text of each speech, oldest first."""
 
 # Which sentence each weakness replaces, by what, and how often.
-_FLAWS = {name: flaw["replaces"] for name, flaw in DATA["weaknesses"].items() if "replaces" in flaw}
+_FLAWS: dict[str, tuple[str, str]] = {
+    name: flaw["replaces"] for name, flaw in DATA["weaknesses"].items() if "replaces" in flaw
+}
 _FLAW_SHARE = 0.85
+_CRAFT: dict[str, tuple[float, float, str]] = DATA["craft"]
 _POINT = re.compile(r"\bpoint (?:is|on|about) (\w+)")
 _QUOTABLE = re.compile(r"(?<![^.!?\n]) ?((?:[\w'’,-]+ ){6}[\w'’-]+)")
 
@@ -147,7 +150,7 @@ class Speaker:
         flaws = [flaw for name, (kind, flaw) in _FLAWS.items() if kind == wanted and name in self._traits]
         if flaws and self._rng.random() < _FLAW_SHARE:
             return self._rng.choice(flaws)
-        unskilled, skilled, instead = DATA["craft"].get(wanted, (1.0, 1.0, ""))
+        unskilled, skilled, instead = _CRAFT.get(wanted, (1.0, 1.0, ""))
         if self._rng.random() < unskilled + (skilled - unskilled) * self._form:
             return wanted
         return instead and self._kind(instead)
