@@ -23,10 +23,10 @@ import duckdb
 import numpy as np
 
 from debatebench.landing.land import create_raw_tables
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import packaged
 from debatebench.stats.quality import rmse_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 
 EACH = 6
 DEBATE_EFFECT = 0.5

@@ -104,7 +104,7 @@ def select_models(
 ) -> list[str]:
     """The SQL models that match any of `selectors`, each after those that it reads.
 
-    A selector is `name`, `schema.name` (both may contain `*`), `tag:x` or `path:sql/marts/judges` (a folder or file); a
+    A selector is `name`, `schema.name` (both may contain `*`), `tag:x` or `path:sql/marts/sales` (a folder or file); a
     `+` before it adds everything that those models read, a `+` after it everything that reads them. The base name of a
     versioned model matches all versions. Raises `UsageError` for a selector that matches nothing.
     """

@@ -18,10 +18,10 @@ from exported import NOON, land, make_workspace
 
 from debatebench.output.export import FORMATS, DatasetOptions, export
 from debatebench.output.export.manifest import read_export_manifest
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build_state import is_current
-from debatebench.transform.project import load_project
 
 pytestmark = pytest.mark.slow
 

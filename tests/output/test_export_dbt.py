@@ -24,11 +24,12 @@ from debatebench.output.export.dbt_project import _model_files, _project_file
 from debatebench.output.export.dbt_properties import properties_files, sources_file
 from debatebench.output.export.dbt_sql import dbt_sql, without_jinja
 from debatebench.output.export.dbt_tests import data_tests
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.expansion import expand
 from debatebench.transform.lineage.descriptions import Descriptions
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.generic_tests import parse_generic_test
 
 pytestmark = pytest.mark.slow

@@ -13,10 +13,11 @@ from probed_runs import probed_run
 from report_warehouse import tournament
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Record, Run
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 METHODS = {"judge-a": "dimensional", "judge-b": "chronological"}

@@ -11,11 +11,12 @@ import duckdb
 import pytest
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.query.version_diff import diff_model
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Verdict
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 POINTS = {"p": (7, 5), "c": (5, 7), "t": (6, 6)}

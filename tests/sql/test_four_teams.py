@@ -10,6 +10,7 @@ import pytest
 
 from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Debate,
     Debater,
@@ -24,7 +25,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 pytestmark = pytest.mark.slow

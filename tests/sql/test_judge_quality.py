@@ -13,6 +13,7 @@ import pytest
 from imported import records_of, units
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -34,7 +35,6 @@ from debatebench.shared.workspace import packaged
 from debatebench.stats.quality import prediction_quality, rmse_interval
 from debatebench.stats.significance import cluster_mean, mcnemar, paired_t, wilson_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 MODELS = (

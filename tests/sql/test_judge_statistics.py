@@ -16,6 +16,7 @@ import duckdb
 import pytest
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
 from debatebench.stats.agreement import agreement, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha_interval
@@ -25,7 +26,6 @@ from debatebench.stats.distributions import t_quantile
 from debatebench.stats.jackknife import jackknife
 from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 
 Biases = dict[tuple[str, str], dict[str, Any]]
 Mirrored = dict[str, dict[str, Any]]

@@ -17,11 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import packaged
 from debatebench.stats.agreement import Level, krippendorff_alpha
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.create_macros import create_macros
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 # (cluster, ratings in ascending order, how many panels gave them)
 Patterns = Sequence[tuple[str, Sequence[int], int]]

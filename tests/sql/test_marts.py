@@ -21,6 +21,7 @@ from built_warehouse import store_views
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.records import (
     Call,
@@ -38,7 +39,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.sql_model import SqlModel
 from debatebench.transform.testing.data_tests import run_data_tests
 from debatebench.transform.testing.generic_tests import Unique, UniqueCombinationOfColumns

@@ -13,10 +13,10 @@ import duckdb
 import pytest
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Side, Topic, Turn, Verdict, Weakness
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 pytestmark = pytest.mark.slow

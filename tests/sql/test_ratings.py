@@ -19,10 +19,11 @@ from command_line import debatebench
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.query.comparison import compare, find_subject
 from debatebench.query.gate import GateLimits, check_gate
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 pytestmark = pytest.mark.slow

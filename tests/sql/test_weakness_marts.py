@@ -15,13 +15,13 @@ from imported import imported_run
 from weakened import DIMENSIONS, WEAK_DIMENSIONS, Verdicts, annotations, judged, source
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Adjudication, Annotation, Debate, Record, Score, Turn, Weakness
 from debatebench.shared.workspace import packaged
 from debatebench.stats.agreement import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval
 from debatebench.stats.distributions import t_quantile
 from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 MODELS = ("people_agreement", "people_differences", "weakness_detection", "judge_profile", "weakness_confusion")

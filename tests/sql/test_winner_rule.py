@@ -17,11 +17,12 @@ import duckdb
 import pytest
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Verdict
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 NOON = datetime(2026, 1, 1, 12)

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from sql_project import write_project
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.lineage.column_lineage import Lineage, LineageNode, column_lineage
 from debatebench.transform.lineage.formats import lineage_json, lineage_mermaid, lineage_text
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 FILES = {
     "staging/stg_verdicts.sql": """

@@ -9,8 +9,8 @@ import duckdb
 import pytest
 from command_line import debatebench, debatebench_here
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import load_project
 from debatebench.warehouse.up_to_date import build_is_current, note_current
 
 pytestmark = pytest.mark.slow
