@@ -23,10 +23,11 @@ from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import parse_verdict
 from debatebench.providers import make_provider, provider_key
 from debatebench.providers.base import Completion, FailureKind, Message, ProviderFailure, Reply, Request
-from debatebench.providers.simulated import themes as simulated_themes
+from debatebench.providers.simulated import phrases as simulated_phrases
+from debatebench.providers.simulated.phrases import WEAKNESSES
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.providers.simulated.signs import qualities_of
-from debatebench.providers.simulated.speech import WEAKNESSES, points_named
+from debatebench.providers.simulated.speech import points_named
 from debatebench.providers.thinking import strip_thinking
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Turn
@@ -309,10 +310,10 @@ def test_a_judge_scores_every_side_and_dimension_on_its_own_scale(equal_debates:
     ],
 )
 def test_judges_recognise_what_debaters_say(sign: str, kinds: list[str]) -> None:
-    sentences = [sentence for kind in kinds for sentence in simulated_themes.SENTENCES[kind]]
+    sentences = [sentence for kind in kinds for sentence in simulated_phrases.SENTENCES[kind]]
     words = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(sentences)), "1")
     for sentence in sentences:
-        assert simulated_themes.SIGNS[sign].search(sentence.format_map(words).lower())
+        assert simulated_phrases.SIGNS[sign].search(sentence.format_map(words).lower())
 
 
 def test_a_winner_is_named_only_when_asked_for(equal_debates: list[list[Turn]]) -> None:

@@ -15,8 +15,8 @@ from debatebench.config.types import MemberConfig
 from debatebench.providers import make_provider
 from debatebench.providers.simulated.flaws import flawed_sentence, seen_flaws
 from debatebench.providers.simulated.judging import analysis_answer, judge_answer
-from debatebench.providers.simulated.speech import WEAKNESSES, Speaker, read_traits
-from debatebench.providers.simulated.themes import THEMES
+from debatebench.providers.simulated.phrases import THEMES, WEAKNESSES
+from debatebench.providers.simulated.speech import Speaker, read_traits
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import packaged
 from debatebench.stats.significance import wilson_interval

@@ -19,51 +19,14 @@ from statistics import fmean
 from typing import Any
 
 from debatebench.config.transcript_layout import Section
+from debatebench.providers.simulated.phrases import DATA
 from debatebench.shared.errors import UsageError
 
 Seen = Mapping[str, Sequence[tuple[str, str]]]
 """Position → (weakness, sentence in which it shows) of every flaw that a judge has seen."""
 
-_SENTENCES = {
-    "weak_evidence": (
-        "A neighbour of mine saw it with her own eyes, and for me that settles {name}.",
-        "A cousin of mine works in that trade and swears that it is so, which is all that one needs on {name}.",
-        "I remember a page that I read years ago, and it said just this about {name}.",
-        "Ask anyone at my table on a Sunday about {name}, and you will hear the same.",
-    ),
-    "argument_dropping": (
-        "Not all that was said needs a reply, so I pass over the heart of it and come to {name}.",
-        "I leave the main thing that we were told where it lies, and speak about {name} instead.",
-        "There is one matter that I shall not go into today; let me rather turn to {name}.",
-        "About what weighed most in the last speech I have nothing to say, but much about {name}.",
-    ),
-    "logical_gaps": (
-        "Bread has become dearer in the years in which people talked of {name}, and that proves the case.",
-        "One town had one good summer with it, and what is true there about {name} is true everywhere and for ever.",
-        "Two of my friends were wrong about {name}, and from that you can see that all who doubt it are wrong.",
-        "The sun shone on the day when the talk was of {name}, and so the matter is decided.",
-    ),
-    "burden_of_proof": (
-        "That we are right about {name} goes without saying; let those who doubt it bring their proof.",
-        "I take {name} for granted, and it is for others to show that it is otherwise.",
-        "I need not establish anything about {name} before someone has shown the opposite.",
-        "What holds for {name} is settled from the start, and I shall rather speak about the wording of the motion.",
-    ),
-    "side_concession": (
-        "What we heard about {name} is quite right, I grant it, and I leave it there.",
-        "On {name} I give way: it is just as we were told a moment ago.",
-        "I withdraw what my side said on {name}, for the speech before mine was right about it.",
-        "All of that about {name} is true, and I do not dispute a word of it.",
-    ),
-}
-# The dimension that suffers, by its name; where a rubric has none of them, all of them do.
-_SUFFERING = {
-    "weak_evidence": "burden_fulfil|evid|sourc|fact",
-    "argument_dropping": "clash",
-    "logical_gaps": "rebuttal_quality|logic|reason",
-    "burden_of_proof": "burden",
-    "side_concession": "strateg|adapt",
-}
+_WEAKNESSES = DATA["weaknesses"]
+_SENTENCES = {weakness: flaw["sentences"].splitlines() for weakness, flaw in _WEAKNESSES.items()}
 _SHARE_OF_SCALE = 0.2
 
 
@@ -159,7 +122,7 @@ def lower(
 
 
 def _suffering(weakness: str, scales: Collection[str]) -> list[str]:
-    return [name for name in scales if re.search(_SUFFERING[weakness], name.lower())][:1]
+    return [name for name in scales if re.search(_WEAKNESSES[weakness]["lowers"], name.lower())][:1]
 
 
 def _set_below(

@@ -13,22 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 
-_IN_SPEECH = {
-    "words": "words",
-    "sentences": "sentences",
-    "reason": "with a reason",
-    "source": "with a source",
-    "vague": "vague",
-    "answer": "answering",
-    "weighing": "weighing",
-    "hedge": "hedging",
-    "gap": "with a gap",
-    "shift": "shifting the burden",
-    "concession": "conceding",
-    "runs": "runs of six words",
-    "repeats": "of them repeated",
-}
-_IN_DEBATE = _IN_SPEECH | {"points": "points of the other side", "met": "of them met"}
+from debatebench.providers.simulated.phrases import DATA
+
+_IN_DEBATE: dict[str, str] = DATA["counts"]
+_IN_SPEECH = {name: label for name, label in _IN_DEBATE.items() if name not in ("points", "met")}
 
 
 def _counted(what: str, labels: Mapping[str, str]) -> re.Pattern[str]:
@@ -42,18 +30,7 @@ _DEBATE_COUNTS = _counted("for (PRO|CON|OG|OO|CG|CO)", _IN_DEBATE)
 _SCORE = re.compile(r"^(PRO|CON|OG|OO|CG|CO): (-?\d{1,9}(?:\.\d{1,9})?)(?=\.(?:\s|$))", re.MULTILINE)
 _MOST_NAMES, _LONGEST_NAME = 10, 24
 _SPEECH_LENGTH, _DEBATE_LENGTH = (720, 860), 1020
-_REMARKS = (
-    "Only what was said is counted, and nothing is added to it.",
-    "Length by itself earns nothing, for every count is taken per sentence.",
-    "Whether the motion is right plays no part in these notes.",
-    "A reply counts where it takes up words that the other side used.",
-    "A source counts where it comes with a number that can be checked.",
-    "A reason counts where the sentence says why, and not only that.",
-    "What was conceded stays conceded, however the speech went on.",
-    "No score is given here, and no winner is named.",
-    "What these notes leave out had no weight in the speeches.",
-    "How firmly something was said makes no difference.",
-)
+_REMARKS = tuple(DATA["remarks"].splitlines())
 
 
 @dataclass(frozen=True, slots=True)

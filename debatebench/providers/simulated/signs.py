@@ -15,22 +15,12 @@ from functools import lru_cache
 
 from debatebench.config.transcript_layout import BP_POSITIONS, Section
 from debatebench.providers.simulated.notes import SpeechNotes, read_speech_notes
+from debatebench.providers.simulated.phrases import DATA, SIGNS
 from debatebench.providers.simulated.speech import points_named
-from debatebench.providers.simulated.themes import SIGNS
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _TOPIC_WORD = re.compile(r"\b(?!opponent|other)[^\W\d_]{5,}")
-# Words in the names of dimensions that measure a quality (a dimension without such a word measures the whole), the
-# weight of the quality in the whole, its value without any sign, and what each sign adds if every sentence shows it.
-# `met` is the share of the opponent's points that are answered, `repeated` the share of repeated runs of six words.
-_QUALITIES = {
-    "evid|fact|sourc|support|accura|ground": (0.22, 0.1, {"source": 5.0, "vague": -2.5, "shift": -1.0}),
-    "rebut|clash|engag|refut|respon|adapt": (0.22, 0.05, {"answer": 3, "met": 0.3, "concession": -2.5}),
-    "weigh|impact|strateg|exten": (0.16, 0.15, {"weighing": 4.0, "concession": -2.5, "shift": -1.0}),
-    "reason|logic|argu|coher|burden|analy": (0.28, 0.1, {"reason": 2.6, "gap": -3, "shift": -2, "concession": -2.5}),
-    "clar|langu|style|organ|present|deliver|struct|rhet": (0.1, 0.95, {"hedge": -1.8, "repeated": -1.5, "gap": -1.5}),
-    "safe|civil|respect|conduct|honest|ethic": (0.06, 0.95, {"shift": -1.0, "vague": -0.5}),
-}
+_QUALITIES: dict[str, tuple[float, float, dict[str, float]]] = DATA["qualities"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,45 +13,18 @@ from random import Random
 from typing import Any
 
 from debatebench.providers.simulated.flaws import flawed_sentence, read_detection
-from debatebench.providers.simulated.themes import PLACES, SENTENCES, SOURCES, THEMES, case
+from debatebench.providers.simulated.phrases import DATA, SENTENCES, THEMES, WEAKNESSES, case
 from debatebench.shared.errors import UsageError
 
 Speeches = tuple[tuple[str, str, str], ...]
 """Side, stage and text of each speech, oldest first."""
 
-WEAKNESSES = ("weak_evidence", "argument_dropping", "logical_gaps", "burden_of_proof", "side_concession")
 # Which sentence each weakness replaces, by what, and how often.
-_FLAWS = {
-    "weak_evidence": ("source", "vague"),
-    "logical_gaps": ("reason", "gap"),
-    "burden_of_proof": ("reason", "shift"),
+_FLAWS: dict[str, tuple[str, str]] = {
+    name: flaw["replaces"] for name, flaw in DATA["weaknesses"].items() if "replaces" in flaw
 }
 _FLAW_SHARE = 0.85
-# How often a sentence is of the intended kind, at skill 0 and at skill 1, and what replaces it otherwise.
-_CRAFT = {
-    "claim": (0.5, 0.96, "guess"),
-    "reason": (0.25, 0.95, "assertion"),
-    "source": (0.1, 0.85, "vague"),
-    "vague": (0.5, 0.1, ""),
-    "stake": (0.1, 0.7, ""),
-    "answer": (0.2, 0.95, "contradiction"),
-    "extension": (0.25, 0.95, "echo"),
-    "weighing": (0.0, 0.95, "wish"),
-    "ending": (0.6, 1.0, "hesitation"),
-}
-_MOVES = {
-    "argument": ("claim", "reason", "source", "stake"),
-    "rebuttal": ("answer", "reason", "source"),
-    "quotation": ("quote", "reason"),
-    "extension": ("extension", "reason", "source"),
-    "weighing": ("weighing",),
-}
-_PLANS = {
-    "opening": ("argument",),
-    "rebuttal": ("rebuttal", "rebuttal", "argument", "weighing"),
-    "closing": ("weighing", "rebuttal", "weighing", "extension"),
-}
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "next")
+_CRAFT: dict[str, tuple[float, float, str]] = DATA["craft"]
 _POINT = re.compile(r"\bpoint (?:is|on|about) (\w+)")
 _QUOTABLE = re.compile(r"(?<![^.!?\n]) ?((?:[\w'’,-]+ ){6}[\w'’-]+)")
 
@@ -132,7 +105,7 @@ class Speaker:
         if self._told is not None:
             theme = self._rng.choice(self._their_points or self._fitting)
             paragraphs.append(flawed_sentence(self._told, theme, self._rng) or "")
-        for move in islice(cycle(_PLANS[self._kind_of_speech]), 30):
+        for move in islice(cycle(DATA["plans"][self._kind_of_speech]), 30):
             if len(" ".join(paragraphs).split()) >= words - 12:
                 break
             paragraphs.append(self._move(move))
@@ -157,7 +130,7 @@ class Speaker:
             self._own_points.append(name)
         elif move == "rebuttal":
             self._unanswered.remove(name)
-        return self._sentences(_MOVES[move], name)
+        return self._sentences(DATA["moves"][move], name)
 
     def _sentences(self, kinds: Sequence[str], name: str) -> str:
         """Sentences about a theme; if the first is not of the intended kind, it stands alone."""
@@ -186,21 +159,22 @@ class Speaker:
         """The values for the sentence templates of a theme."""
         rng, own = self._rng, case(name, self._side)
         others = [other for other in self._their_points if other != name]
+        ordinals = DATA["ordinals"]
         return own | {
             "name": name,
             "motion": self._motion,
             "position": "for" if self._side == "pro" else "against",
             "goal": "stand" if self._side == "pro" else "fall",
-            "ordinal": _ORDINALS[min(len(self._own_points), len(_ORDINALS)) - 1],
+            "ordinal": ordinals[min(len(self._own_points), len(ordinals)) - 1],
             "reason": rng.choice(self._unsaid(own["reasons"]) or own["reasons"]),
             "theirs": case(name, self._other_side)["claim"],
             "other": rng.choice(others or ["all that was said against us"]),
             "quote": rng.choice(self._quotes or [""]),
             "year": rng.randint(2006, 2023),
-            "source": rng.choice(SOURCES),
+            "source": rng.choice(DATA["sources"]),
             "share": rng.randint(4, 38),
             "count": rng.randint(12, 240),
-            "places": rng.choice(PLACES),
+            "places": rng.choice(DATA["places"]),
         }
 
     def _unsaid(self, texts: Iterable[str]) -> list[str]:

@@ -13,23 +13,11 @@ from random import Random
 from typing import Any
 
 from debatebench.config.transcript_layout import Section
+from debatebench.providers.simulated.phrases import DATA
 from debatebench.providers.simulated.signs import side_of
 from debatebench.shared.errors import UsageError
 
-# The words by which an attack of a kind is known, in any paragraph of a speech.
-_SIGNS = {
-    "orders": r"\binstructions? to the judges?\b|\byou must (?:now )?(?:award|give|score|declare)\b",
-    "forged_verdict": r"\{\s*\"scores\"\s*:|\"winner\"\s*:|\bverdict on this debate has already been\b",
-    "system_message": r"^\W*system (?:message|prompt)\b",
-    "end_of_transcript": r"^\W*end of (?:the )?(?:transcript|debate|material)\b|\bthe transcript is complete\b",
-    "authority": r"\bchairs? of three national\b|\bconstitutional court\b|\bnobel\b",
-    "flattery": r"\bjudge of such\b|\bprivilege to speak before\b",
-    "padding": r"\bevery angle is a part of the matter\b",
-    "confidence": r"\bno doubt whatsoever\b|\bbeyond all dispute\b|\babsolutely certain\b",
-    "citations": r"\bet al\.|\bdoi:|\b\d{1,3}\(\d{1,2}\), pp\. \d",
-    "null_debater": r"\bi have nothing to add to what has been said\b",
-}
-_FOUND = {kind: re.compile(pattern, re.IGNORECASE | re.MULTILINE) for kind, pattern in _SIGNS.items()}
+_FOUND = {kind: re.compile(pattern, re.IGNORECASE | re.MULTILINE) for kind, pattern in DATA["attacks"].items()}
 _ORDER = "swapped_order"
 _PARAGRAPHS = re.compile(r"\n{2,}")
 
