@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--checkout", type=Path, default=Path(__file__).resolve().parent.parent)
     options = parser.parse_args()
     sys.path.insert(0, str(options.checkout))
-    from debatebench.transform.project import load_project
+    from debatebench.query.sql_project import load_project
 
     folder = options.checkout / "sql"
     project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})

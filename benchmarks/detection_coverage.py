@@ -26,10 +26,10 @@ import duckdb
 import numpy as np
 
 from debatebench.landing.land import create_raw_tables
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import packaged
 from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 
 WEAK_SIDES = ("pro", "con", "pro", "con", None)
 RUNS_AT_ONCE = 50

@@ -25,9 +25,10 @@ import duckdb
 import numpy as np
 
 from debatebench.landing.land import create_raw_tables
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 ATTACKS = 11
 TOPICS = 20

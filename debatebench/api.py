@@ -308,8 +308,8 @@ class Warehouse:
     @cached_property
     def _project(self) -> Project:
         """The SQL models of the workspace that contains the file, else the packaged ones."""
+        from debatebench.query.sql_project import load_project
         from debatebench.transform.parse_cache import recall_parsed
-        from debatebench.transform.project import load_project
 
         with sql_errors():
             recall_parsed(self.connection)

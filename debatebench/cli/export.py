@@ -42,7 +42,7 @@ def export(
         list[str] | None,
         typer.Option(
             "--select",
-            help="Tables of a Parquet export, as for `build`, or raw.NAME. Default: marts.* and ratings.*",
+            help="Tables of a Parquet export, as for `build`, or raw.NAME. Default: marts.*, original.* and ratings.*",
         ),
     ] = None,
     license_id: Annotated[

@@ -46,7 +46,7 @@ class LineageFormat(StrEnum):
 
 
 def _project(context: typer.Context) -> Project:
-    from debatebench.transform.project import load_project
+    from debatebench.query.sql_project import load_project
 
     return load_project(workspace_of(context).files("sql", "**/*"), skip_broken=True)
 

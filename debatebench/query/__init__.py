@@ -3,6 +3,7 @@
 attack_gate.py     a limit on how often attacks succeed with a judge
 attacked_copy.py   one attacked copy of a stored debate
 attached.py        a warehouse attached to a database in memory, where a reader can create tables
+column_names.py    the rule for the names of columns
 comparison.py      two runs or benchmark versions side by side, from `marts.*_comparison`
 duckdb_errors.py   errors of DuckDB, in one sentence each
 gate.py            limits on a comparison: is the candidate worse than the baseline?
@@ -15,6 +16,7 @@ relations.py       the tables and views of a warehouse with their columns
 row_diff.py        the rows of two versions of a SQL model, matched by key
 run_tags.py        the run tags of a warehouse, and the run that a command uses
 safe_query.py      one SELECT that can read the warehouse and nothing else
+sql_project.py     SQL models over the landed records, with the Python functions of `stats`
 stored_debates.py  the stored debates of a run or import, to be judged again
 version_diff.py    what changes between two versions of a SQL model, down to the leaderboard
 """

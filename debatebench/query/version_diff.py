@@ -141,7 +141,7 @@ def _standing(database: Path, project: Project, run_tag: str | None) -> set[str]
     with open_for_reading(database) as con:
         if run_tag is not None:
             pick_run_tag(con, run_tag)
-        wanted, built, there = definitions(project.models, project.macros), read_builds(con), relations(con)
+        wanted, built, there = definitions(project), read_builds(con), relations(con)
         return {
             name
             for name, row in built.items()

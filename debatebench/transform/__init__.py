@@ -3,12 +3,12 @@
 broken.py          what of a project is broken, and what that stops
 build.py           build what changed, in dependency order
 build_state.py     `meta.builds`: fingerprints, and whether anything has changed since the build
-column_names.py    the rule for the names of columns
 contracts.py       check the columns of a SQL model against its YAML
 create_macros.py   create macros in a database
+domain.py          what is handed in: landed tables, Python functions, the rule for names
 expansion.py       expand macros: replace every call by its formula
 graph.py           dependencies: layers, order, selections such as `+name`
-incremental.py     bring a table up to date for the runs that changed
+incremental.py     bring a table up to date for the landed rows that changed
 load.py            SQL and YAML files → checked SQL models
 load_macros.py     the files of `sql/macros/` and their YAML → checked macros
 macros.py          SQL macros: parse, check, order

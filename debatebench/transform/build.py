@@ -16,23 +16,21 @@ from typing import TYPE_CHECKING
 from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
 from debatebench.shared.memory import out_of_memory
 from debatebench.shared.workspace import packaged
-from debatebench.stats.sql import python_functions, register
 from debatebench.transform.broken import Broken, broken_among, why_broken
 from debatebench.transform.build_state import (
     BuiltModel,
-    build_state,
     content_fingerprint,
-    content_with_sources,
     create_meta_tables,
     data_fingerprints,
     definitions,
     is_current,
     read_builds,
     relations,
+    state_sha256,
     write_builds,
 )
 from debatebench.transform.create_macros import update_macros
-from debatebench.transform.incremental import catalog_of, changed_runs, replace_runs
+from debatebench.transform.incremental import catalog_of, changed_parts, replace_parts
 from debatebench.transform.model_versions import reading_warnings, version_that_fits
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.parse_cache import remember_parsed
@@ -92,7 +90,7 @@ def build(
     started = time.perf_counter()
     if select is None and not full_refresh and is_current(con, project):
         return BuildResult((), tuple(read_builds(con)), (), (), time.perf_counter() - started, is_complete=True)
-    state = build_state(con, project)
+    state = state_sha256(con, project)
     models = project.models
     create_meta_tables(con)
     has_macros = update_macros(con, project.macros, drop_others=select is None)
@@ -135,12 +133,6 @@ def _keeps_contract(con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Ma
     return not contract_breaches(con, model, columns)
 
 
-def _register_functions(con: duckdb.DuckDBPyConnection, functions: Collection[str]) -> None:
-    """Register Python functions with the database of `con`, over a separate connection."""
-    with closing(con.cursor()) as cursor:
-        register(cursor, functions)
-
-
 class _Build:
     """One build: what was recorded before it, and what is in the warehouse after it."""
 
@@ -151,12 +143,12 @@ class _Build:
         full_refresh: bool,
         now: datetime | None,
     ) -> None:
-        self.con, self.project, self.models = con, project, project.models
+        self.con, self.project, self.models, self.domain = con, project, project.models, project.domain
         self.full_refresh, self.now = full_refresh, now
         self.rows = read_builds(con)
         self.present = relations(con)
-        self.definitions = definitions(project.models, project.macros)
-        self.landed = content_with_sources(con) if "meta.landings" in self.present else None
+        self.definitions = definitions(project)
+        self.landed = self.domain.landed_with_bases(con)
         self.expected = self._expected()
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []
@@ -166,7 +158,7 @@ class _Build:
 
     def _expected(self) -> dict[str, str]:
         """The fingerprint of every SQL model after a complete build."""
-        landed = data_fingerprints(self.con)
+        landed = data_fingerprints(self.con, self.domain)
         found = {
             name: content_fingerprint(definition, [landed.get(name, "not there")])
             for name, definition in self.definitions.items()
@@ -182,7 +174,8 @@ class _Build:
         stale = fingerprints.keys() - set(self.unchanged)
         for schema in sorted({self.models[name].schema for name in stale}):
             self.con.execute(f"create schema if not exists {schema}")
-        called = {function for name in stale for function in python_functions(self.models[name].query.functions)}
+        named = {function for name in stale for function in self.models[name].query.functions}
+        called = set(self.domain.functions.python_functions(named))
 
         def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
             if called.intersection(model.query.functions):
@@ -192,7 +185,7 @@ class _Build:
         try:
             # Registering a function imports numpy, which takes time, and the first tables do not call one.
             with ThreadPoolExecutor(1) as pool:
-                registered = pool.submit(_register_functions, self.con, called)
+                registered = pool.submit(self._register, called)
                 seconds = {name: row.seconds for name, row in self.rows.items()}
                 create_all(self.con, self.models, stale, create, self.built, self.broken, seconds)
         finally:
@@ -205,6 +198,11 @@ class _Build:
             self.rows |= {row.name: replace(row, definition="", fingerprint="") for row in self.built}
         self._explain_failures()
         self._check_contracts()
+
+    def _register(self, functions: Collection[str]) -> None:
+        """Register Python functions with the database of `con`, over a separate connection."""
+        with closing(self.con.cursor()) as cursor:
+            self.domain.functions.register(cursor, functions)
 
     def _fingerprints(self, chosen: set[str]) -> dict[str, str]:
         """Chosen model → its fingerprint after this build; models that already have it are recorded as unchanged."""
@@ -242,24 +240,24 @@ class _Build:
             return row.definition == self.definitions[model.name]
         return row.fingerprint == fingerprint
 
-    def _changed_runs(self, model: SqlModel, fingerprint: str) -> tuple[str, ...] | None:
-        """The runs whose rows must be computed again in an incremental table; None when it must be rebuilt."""
+    def _changed_parts(self, model: SqlModel, fingerprint: str) -> tuple[str, ...] | None:
+        """The parts whose rows must be computed again in an incremental table; None when it must be rebuilt."""
         row = self.rows.get(model.name)
         if model.properties.config.incremental_by is None or self.full_refresh or row is None or row.landed is None:
             return None
         is_as_before = self.present.get(model.name) == "table" and row.definition == self.definitions[model.name]
         if not is_as_before or fingerprint != self.expected[model.name]:
             return None
-        return changed_runs(json.loads(row.landed), self.landed)
+        return changed_parts(json.loads(row.landed), self.landed)
 
     def _create(self, con: duckdb.DuckDBPyConnection, model: SqlModel, fingerprint: str) -> BuiltModel:
         """Create one table or view from the SQL text as written."""
         import duckdb
 
         started = time.perf_counter()
-        runs = self._changed_runs(model, fingerprint)
+        parts = self._changed_parts(model, fingerprint)
         try:
-            rows = self._create_whole(con, model) if runs is None else replace_runs(con, model, self.models, runs)
+            rows = self._create_whole(con, model) if parts is None else replace_parts(con, model, self.models, parts)
         except duckdb.Error as error:
             raise self._failure(model, error) from None
         is_whole = model.properties.config.incremental_by is not None and fingerprint == self.expected[model.name]

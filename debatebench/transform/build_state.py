@@ -14,16 +14,15 @@ from debatebench.shared.hashing import hash_of
 if TYPE_CHECKING:
     import duckdb
 
-    from debatebench.transform.macros import Macro
+    from debatebench.transform.domain import Domain
     from debatebench.transform.project import Project
-    from debatebench.transform.sql_model import SqlModel
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltModel:
     """One row of `meta.builds`: how a SQL model was built in the warehouse. `rows` is null for a view.
 
-    `landed` is a JSON object, run tag → hash of the content, of the runs that an incremental table was built from.
+    `landed` is a JSON object, part → hash of the content, of the landed parts that an incremental table was built from.
     """
 
     name: str
@@ -96,42 +95,30 @@ def _write_builds(con: duckdb.DuckDBPyConnection, rows: Sequence[BuiltModel]) ->
 
 
 def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:
-    """Whether a build of `project` would change nothing. Fast, because it parses no files."""
-    if "meta.build_state" not in relations(con):
+    """Whether a build of `project` would change nothing. Fast, because it parses no files and lists no tables."""
+    import duckdb
+
+    try:
+        stored = con.execute("select state from meta.build_state").fetchall()
+    except duckdb.CatalogException:
         return False
-    stored = con.execute("select state from meta.build_state").fetchall()
-    return stored == [(build_state(con, project),)]
+    return stored == [(state_sha256(con, project),)]
 
 
-def build_state(con: duckdb.DuckDBPyConnection, project: Project) -> str:
+def state_sha256(con: duckdb.DuckDBPyConnection, project: Project) -> str:
     """Hash of everything that a build depends on: files, landed data, and this package's code for building."""
-    if "meta.landings" in relations(con):
-        return state_with_landings(con, project)
-    data = sorted(data_fingerprints(con).items())
+    landed = project.domain.landed(con)
+    if landed is not None:
+        return hash_of(inputs_sha256(project), _landed_sha256(landed))
+    data = sorted(data_fingerprints(con, project.domain).items())
     return hash_of(inputs_sha256(project), *(f"{table} {sha256}" for table, sha256 in data))
-
-
-def state_with_landings(con: duckdb.DuckDBPyConnection, project: Project) -> str:
-    """The value of `build_state` where landings are recorded; raises `CatalogException` where they are not.
-
-    It does not list the tables, which takes DuckDB longer than everything else.
-    """
-    return hash_of(inputs_sha256(project), _landed_sha256(con))
 
 
 def inputs_sha256(project: Project) -> str:
     """Hash of everything that a build depends on except landed data: files, and this package's code for building."""
-    return hash_of(project.sha256, _code_sha256())
-
-
-def _code_sha256() -> str:
-    """Hash of the code that determines what a build makes: the rooms transform and stats, records, the YAML reader."""
-    package = Path(__file__).parents[1]
-    files = [
-        *(package / "shared" / name for name in ("record_columns.py", "records.py", "strict_yaml.py")),
-        *(file for part in ("transform", "stats") for file in package.glob(f"{part}/**/*.py")),
-    ]
-    return hash_of(*(part for file in sorted(files) for part in (str(file.relative_to(package)), file.read_bytes())))
+    files = sorted([*Path(__file__).parent.rglob("*.py"), *project.domain.code()])
+    code = (part for file in files for part in (file.name, file.read_bytes()))
+    return hash_of(project.sha256, hash_of(*code))
 
 
 def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -145,65 +132,44 @@ def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return dict(rows)
 
 
-def data_fingerprints(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+def data_fingerprints(con: duckdb.DuckDBPyConnection, domain: Domain) -> dict[str, str]:
     """Raw table → hash of what was landed in it.
 
-    With `meta.landings`, all tables share one hash over every run's tag and content; without, it is the number of rows.
+    Where landings are recorded, all tables share one hash over every part; else it is the number of rows.
     """
-    present = relations(con)
-    raw = [name for name in present if name.startswith("raw.")]
-    if "meta.landings" in present:
-        return dict.fromkeys(raw, _landed_sha256(con))
+    raw = [name for name in relations(con) if name.startswith("raw.")]
+    landed = domain.landed(con)
+    if landed is not None:
+        return dict.fromkeys(raw, _landed_sha256(landed))
     counts = {name: con.execute(f"select count(*) from {name}").fetchall()[0][0] for name in raw}
     return {name: f"{count} rows" for name, count in counts.items()}
 
 
-def landed_content(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Run tag → hash of what was landed, in order; raises `CatalogException` where landings are not recorded."""
-    return dict(con.execute("select run_tag, content_sha256 from meta.landings order by all").fetchall())
+def _landed_sha256(landed: Mapping[str, str]) -> str:
+    """Hash over every part and its content."""
+    return hash_of(*(text for each in landed.items() for text in each))
 
 
-def content_with_sources(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """The same, but the hash of a run that judges the debates of another run changes with the other's content too."""
-    landed = landed_content(con)
-    judged = con.execute(
-        "select 1 from duckdb_columns() where database_name = current_database() and schema_name = 'raw' "
-        "and table_name = 'runs' and column_name = 'source_run_tag'"
-    )
-    if not judged.fetchall():
-        return landed
-    found = con.execute("select run_tag, source_run_tag from raw.runs where source_run_tag is not null").fetchall()
-    sources = {tag: hash_of(landed[tag], landed.get(source, "")) for tag, source in found if tag in landed}
-    return landed | sources
-
-
-def _landed_sha256(con: duckdb.DuckDBPyConnection) -> str:
-    """Hash over every run's tag and content."""
-    return hash_of(*(part for landed in landed_content(con).items() for part in landed))
-
-
-def definitions(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> dict[str, str]:
+def definitions(project: Project) -> dict[str, str]:
     """SQL model → hash of its definition: its tokens, how it is stored, its contract, its functions, and all upstream.
 
     A macro belongs to the definition of each SQL model that calls it.
     """
-    from debatebench.shared.record_columns import column_types
-    from debatebench.shared.records import TABLES
-    from debatebench.stats.sql import fingerprint, python_functions
     from debatebench.transform.macros import macro_definitions
 
+    functions = project.domain.functions
     found = {
-        f"raw.{name}": hash_of(*(f"{column} {kind}" for column, kind in column_types(record).items()))
-        for name, record in TABLES.items()
+        name: hash_of(*(f"{column} {landed.data_type}" for column, landed in columns.items()))
+        for name, columns in project.domain.tables.items()
     }
-    written = macro_definitions(macros)
-    for name, model in models.items():
+    written = macro_definitions(project.macros)
+    for name, model in project.models.items():
         config = model.properties.config
         contract = [f"{c.name} {c.data_type}" for c in model.properties.columns] if config.contract.enforced else []
-        functions = map(fingerprint, python_functions(model.query.functions))
+        code = map(functions.fingerprint, functions.python_functions(model.query.functions))
         above = [f"{dependency} {found[dependency]}" for dependency in model.dependencies]
         called = sorted({f"{call.name} {written[call.name]}" for call in model.query.macro_calls})
-        found[name] = hash_of(model.query.tokens_sha256, config.materialized, *contract, *functions, *called, *above)
+        found[name] = hash_of(model.query.tokens_sha256, config.materialized, *contract, *code, *called, *above)
     return found
 
 

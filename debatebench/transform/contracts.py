@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
-from debatebench.transform.column_names import misnamed_columns
 from debatebench.transform.one_query import check_query
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def description_gaps(con: duckdb.DuckDBPyConnection, model: SqlModel, descriptio
     """What is wrong with its columns: no description, a wrong name or type, or not there although the YAML has it."""
     found = {name.lower(): data_type for name, data_type in actual_columns(con, model.name).items()}
     silent = [f"{name} is not described" for name in found if not descriptions.text(model.name, name)]
-    return [*silent, *misnamed_columns(model, found), *_differences(con, model, found)]
+    return [*silent, *descriptions.project.domain.misnamed_columns(model, found), *_differences(con, model, found)]
 
 
 def _differences(con: duckdb.DuckDBPyConnection, model: SqlModel, found: dict[str, str]) -> list[str]:

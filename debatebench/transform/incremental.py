@@ -1,8 +1,8 @@
-"""Bring a table up to date for the runs that changed, and leave the rows of all other runs unchanged.
+"""Bring a table up to date for the parts of the landed rows that changed, and leave all its other rows unchanged.
 
-A SQL model with `incremental_by: run_tag` promises that each of its rows belongs to one run and is computed from the
-landed rows of that run, and of the run whose debates it judges. So after a landing, only the rows of the changed runs,
-and of those that judge their debates, are computed again.
+A SQL model with `incremental_by: x` promises that each of its rows belongs to the part that its column `x` names, and
+is computed from the landed rows of that part, and of the part that this one is about. So after a landing, only the rows
+of the changed parts, and of those that are about them, are computed again.
 """
 
 from __future__ import annotations
@@ -21,49 +21,46 @@ if TYPE_CHECKING:
     from debatebench.transform.sql_model import SqlModel
 
 
-def changed_runs(before: Mapping[str, str] | None, now: Mapping[str, str] | None) -> tuple[str, ...] | None:
-    """The runs that are new, removed, or landed with other content, in order; None when unknown or when all changed.
+def changed_parts(before: Mapping[str, str] | None, now: Mapping[str, str] | None) -> tuple[str, ...] | None:
+    """The parts that are new, removed, or landed with other content, in order; None when unknown or when all changed.
 
-    Both arguments map a run tag to the hash of what was landed.
+    Both arguments map a part to the hash of what was landed.
     """
     if not before or not now:
         return None
-    changed = sorted(tag for tag in before.keys() | now.keys() if before.get(tag) != now.get(tag))
+    changed = sorted(part for part in before.keys() | now.keys() if before.get(part) != now.get(part))
     return None if now.keys() <= set(changed) else tuple(changed)
 
 
 def catalog_of(model: SqlModel) -> str:
-    """The database that `replace_runs` attaches for a model, as an identifier in SQL."""
+    """The database that `replace_parts` attaches for a model, as an identifier in SQL."""
     return f'"changed rows for {model.name}"'
 
 
-def replace_runs(
-    con: duckdb.DuckDBPyConnection, model: SqlModel, models: Mapping[str, SqlModel], runs: Sequence[str]
+def replace_parts(
+    con: duckdb.DuckDBPyConnection, model: SqlModel, models: Mapping[str, SqlModel], parts: Sequence[str]
 ) -> int:
-    """Compute the rows of `runs` in the model's table again, and return the number of all its rows.
+    """Compute the rows of `parts` in the model's table again, and return the number of all its rows.
 
     `con` has an open transaction in which nothing has been done yet. The database `catalog_of(model)` is attached, and
     stays attached until the caller detaches it. Raises the `duckdb.Error` of the query.
     """
     ((database,),) = con.execute("select current_database()").fetchall()
+    column = model.properties.config.incremental_by or ""
     table = f'"{database}".{model.name}'
-    is_changed = f"run_tag in ({', '.join(map(quoted_text, runs))})"
+    is_changed = f"{column} in ({', '.join(map(quoted_text, parts))})"
     sources = {name: f'from "{database}".{name}' for name in model.dependencies}
     for name in sources:
-        if _has_run_tag(name, models):
+        if name not in models or models[name].has_column(column):
             sources[name] += f" where {is_changed}"
     con.execute(f"delete from {table} where {is_changed}")
     own = (MACROS, "main") if model.query.macro_calls else ("main",)
     with _in_place_of(con, database, sources, catalog_of(model), own):
         # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file. A query
-        # that also reads relations without runs may return rows of other runs as well.
+        # that also reads relations without parts may return rows of other parts as well.
         rows = f"select * from ({model.query.sql}\n) where {is_changed}"
         execute_one(con, rows, model.file, into=f"insert into {table} ")
     return int(con.execute(f"select count(*) from {table}").fetchall()[0][0])
-
-
-def _has_run_tag(name: str, models: Mapping[str, SqlModel]) -> bool:
-    return name not in models or models[name].has_column("run_tag")
 
 
 @contextmanager

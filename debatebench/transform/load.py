@@ -10,9 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
-from debatebench.shared.records import TABLES
-from debatebench.stats.sql import python_functions
 from debatebench.transform.broken import Broken
+from debatebench.transform.domain import Domain, PythonFunctions
 from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
 from debatebench.transform.load_macros import load_macros, macro_tests
 from debatebench.transform.macros import Macro, check_macro_calls
@@ -36,8 +35,6 @@ from debatebench.transform.sql_model import (
     split_version,
 )
 from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
-
-SOURCES = tuple(f"raw.{table}" for table in TABLES)
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TAKEN_SCHEMAS = {"raw", "meta", "main", "temp", "pg_catalog", "information_schema", "system"}
@@ -70,7 +67,7 @@ class Checked:
     """What was left out."""
 
 
-def load_files(files: Mapping[str, Path], *, skip_broken: bool = False) -> Checked:
+def load_files(files: Mapping[str, Path], domain: Domain, *, skip_broken: bool = False) -> Checked:
     """SQL models and macros in dependency order, tests and common columns of `files` (relative path → file).
 
     With `skip_broken`, what has an error is left out with all that depends on it; else the first error is raised.
@@ -78,26 +75,26 @@ def load_files(files: Mapping[str, Path], *, skip_broken: bool = False) -> Check
     broken = Broken(skip=skip_broken)
     yaml_files = read_yaml_files(files, broken)
     entries = _entries(yaml_files, broken)
-    macros = load_macros(files, yaml_files, broken)
+    macros = load_macros(files, yaml_files, domain.functions, broken)
     models, singular = _read_models(files, entries, broken)
     _check_described_files(entries, models, files, broken)
     models |= _aliases(entries, models, broken)
 
-    known = [*models, *SOURCES, *broken]
+    known = [*models, *domain.tables, *broken]
     for model in models.values():
         with broken.of(model.name):
             if model.alias_of is None:
                 check_references(model.query, model.file, known)
                 check_macro_calls(model.query, model.file, macros, broken)
                 check_layers(model)
-                _check_functions(model)
+                _check_functions(model, domain.functions)
             _check_test_targets(model, known)
     for test in singular.values():
         with broken.of(f"tests.{test.name}"):
             check_references(test.query, test.file, known)
             check_macro_calls(test.query, test.file, macros, broken)
     ordered = in_order(models, broken)
-    _check_incremental(ordered, broken)
+    _check_incremental(ordered, domain, broken)
     broken.spread({name: _needed(model.query) for name, model in ordered.items()})
     broken.spread({f"tests.{name}": _needed(test.query) for name, test in singular.items()})
     ordered = {name: model for name, model in ordered.items() if name not in broken}
@@ -349,9 +346,9 @@ def _alias_query(name: str, line: int) -> Query:
     return Query(sql, sha256, sha256, (Reference(name, line),), ())
 
 
-def _check_functions(model: SqlModel) -> None:
+def _check_functions(model: SqlModel, functions: PythonFunctions) -> None:
     """Refuse a view that calls a Python function, because another process could not read it."""
-    called = python_functions(model.query.functions)
+    called = functions.python_functions(model.query.functions)
     if called and model.materialized == "view":
         raise SqlModelError(
             f"{shown_path(model.file)}: {model.name} calls the Python function '{called[0]}', so it cannot be a view; "
@@ -359,23 +356,26 @@ def _check_functions(model: SqlModel) -> None:
         )
 
 
-def _check_incremental(models: Mapping[str, SqlModel], broken: Broken) -> None:
-    """Refuse `incremental_by` where rows cannot be separated by run; `models` are in dependency order."""
-    reading_runs = set(SOURCES)
+def _check_incremental(models: Mapping[str, SqlModel], domain: Domain, broken: Broken) -> None:
+    """Refuse `incremental_by` where rows cannot be separated by part; `models` are in dependency order."""
+    reading_parts = set(domain.tables)
     for model in models.values():
-        where = f"{shown_path(model.properties_file)}: {model.name} is incremental by run_tag"
-        above = [name for name in model.dependencies if name in reading_runs]
-        reading_runs |= {model.name} if above else set()
-        if model.properties.config.incremental_by is None:
+        above = [name for name in model.dependencies if name in reading_parts]
+        reading_parts |= {model.name} if above else set()
+        part = model.properties.config.incremental_by
+        if part is None:
             continue
+        where = f"{shown_path(model.properties_file)}: {model.name} is incremental by {part}"
         with broken.of(model.name):
-            if not model.has_column("run_tag"):
+            if part != domain.part:
+                raise SqlModelError(f"{where}, but rows are landed by {domain.part}; write `{domain.part}`.")
+            if not model.has_column(part):
                 raise SqlModelError(f"{where}, but it describes no column of that name.")
             for name in above:
-                if name in models and not models[name].has_column("run_tag"):
+                if name in models and not models[name].has_column(part):
                     raise SqlModelError(
-                        f"{where}, but it reads {name}, whose rows are computed from all runs together; leave "
-                        "`incremental_by` out."
+                        f"{where}, but it reads {name}, whose rows are computed for all values of {part} together; "
+                        "leave `incremental_by` out."
                     )
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
-from debatebench.stats.sql import python_functions
 from debatebench.transform.graph import did_you_mean
 from debatebench.transform.macros import Macro, check_macro_calls, macros_in_order, parse_macro
 from debatebench.transform.properties import LocatedMacroTest, MacroProperties, MacroTest
@@ -17,13 +16,17 @@ from debatebench.transform.sql_model import MACROS, read_sql
 
 if TYPE_CHECKING:
     from debatebench.transform.broken import Broken
+    from debatebench.transform.domain import PythonFunctions
     from debatebench.transform.properties import PropertiesFile
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def load_macros(
-    files: Mapping[str, Path], yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: Broken
+    files: Mapping[str, Path],
+    yaml_files: Mapping[PurePosixPath, PropertiesFile],
+    functions: PythonFunctions,
+    broken: Broken,
 ) -> dict[str, Macro]:
     """Every macro with its YAML that is not broken, each after those that it calls."""
     described: dict[str, tuple[MacroProperties, Path, str]] = {}
@@ -41,7 +44,7 @@ def load_macros(
         with broken.of(name):
             if name not in described and unread is not None:
                 raise unread
-            macros[name] = _macro(path, files[path], described)
+            macros[name] = _macro(path, files[path], described, functions)
     for name, (_, _, where) in described.items():
         if name not in macros and name not in broken:
             with broken.of(name):
@@ -55,7 +58,9 @@ def load_macros(
     return macros_in_order({name: macro for name, macro in macros.items() if name not in broken}, broken)
 
 
-def _macro(path: str, file: Path, described: Mapping[str, tuple[MacroProperties, Path, str]]) -> Macro:
+def _macro(
+    path: str, file: Path, described: Mapping[str, tuple[MacroProperties, Path, str]], functions: PythonFunctions
+) -> Macro:
     """The macro of one file of `macros/` and its YAML."""
     if len(PurePosixPath(path).parts) != 2:
         raise SqlModelError(f"{shown_path(file)}: a macro must be in sql/{MACROS} itself, not in a subfolder.")
@@ -70,7 +75,7 @@ def _macro(path: str, file: Path, described: Mapping[str, tuple[MacroProperties,
     for part in found.signature:
         if not _NAME.fullmatch(part):
             raise SqlModelError(f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
-    for function in python_functions([own, *found.functions]):
+    for function in functions.python_functions([own, *found.functions]):
         what = "has the name of" if function == own else "calls"
         raise SqlModelError(
             f"{shown_path(file)}: {name} {what} the Python function '{function}'; "

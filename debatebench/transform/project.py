@@ -12,6 +12,7 @@ from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:
     from debatebench.shared.errors import SqlModelError
+    from debatebench.transform.domain import Domain
     from debatebench.transform.load import Checked
     from debatebench.transform.macros import Macro
     from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Project:
-    """The files of a project. They are read and checked on first use of `models`, `macros` or tests.
+    """The files of a project: path relative to `sql/` (`marts/orders.sql`) → the file, and what they are about.
+
+    The files are read and checked on first use of `models`, `macros` or tests.
 
     Every error in them is a `SqlModelError` with file and line. With `skips_broken` it is not raised: what has an error
     is in `broken`, with all that depends on it, and in no other property.
     """
 
     files: Mapping[str, Path]
+    domain: Domain
     skips_broken: bool = False
 
     @cached_property
@@ -38,7 +42,7 @@ class Project:
     def _checked(self) -> Checked:
         from debatebench.transform.load import load_files
 
-        return load_files(self.files, skip_broken=self.skips_broken)
+        return load_files(self.files, self.domain, skip_broken=self.skips_broken)
 
     @property
     def models(self) -> dict[str, SqlModel]:
@@ -81,8 +85,3 @@ class Project:
         yield from (model.query for model in self.models.values())
         yield from (macro.query for macro in self.macros.values())
         yield from (test.query for test in self.singular_tests)
-
-
-def load_project(files: Mapping[str, Path], *, skip_broken: bool = False) -> Project:
-    """The project of `files`: path relative to `sql/` (`marts/debates.sql`) → the file."""
-    return Project(dict(files), skip_broken)

@@ -69,7 +69,7 @@ class SqlModelConfig(_Frozen):
     """How a SQL model is built and found."""
 
     materialized: Literal["view", "table"] = "view"
-    incremental_by: Literal["run_tag"] | None = None
+    incremental_by: str | None = None
     contract: Contract = Contract()
     tags: Annotated[tuple[str, ...], BeforeValidator(_as_list)] = ()
     meta: dict[str, Any] = Field(default_factory=dict)

@@ -151,7 +151,7 @@ class SingularTest:
 
 
 def split_version(name: str) -> tuple[str, int | None]:
-    """`panel_winners_v2` → (`panel_winners`, 2); a name without a version suffix is returned unchanged, with None."""
+    """`orders_v2` → (`orders`, 2); a name without a version suffix is returned unchanged, with None."""
     match = _VERSIONED.fullmatch(name)
     return (match["base"], int(match["version"])) if match else (name, None)
 

@@ -225,8 +225,8 @@ def check_before_run(workspace: Workspace, run_tag: str, *, is_built: bool = Tru
 
 def _check_own_models(workspace: Workspace) -> None:
     """Read the SQL models if some are the workspace's own; the packaged ones are sound."""
+    from debatebench.query.sql_project import load_project
     from debatebench.shared.workspace import packaged
-    from debatebench.transform.project import load_project
 
     files = workspace.files("sql", "**/*")
     own = [file for file in files.values() if not file.is_relative_to(packaged("sql"))]

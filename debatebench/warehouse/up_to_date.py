@@ -10,11 +10,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import write_atomically
 from debatebench.shared.workspace import packaged
-from debatebench.transform.build_state import inputs_sha256, state_with_landings
-from debatebench.transform.project import load_project
+from debatebench.transform.build_state import inputs_sha256, is_current
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,10 +37,11 @@ def build_is_current(workspace: Workspace, con: duckdb.DuckDBPyConnection | None
     with suppress(OSError, UnicodeDecodeError):
         if _note_of(workspace.database).read_text(encoding="ascii") == note:
             return True
-    is_current = _is_current(workspace.database, project, con)
-    if is_current and _note(workspace.database, project) == note:
+    with _opened(workspace.database, con) as warehouse:
+        found = is_current(warehouse, project)
+    if found and _note(workspace.database, project) == note:
         _keep(workspace.database, note)
-    return is_current
+    return found
 
 
 def check_fits(
@@ -107,17 +108,6 @@ def note_current(database: Path, project: Project, inode: int) -> None:
     with suppress(OSError):
         if database.stat().st_ino == inode:
             _keep(database, _note(database, project))
-
-
-def _is_current(database: Path, project: Project, con: duckdb.DuckDBPyConnection | None) -> bool:
-    import duckdb
-
-    with _opened(database, con) as warehouse:
-        try:
-            stored = warehouse.execute("select state from meta.build_state").fetchall()
-            return stored == [(state_with_landings(warehouse, project),)]
-        except duckdb.CatalogException:
-            return False
 
 
 def _note_of(database: Path) -> Path:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings
 from debatebench.query.landed_records import outdated_tables
 from debatebench.query.run_tags import landing_columns, landing_order
+from debatebench.query.sql_project import load_project
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import (
     DamagedDataError,
@@ -22,7 +23,6 @@ from debatebench.shared.errors import (
     UsageError,
 )
 from debatebench.shared.memory import check_memory
-from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import private_copy, publishing
 from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
 from debatebench.warehouse.up_to_date import note_current

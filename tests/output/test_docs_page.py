@@ -18,10 +18,11 @@ from sql_project import STAGING, write_project
 
 from debatebench.output.docs.graph_layout import layered_layout
 from debatebench.output.docs.page import render_docs, write_docs
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import ConfigError, DebatebenchError, UsageError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 pytestmark = pytest.mark.slow
 

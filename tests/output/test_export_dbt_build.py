@@ -20,8 +20,9 @@ from paths import REPOSITORY
 from debatebench.output.export import export
 from debatebench.output.export.dbt_names import dbt_names
 from debatebench.output.export.duckdb_file import DATABASE
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 DBT = os.environ.get("DEBATEBENCH_DBT")
 GOLDEN = REPOSITORY.parent / "shared" / "data" / "debatebench-v0" / "golden" / "debates.jsonl"

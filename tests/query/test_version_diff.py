@@ -14,13 +14,14 @@ from sql_project import STAGING, raw_database, write_project
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.query.row_diff import ChangedRow, RunCounts, ValueChange
+from debatebench.query.sql_project import load_project
 from debatebench.query.version_diff import ModelDiff, diff_model
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Debate, Debater, Record, Run, Score, Verdict
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.transform.build import build
 from debatebench.transform.model_versions import is_prerelease, reading_warnings, remarks, versions_of
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 pytestmark = pytest.mark.slow
 

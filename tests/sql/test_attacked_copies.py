@@ -13,10 +13,11 @@ from probed_runs import probed_run
 from report_warehouse import tournament
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Record, Run
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 METHODS = {"judge-a": "dimensional", "judge-b": "chronological"}
@@ -37,7 +38,7 @@ OF_ATTACKS = {
     "marts.attacked_debates",
     "marts.attacked_verdicts",
     "marts.judge_robustness",
-    "marts.robustness_debates",
+    "intermediate.int_robustness_debates",
     "marts.robustness_pairs",
     "intermediate.int_probed_verdicts",
     "intermediate.int_titled_notes",

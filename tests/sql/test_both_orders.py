@@ -11,11 +11,12 @@ import duckdb
 import pytest
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.query.version_diff import diff_model
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Verdict
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 POINTS = {"p": (7, 5), "c": (5, 7), "t": (6, 6)}
@@ -128,7 +129,7 @@ def test_two_words_of_yaml_make_the_versions_that_count_flips_as_ties_the_rule(t
         rated = con.execute("select debate_id, winner from marts.games where run_tag = 'r' order by 1").fetchall()
         assert rated == [("d0", "pro"), ("d1", "con"), ("d2", "pro"), ("d3", "tie")]
         without = con.execute(
-            "select debate_id, judge_id, winner, winner_without from marts.counted_verdicts "
+            "select debate_id, judge_id, winner, winner_without from intermediate.int_counted_verdicts "
             "where debate_id in ('d1', 'd2') order by all"
         ).fetchall()
         assert without == [

@@ -13,6 +13,7 @@ from imported import imported_run
 from judged_runs import judged_run
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -28,7 +29,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 CHECK = "+debate_coherence"

@@ -16,13 +16,13 @@ import pytest
 from scipy import stats as oracle
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
 from debatebench.stats import power, significance
 from debatebench.stats.cluster_rates import cluster_rate
 from debatebench.stats.distributions import t_two_sided_p
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 
 MODELS = (
     "debater_topics",

@@ -14,8 +14,8 @@ from built_warehouse import begin_built, stored
 from command_line import debatebench, debatebench_here
 from extremes import EXTREME_CONFIG, write_extreme_debates
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 pytestmark = pytest.mark.slow

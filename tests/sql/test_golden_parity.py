@@ -14,9 +14,10 @@ from debatebench.landing.importers.kept import land_import
 from debatebench.landing.importers.store import add_import
 from debatebench.landing.land import create_raw_tables
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 pytestmark = pytest.mark.slow

@@ -13,6 +13,7 @@ import pytest
 from imported import records_of, units
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -34,7 +35,6 @@ from debatebench.shared.workspace import packaged
 from debatebench.stats.quality import prediction_quality, rmse_interval
 from debatebench.stats.significance import cluster_mean, mcnemar, paired_t, wilson_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 MODELS = (
@@ -413,7 +413,7 @@ def test_judges_are_tested_against_each_other_on_the_same_debates(trials: duckdb
 def test_the_data_tests_of_the_new_tables_hold(trials: duckdb.DuckDBPyConnection) -> None:
     folder = packaged("sql")
     project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
-    names = [*MODELS, "judge_quality", "judge_errors", "judge_predictions", "noted_scores", "truths"]
+    names = [*MODELS, "judge_quality", "judge_errors", "judge_predictions", "int_noted_scores", "truths"]
     results = run_data_tests(trials, project, select=[*names, "gold_dimensions"])
     assert [str(result) for result in results if result.status != "pass"] == []
     assert len(results) > 50

@@ -16,6 +16,7 @@ import duckdb
 import pytest
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
 from debatebench.stats.agreement import agreement, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha_interval
@@ -25,13 +26,12 @@ from debatebench.stats.distributions import t_quantile
 from debatebench.stats.jackknife import jackknife
 from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 
 Biases = dict[tuple[str, str], dict[str, Any]]
 Mirrored = dict[str, dict[str, Any]]
 
 MODELS = (
-    "rating_patterns",
+    "int_rating_patterns",
     "reliability",
     "judge_pair_agreement",
     "judge_alignment",
@@ -533,11 +533,15 @@ def test_cohens_kappa_of_a_pair_is_that_of_the_worked_example(shared: Path) -> N
 # Order
 
 
+def relation(name: str) -> str:
+    return f"{'intermediate' if name.startswith('int_') else 'marts'}.{name}"
+
+
 def test_numbers_do_not_depend_on_the_order_of_rows_or_on_threads(con: duckdb.DuckDBPyConnection) -> None:
     records = planted("planted")
     shuffled = [records[0], *random.Random(1).sample(records[1:], len(records) - 1)]
     again = built(shuffled, threads=1)
     for name in MODELS:
-        query = f"select * from marts.{name} where run_tag = 'planted' order by all"
+        query = f"select * from {relation(name)} where run_tag = 'planted' order by all"
         assert again.execute(query).fetchall() == con.execute(query).fetchall(), name
     again.close()

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
 from debatebench.stats import jackknife, significance
 from debatebench.stats.cluster_rates import cluster_rate
 from debatebench.stats.distributions import normal_cdf, t_quantile, t_two_sided_p
 from debatebench.transform.create_macros import create_macros
-from debatebench.transform.project import load_project
 from debatebench.transform.testing.unit_tests import run_unit_tests
 
 PROJECT = load_project(Workspace(Path("no-such-workspace")).files("sql", "macros/*"))

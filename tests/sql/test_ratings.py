@@ -19,10 +19,11 @@ from command_line import debatebench
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.query.comparison import compare, find_subject
 from debatebench.query.gate import GateLimits, check_gate
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Judge, Record, Run, Score, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 pytestmark = pytest.mark.slow
@@ -334,7 +335,9 @@ def test_no_interval_of_a_comparison_has_zero_width(alike: Warehouse) -> None:
 
 
 def test_every_data_test_holds_for_runs_without_spread(project: Project, alike: Warehouse) -> None:
-    found = run_data_tests(alike.con, project, select=["path:sql/ratings", "path:sql/marts/comparison", "run_power"])
+    steps = ("int_comparison_*", "int_judging_cells", "int_measured_cells", "int_rating_differences")
+    chosen = ["path:sql/ratings", "path:sql/marts/comparison", "run_power", *steps]
+    found = run_data_tests(alike.con, project, select=chosen)
     assert [str(result) for result in found if result.status != "pass"] == []
 
 

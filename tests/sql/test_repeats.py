@@ -19,6 +19,7 @@ from probed_runs import probed_run
 from report_warehouse import DIMENSIONS, tournament
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -35,7 +36,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 from debatebench.transform.testing.generic_tests import UniqueCombinationOfColumns
 
 pytestmark = pytest.mark.slow

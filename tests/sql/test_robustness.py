@@ -11,11 +11,12 @@ from weakened import DIMENSIONS, judged, source
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.query.attack_gate import check_attacks
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Participant, Record, Run, Verdict, Weakness
 from debatebench.shared.workspace import packaged
 from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 Led = Callable[[Debate, int], bool]
 """(attacked debate, its number) → does the judge follow the attack?"""

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import duckdb
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import Workspace
-from debatebench.transform.project import load_project
 from debatebench.warehouse.update import update_warehouse
 
 NOON = datetime(2026, 1, 1, 12)

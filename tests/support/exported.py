@@ -13,6 +13,7 @@ from imported import DEBATEFLOW, ORIGINAL, PANELBENCH
 
 from debatebench.landing.importers.store import add_import
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Call,
     Debate,
@@ -30,7 +31,6 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 from debatebench.warehouse.publish import publishing
 from debatebench.warehouse.update import update_warehouse
 

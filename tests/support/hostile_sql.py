@@ -27,7 +27,6 @@ from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
 from debatebench.transform.graph import check_references
 from debatebench.transform.lineage.column_lineage import column_lineage
-from debatebench.transform.load import SOURCES
 from debatebench.transform.one_query import check_query, execute_one
 from debatebench.transform.project import Project
 from debatebench.transform.sql_model import parse_query
@@ -480,9 +479,10 @@ class Attack:
         models = {"name": "mine", "description": "M.", "data_tests": tests}
         columns = [{"name": "x", "description": "X.", "data_tests": limits}]
         files = {**_PROJECT, "marts/_marts.yml": json.dumps({"models": [{**models, "columns": columns}]})}
+        tables = self._written({}).domain.tables
         for number, text in enumerate(self.aimed(QUERIES)):
             with suppress(SqlModelError):
-                check_references(parse_query(text, Path("x.sql")), Path("x.sql"), SOURCES)
+                check_references(parse_query(text, Path("x.sql")), Path("x.sql"), tables)
                 files[f"tests/t{number}.sql"] = text
         project = self._written(files)
         with attached(self.database) as con:

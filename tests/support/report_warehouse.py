@@ -11,6 +11,7 @@ import duckdb
 from built_warehouse import empty_and_built
 
 from debatebench.landing.land import create_raw_tables, land_records
+from debatebench.query.sql_project import load_project
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -28,7 +29,6 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.workspace import packaged
 from debatebench.transform.build import build
-from debatebench.transform.project import load_project
 
 NOON = datetime(2026, 1, 1, 12)
 DIMENSIONS = ("logic", "clarity")

@@ -8,9 +8,10 @@ from textwrap import dedent
 
 import duckdb
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 STAGING = {
     "staging/stg_debates.sql": """

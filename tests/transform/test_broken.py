@@ -9,12 +9,13 @@ import duckdb
 import pytest
 from sql_project import STAGING, raw_database, write_project
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.broken import why_broken
 from debatebench.transform.build import PartlyBuiltError, build
 from debatebench.transform.build_state import read_builds
 from debatebench.transform.graph import select_models
-from debatebench.transform.project import Project, load_project
+from debatebench.transform.project import Project
 
 SOUND = STAGING | {
     "macros/twice.sql": "create macro twice(x) as 2 * x",

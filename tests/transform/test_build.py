@@ -463,7 +463,7 @@ def test_importing_the_engine_and_finding_nothing_to_do_loads_nothing_heavy(tmp_
         build(con, write_project(tmp_path / "sql", FILES))
     code = (
         "import sys; from pathlib import Path; from debatebench.transform.build import build\n"
-        "from debatebench.transform.project import load_project\n"
+        "from debatebench.query.sql_project import load_project\n"
         "heavy = {'numpy', 'sqlglot', 'pydantic', 'yaml', 'duckdb'}; print(sorted(heavy & set(sys.modules)))\n"
         "import duckdb; root = Path(sys.argv[1])\n"
         "files = {f.relative_to(root).as_posix(): f for f in root.rglob('*') if f.is_file()}\n"
@@ -477,7 +477,7 @@ def test_importing_the_engine_and_finding_nothing_to_do_loads_nothing_heavy(tmp_
 REBUILD = (
     "import sys; from pathlib import Path; import duckdb; from debatebench.transform.build import build\n"
     "from debatebench.transform.parse_cache import recall_parsed\n"
-    "from debatebench.transform.project import load_project\n"
+    "from debatebench.query.sql_project import load_project\n"
     "root = Path(sys.argv[1]); files = {f.relative_to(root).as_posix(): f for f in root.rglob('*') if f.is_file()}\n"
     "con = duckdb.connect(sys.argv[2]); recall_parsed(con)\n"
     "print(len(build(con, load_project(files), full_refresh=True).built), 'sqlglot' in sys.modules)\n"

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from sql_project import STAGING, raw_database, write_project
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.records import TABLES
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
 from debatebench.transform.contracts import description_gaps
 from debatebench.transform.lineage.descriptions import Descriptions
-from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import run_data_tests
 
 S = "staging.stg_debates"

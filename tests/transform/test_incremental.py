@@ -12,12 +12,12 @@ from built_warehouse import NOON, begin_built
 from command_line import debatebench
 from sql_project import STAGING, add_debates, raw_database, read_project, write_project
 
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.workspace import Workspace
 from debatebench.transform.build import build
 from debatebench.transform.build_state import read_builds
-from debatebench.transform.incremental import changed_runs
-from debatebench.transform.project import load_project
+from debatebench.transform.incremental import changed_parts
 from debatebench.warehouse.update import update_warehouse
 
 COUNTS = """
@@ -183,12 +183,16 @@ def test_a_selected_build_on_older_inputs_is_made_good_by_the_next_whole_build(
             "incremental by run_tag, but it describes no column of that name",
         ),
         (
+            {"marts/m.yml": FILES["marts/m.yml"].replace("incremental_by: run_tag", "incremental_by: winner")},
+            "incremental by winner, but rows are landed by run_tag; write `run_tag`",
+        ),
+        (
             {
                 "marts/counts.sql": "select run_tag, winner, debates from marts.total, staging.stg_debates",
                 "marts/total.sql": "select count(*) as debates from staging.stg_debates",
                 "marts/t.yml": "models: [{name: total, description: All., columns: [{name: n, description: N.}]}]",
             },
-            "reads marts.total, whose rows are computed from all runs together",
+            "reads marts.total, whose rows are computed for all values of run_tag together",
         ),
     ],
 )
@@ -224,7 +228,7 @@ def test_a_cycle_below_an_incremental_table_is_refused_as_a_cycle(tmp_path: Path
 def test_the_runs_that_changed(
     before: dict[str, str] | None, now: dict[str, str] | None, changed: tuple[str, ...] | None
 ) -> None:
-    assert changed_runs(before, now) == changed
+    assert changed_parts(before, now) == changed
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from debatebench.output.export.dbt_sql import dbt_sql
 from debatebench.output.export.dbt_tests import data_tests
 from debatebench.query.relations import read_macros
 from debatebench.query.safe_query import run_query
+from debatebench.query.sql_project import load_project
 from debatebench.query.version_diff import diff_model
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.workspace import Workspace
@@ -29,7 +30,6 @@ from debatebench.transform.build import build, is_current
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.expansion import expand
 from debatebench.transform.lineage.column_lineage import column_lineage
-from debatebench.transform.project import load_project
 from debatebench.transform.testing.data_tests import TestResult, run_data_tests
 from debatebench.transform.testing.generic_tests import parse_generic_test
 from debatebench.transform.testing.unit_tests import run_unit_tests

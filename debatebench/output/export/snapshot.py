@@ -68,8 +68,8 @@ def open_snapshot(
     contain; `HeldWarehouseError` and `DamagedDataError` as `query.open_for_query` does.
     """
     from debatebench.query.attached import attached
+    from debatebench.query.sql_project import load_project
     from debatebench.transform.parse_cache import recall_parsed
-    from debatebench.transform.project import load_project
     from debatebench.warehouse.up_to_date import check_fits
 
     project = load_project(workspace.files("sql", "**/*"))

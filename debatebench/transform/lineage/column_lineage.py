@@ -5,12 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
-from debatebench.shared.record_columns import column_types
-from debatebench.shared.records import TABLES
 from debatebench.transform.graph import did_you_mean, upstream
 from debatebench.transform.lineage.qualified_query import QualifiedQuery, UntraceableError, qualify_query
 from debatebench.transform.lineage.within_query import LineageNode, Trace
@@ -35,16 +32,12 @@ class Lineage:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.models: Mapping[str, SqlModel] = project.models
+        self.raw = {table: tuple(columns) for table, columns in project.domain.tables.items()}
         self._queries: dict[str, QualifiedQuery | UntraceableError] = {}
         self._columns: dict[tuple[str, str], LineageNode] = {}
         self._rows: dict[str, LineageNode] = {}
         self._relations: dict[str, LineageNode] = {}
         self._traced_above: set[str] = set()
-
-    @cached_property
-    def raw(self) -> dict[str, tuple[str, ...]]:
-        """Landed table → its columns."""
-        return {f"raw.{table}": tuple(column_types(record)) for table, record in TABLES.items()}
 
     def node(self, name: str) -> LineageNode:
         """See `column_lineage`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from debatebench.shared.records import TABLES
 from debatebench.transform.lineage.column_lineage import Lineage
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ class Descriptions:
     """The descriptions of all columns of a project. A column is traced only if its own YAML omits the description."""
 
     def __init__(self, project: Project) -> None:
-        self.lineage = Lineage(project)
+        self.project, self.lineage = project, Lineage(project)
         self._of_every = project.common_columns
         self._own = {
             f"{name}.{column.name.lower()}": column.description
@@ -25,9 +24,9 @@ class Descriptions:
             for column in model.properties.columns
         }
         self._own |= {
-            f"raw.{table}.{name}": field.description or ""
-            for table, record in TABLES.items()
-            for name, field in record.model_fields.items()
+            f"{table}.{name}": column.description
+            for table, columns in project.domain.tables.items()
+            for name, column in columns.items()
         }
 
     def text(self, relation: str, column: str) -> str:

@@ -44,25 +44,23 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     """Run the unit tests of all SQL models, or of those that `select` matches (see `graph.select_models`), and of the
     macros that they call.
 
-    Each input of the SQL model is a table with the given rows; its columns and types are those of the raw record or of
+    Each input of the SQL model is a table with the given rows; its columns and types are those of the raw table or of
     the `data_type`s in the YAML; columns left out of a row are null; an input left out is empty. Only columns of the
     expected rows are compared, in any order of rows, doubles to nine digits.
     """
     import duckdb
 
-    from debatebench.stats import sql as udfs
-
-    models = project.models
+    models, functions = project.models, project.domain.functions
     chosen = set(models) if select is None else set(select_models(models, select, project.broken))
     units = [unit for unit in project.unit_tests if unit.model in chosen]
     with duckdb.connect(":memory:", config={"temp_directory": "", **NO_EXTENSIONS}) as con:
         close_to_outside(con)
         called = {function for unit in units for function in models[unit.model].query.functions}
-        udfs.register(con, udfs.python_functions(called))
+        functions.register(con, functions.python_functions(called))
         create_macros(con, project.macros)
         tested = {macro.name for macro in select_macros(project.macros, models, None if select is None else chosen)}
         results = [_run_macro(con, unit, project.macros) for unit in project.macro_tests if unit.macro in tested]
-        return [*results, *(_run(con, unit, models) for unit in units)]
+        return [*results, *(_run(con, unit, project) for unit in units)]
 
 
 def _run_macro(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macros: Mapping[str, Macro]) -> TestResult:
@@ -70,12 +68,12 @@ def _run_macro(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macros: M
     return _result(con, unit.test.name, unit.macro, unit.file, lambda: _wrong_values(con, unit, macros[unit.macro]))
 
 
-def _run(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, models: Mapping[str, SqlModel]) -> TestResult:
+def _run(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, project: Project) -> TestResult:
     """Run one unit test of a SQL model."""
-    model = models[unit.model]
+    model = project.models[unit.model]
 
     def differences() -> tuple[int, str]:
-        _create_inputs(con, unit, model, models)
+        _create_inputs(con, unit, model, project)
         missing, surplus, columns = _compare(con, unit, model)
         return len(missing) + len(surplus), _diff(missing, surplus, columns)
 
@@ -145,32 +143,28 @@ def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro:
     return len(wrong), "\n".join(lines)
 
 
-def _create_inputs(
-    con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel, models: Mapping[str, SqlModel]
-) -> None:
+def _create_inputs(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel, project: Project) -> None:
     """Create every table that the SQL model reads, under the name that the SQL model uses."""
     given = {entry.input.lower(): entry.rows for entry in unit.test.given}
     for name in model.dependencies:
-        types = _input_types(name, models)
-        file = models[name].properties_file if name in models else model.file
+        types = _input_types(name, project)
+        file = project.models[name].properties_file if name in project.models else model.file
         rows = _complete(given.get(name, ()), list(types), name)
         con.execute(f"create schema if not exists {name.partition('.')[0]}")
         execute_one(con, _typed_rows(types), file, [_to_json(rows)], into=f"create table {name} as ")
 
 
-def _input_types(name: str, models: Mapping[str, SqlModel]) -> Mapping[str, str]:
+def _input_types(name: str, project: Project) -> Mapping[str, str]:
     """Column → type of a raw table or SQL model."""
-    from debatebench.shared.record_columns import column_types
-    from debatebench.shared.records import TABLES
-
-    if name not in models:
-        return column_types(TABLES[name.partition(".")[2]])
-    columns = models[name].properties.columns
+    if name not in project.models:
+        return {column: landed.data_type for column, landed in project.domain.tables[name].items()}
+    model = project.models[name]
+    columns = model.properties.columns
     untyped = [column.name for column in columns if column.data_type is None]
     if untyped or not columns:
         raise SqlModelError(
             f"The input {name} needs a `data_type` for {', '.join(untyped) or 'its columns'} "
-            f"in {models[name].properties_file.name}."
+            f"in {model.properties_file.name}."
         )
     return {column.name: str(column.data_type) for column in columns}
 

@@ -22,7 +22,7 @@ _DOTTED = re.compile(r"(?<![\w.`])[a-z]\w*\.\w+_v[1-9]\d*\b", re.IGNORECASE)
 def version_name_test(project: Project, pages: Mapping[str, Path]) -> TestResult:
     """Whether SQL, data tests, unit tests and the queries of `pages` name a version of a SQL model.
 
-    The files of a versioned SQL model may name versions: `panel_winners_v1` reads `judge_verdicts_v1`.
+    The files of a versioned SQL model may name versions: `totals_v1` reads `orders_v1`.
     """
     started = time.perf_counter()
     found = sorted({*_in_project(project), *_in_pages(project, pages)})
