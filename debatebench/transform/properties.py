@@ -96,7 +96,7 @@ class CommonName(ColumnProperties):
 
 
 def _flat(value: Any) -> Any:
-    """`[[run_tag, debate_id], {name: winner}]`: a list of names among columns stands for common columns."""
+    """`[[a, b], {name: c}]`: a list of names among columns stands for common columns."""
     if not isinstance(value, list):
         return value
     found: list[Any] = []
