@@ -1,23 +1,170 @@
-"""Building blocks of foreign schemas: strict pydantic models whose errors name the key path, value and reason."""
+"""Foreign text → plain data → checked models, read strictly: what two readers could read differently is refused."""
 
 from __future__ import annotations
 
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache, lru_cache, reduce
 from operator import or_
+from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 from unicodedata import normalize
 
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from debatebench.landing.importers.base import BadSourceError
-from debatebench.shared.records import MOST_COUNT, MOST_SCORE, Score
+from debatebench.shared.records import MOST_COUNT, MOST_SCORE, Score, clean_text
 from debatebench.shared.visible_text import plain_name
 
+LARGEST_RECORD = 64 * 1024 * 1024
+"""Bytes of one line or one file of a record."""
+
+_DEEPEST_JSON = 64
+_BOM = b"\xef\xbb\xbf"
+
+_DEEPEST_YAML = 16
+_MESSAGES = {
+    "size": "It is longer than {found:,} bytes.",
+    "encoding": "Byte {found} is not UTF-8.",
+    "characters": "It is not YAML: {found}.",
+    "syntax": "It is not YAML in line {line}: {found}.",
+    "documents": "It contains several YAML documents.",
+    "alias": "Line {line} refers to another place with *{found}; write the value out.",
+    "tag": "Line {line} has the tag {found}; write the value without it.",
+    "depth": "Line {line} nests deeper than {found} levels.",
+    "complex key": "Line {line} has a key that is not text.",
+    "key": "Line {line} has a key that is not text.",
+    "repeated key": "Line {line} has the key {short!r} twice.",
+}
 _SHOWN = 60
 _MOST_SCORE = float(MOST_SCORE)
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number (from 1) and bytes of every line that is not blank; a line that is too long is cut, and refused later."""
+    return ((number, line) for number, line in lines_between(path, 0, sys.maxsize) if line.strip())
+
+
+def lines_between(path: Path, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+    """Number (from 1) and bytes of every line that begins at or after offset `start` and before `stop`.
+
+    A line must begin at `start`. A line that is too long is cut, and a byte-order mark is left out.
+    """
+    with path.open("rb") as file:
+        offset = file.seek(start)
+        number = 0
+        while offset < stop and (line := file.readline(LARGEST_RECORD + 1)):
+            number += 1
+            yield number, line if offset else line.removeprefix(_BOM)
+            offset += len(line)
+            while len(line) > LARGEST_RECORD and not line.endswith(b"\n"):
+                line = file.readline(LARGEST_RECORD + 1)
+                offset += len(line)
+
+
+def read_bytes(path: Path) -> bytes:
+    """A whole file without its byte-order mark; a file that is too long is cut, and refused later."""
+    with path.open("rb") as file:
+        return file.read(LARGEST_RECORD + 1).removeprefix(_BOM)
+
+
+def parse_json(text: bytes) -> Any:
+    """One JSON value with lone surrogates replaced.
+
+    Raises `BadSourceError` for text that is not JSON or not UTF-8, repeated keys, NaN and infinity (also `1e999`),
+    nesting beyond 64 levels, numbers with thousands of digits, and records beyond `LARGEST_RECORD` bytes.
+    """
+    if len(text) > LARGEST_RECORD:
+        raise BadSourceError(f"It is longer than {LARGEST_RECORD:,} bytes.")
+    try:
+        value = _DECODER.decode(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise BadSourceError(f"Byte {error.start + 1} is not UTF-8.") from error
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        problem = error.msg.removesuffix(" at")
+        raise BadSourceError(f"It is not JSON: {problem} at {line}character {error.colno}.") from error
+    except RecursionError as error:
+        raise _too_deep() from error
+    except ValueError as error:
+        raise BadSourceError("A number has too many digits.") from error
+    # There cannot be more levels than opening brackets, and counting those is cheap.
+    if text.count(b"{") + text.count(b"[") > _DEEPEST_JSON:
+        _refuse_deep_nesting(value)
+    # Decoded UTF-8 holds no surrogates, so they can only come from escapes.
+    return _without_surrogates(value) if b"\\ud" in text or b"\\uD" in text else value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        twice = counts.most_common(1)[0][0]
+        raise BadSourceError(f"The key {twice[:60]!r} occurs twice in one object.")
+    return value
+
+
+def _constant(text: str) -> NoReturn:
+    raise BadSourceError(f"{text} is not a number.")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise BadSourceError(f"{text[:60]} is too large for a number.")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+
+
+def _too_deep() -> BadSourceError:
+    return BadSourceError(f"It nests deeper than {_DEEPEST_JSON} levels.")
+
+
+def _refuse_deep_nesting(value: Any) -> None:
+    level = [value]
+    for _ in range(_DEEPEST_JSON):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _without_surrogates(value: Any) -> Any:
+    def clean(value: Any) -> Any:
+        if isinstance(value, str):
+            return clean_text(value)
+        if isinstance(value, dict):
+            return _object([(clean_text(key), clean(inner)) for key, inner in value.items()])
+        return [clean(inner) for inner in value] if isinstance(value, list) else value
+
+    return clean(value)
+
+
+def parse_yaml(data: bytes) -> Any:
+    """One YAML document as dicts, lists, text, and None for an empty scalar or `null` or `~` without quotes.
+
+    Raises `BadSourceError` for text that is not YAML or not UTF-8, several documents, aliases, tags, keys that are
+    repeated or not text, nesting beyond 16 levels, and files beyond `LARGEST_RECORD` bytes.
+    """
+    from debatebench.shared.strict_yaml import YamlError, read_yaml
+
+    try:
+        return read_yaml(data, largest=LARGEST_RECORD, deepest=_DEEPEST_YAML, is_all_text=True).data
+    except YamlError as error:
+        raise BadSourceError(error.sentence(_MESSAGES)) from error
 
 
 class Source(BaseModel):
