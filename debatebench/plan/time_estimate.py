@@ -56,8 +56,8 @@ class TimeEstimate:
             )
         least, most, longest = map(duration_text, (self.least_s, self.most_s, self.longest_debate_s or 0.0))
         text = (
-            f"{self.calls:,} calls, {self.concurrency} at once: {least} to {most} (the longest debate takes {longest}), not "
-            "counting retries and waiting for rate limits."
+            f"{self.calls:,} calls, {self.concurrency} at once: {least} to {most} (the longest debate takes "
+            f"{longest}), not counting retries and waiting for rate limits."
         )
         if self.assumed:
             text += f" Without stored timings, so estimated by the median of the others: {', '.join(self.assumed)}."
