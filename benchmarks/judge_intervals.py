@@ -94,7 +94,9 @@ def replicate(
         "unnest($move::int[]) as move, unnest($shift::double[]) as shift)",
         {name: values.tolist() for name, values in pairs.items()},
     )
-    accuracy = con.execute("select ci_low, ci_high from marts.judge_quality_rates where rate = 'accuracy'").fetchall()
+    accuracy = con.execute(
+        "select ci_low, ci_high from intermediate.int_judge_quality_rates where rate = 'accuracy'"
+    ).fetchall()
     names = [f"t{number}" for number in np.indices((topics, EACH))[0].ravel()]
     errors = [rmse_interval(names, (1 - each).ravel().tolist()) for each in right]
     robust = con.execute(
@@ -113,7 +115,7 @@ def main() -> None:
     project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
     con = duckdb.connect()
     create_raw_tables(con)
-    build(con, project, select=["+marts.judge_quality_rates", "+marts.judge_robustness"])
+    build(con, project, select=["+intermediate.int_judge_quality_rates", "+marts.judge_robustness"])
     # The views above it read the drawn rows instead.
     con.execute("create table pairs as from marts.robustness_pairs limit 0")
     con.execute("drop view marts.robustness_pairs")

@@ -10,10 +10,10 @@
 the journals and imports of that workspace, builds a warehouse from them with the code of a checkout, and writes every
 relation of `marts`, `ratings`, `staging` and `intermediate` to OUT/all as Parquet, with the summaries and ratings of
 every run. OUT/one-run is the same for a warehouse that holds a single run. `build` lists relations without rows and
-columns without values: the comparison proves nothing about them. `compare` matches the rows of `marts` and `ratings`
-column by column, and the summaries and ratings cell by cell. Floats may differ by 1e-9 of their size (below 1: by
-1e-9), and it prints how many do. Everything else must be equal. The exit code is 1 when anything differs; a type that
-only became wider is printed, but is not a difference.
+columns without values: the comparison proves nothing about them. `compare` matches the rows of `marts`, `original` and
+`ratings`, and of relations that FILE renames, column by column, and the summaries and ratings cell by cell. Floats may
+differ by 1e-9 of their size (below 1: by 1e-9), and it prints how many do. Everything else must be equal. The exit code
+is 1 when anything differs; a type that only became wider is printed, but is not a difference.
 
 FILE lists the intended differences. It is an error if FILE names a relation or column that does not exist.
 
@@ -44,7 +44,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -55,7 +55,7 @@ import yaml
 from varied_runs import FIRST, KEY_VARIABLE, provider, runs, sources, written
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-COMPARED = ("marts", "ratings")
+COMPARED = ("marts", "original", "ratings")
 WRITTEN = (*COMPARED, "staging", "intermediate")
 TOLERANCE = 1e-9
 GENERATOR_SEED = 7
@@ -164,10 +164,10 @@ def relation_columns(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]
     return found
 
 
-def compared_types(out: Path) -> dict[str, dict[str, str]]:
-    """The types of the columns of every compared relation that `build` wrote."""
+def compared_types(out: Path, also: Collection[str] = ()) -> dict[str, dict[str, str]]:
+    """The types of the columns of every compared relation that `build` wrote, and of those named in `also`."""
     columns = json.loads((out / "types.json").read_text())
-    return {name: types for name, types in columns.items() if name.partition(".")[0] in COMPARED}
+    return {name: types for name, types in columns.items() if name in also or name.partition(".")[0] in COMPARED}
 
 
 def quoted(name: str) -> str:
@@ -527,7 +527,8 @@ def compare_rows(
 
 def compare_relations(folders: tuple[Path, Path], renamed: Renamed, report: Report) -> int:
     """Compare all relations; returns how many are on both sides."""
-    old, new = map(compared_types, folders)
+    old = compared_types(folders[0], renamed.relations)
+    new = compared_types(folders[1], renamed.relations.values())
     for name in renamed.stale(old, new):
         report.differs(name, "the file of renames names it, but it is not as the file says")
     expected = renamed.removed | renamed.added

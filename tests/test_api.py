@@ -342,7 +342,7 @@ def test_a_warehouse_that_was_built_from_other_sql_models_is_a_warning(copied: P
 
 def test_runs_and_ratings_of_a_warehouse_that_lacks_sql_models_are_refused(copied: Path):
     with duckdb.connect(str(copied)) as con:
-        con.execute("drop view marts.comparison_topics; drop table meta.build_state")
+        con.execute("drop view intermediate.int_comparison_topics; drop table meta.build_state")
     with pytest.warns(UserWarning, match="was built from other SQL models or data"):
         wh = db.open(copied)
     with wh:

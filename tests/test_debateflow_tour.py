@@ -280,7 +280,7 @@ def probed(tour: Tour, _: People, __: Section) -> None:
     assert max(swayed.values()) > min(swayed.values()), "one judge can be led and another cannot"
     attacked = "select debate_id from staging.stg_attacked_debates where run_tag = 'flow-probed'"
     assert len(tour.rows(attacked)) >= len(tour.rows("select 1 from marts.debates where run_tag = 'flow-probed'"))
-    for relation in ("marts.debates", "marts.judge_verdicts", "marts.games", "marts.weakness_verdicts"):
+    for relation in ("marts.debates", "marts.judge_verdicts", "marts.games", "intermediate.int_weakness_verdicts"):
         mixed = f"select 1 from {relation} where run_tag = 'flow-probed' and debate_id in ({attacked})"
         assert tour.rows(mixed) == [], relation
     page = written_page(tour, "How far judges can be led")

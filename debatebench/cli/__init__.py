@@ -7,11 +7,11 @@ compare.py           compare, gate
 completion.py        completion in a shell
 doctor.py            doctor
 export.py            export
-grouped_help.py      `--help` of a command with many options, in groups
 init.py              init
-judge.py             judge
+judge.py             judge, probe-judges
 judging_plan.py      judge, probe-judges: options and stored debates → a plan
-probe_judges.py      probe-judges
+option_groups.py     options that several commands share, and their groups in `--help`
+playing_options.py   run, retry, judge, probe-judges: the options and their help
 progress_display.py  the live table of a run, or plain lines
 query.py             query, sql
 report.py            report
@@ -19,8 +19,6 @@ run.py               run, retry
 run_checks.py        run: probes and estimates before a run
 run_cost.py          run: what is left to play and what it costs, the plan's file, the question whether to play
 run_inputs.py        run: options and files → a plan
-run_options.py       run: which options cannot be combined
-run_parameters.py    run: the options and their help
 run_report.py        run: the report at the end
 run_session.py       run, judge: a dry run, a question, or the run itself
 run_wizard.py        run: questions at a terminal

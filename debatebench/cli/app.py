@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, probe_judges, query, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, query, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
 from debatebench.cli.common import note, note_error, say
 from debatebench.cli.completion import PROGRAM, words_to_complete
-from debatebench.cli.grouped_help import GroupedHelp
+from debatebench.cli.option_groups import GroupedHelp, with_groups
 from debatebench.cli.signals import handled_signals
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 from debatebench.shared.memory import out_of_memory, spare_address_space
@@ -31,7 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "retry": play.retry,
     "judge": judge.judge,
     "annotate": annotate.annotate,
-    "probe-judges": probe_judges.probe_judges,
+    "probe-judges": judge.probe_judges,
     "import": warehouse.import_,
     "land": warehouse.land,
     "doctor": doctor.doctor,
@@ -54,7 +54,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
 
 
-_EXAMPLES = {"run": play.EXAMPLES, "judge": judge.EXAMPLES, "probe-judges": probe_judges.EXAMPLES}
+_EXAMPLES = {"run": play.EXAMPLES, "judge": judge.JUDGE_EXAMPLES, "probe-judges": judge.PROBE_EXAMPLES}
 
 
 def _print_version(wanted: bool) -> None:
@@ -93,12 +93,12 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     app.callback()(_global_options)
     for name, command in COMMANDS.items():
         if name in arguments:
-            app.command(name, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(command)
+            app.command(name, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(with_groups(command))
         else:
             app.command(name)(_by_name_only(command))
     for alias, name in ALIASES.items():
         if alias in arguments:
-            app.command(alias, hidden=True, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(COMMANDS[name])
+            app.command(alias, hidden=True, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(with_groups(COMMANDS[name]))
     return app
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    import typer
-
     from debatebench.config.attacks import Attack
     from debatebench.config.types import MemberConfig, TopicConfig
     from debatebench.plan.plan import Plan, PlanOptions, PlanPart
@@ -20,25 +17,8 @@ if TYPE_CHECKING:
     from debatebench.shared.records import Topic
     from debatebench.shared.workspace import Workspace
 
-# Options of the commands that have another name in a plan.
-_FIELDS = {
-    "judge_": "selected_judges",
-    "debates": "selected_debates",
-    "baseline": "baselines",
-    "attacks": "attacks_path",
-}
 # With one of these options judges are asked beside baselines.
 _OF_JUDGES = {"selected_judges", "judges_path", "judge_prompt", "judge_method", "panel_size"}
-
-
-def given_options(context: typer.Context) -> set[str]:
-    """The options that the command line states, by their names in a plan."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    return {
-        _FIELDS.get(name, name)
-        for name, source in sources.items()
-        if source is not None and source.name == "COMMANDLINE"
-    }
 
 
 def panel_of(size: int | None, baselines: Sequence[str] | None, given: set[str]) -> int | None:
@@ -46,24 +26,12 @@ def panel_of(size: int | None, baselines: Sequence[str] | None, given: set[str])
     return 0 if baselines and not given & _OF_JUDGES else size
 
 
-def ids_in(path: Path) -> tuple[str, ...]:
-    """The ids in a file, one on each line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--debates: {path} cannot be read as UTF-8 text: {error}.") from error
-    ids = tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
-    if not ids:
-        raise UsageError(f"--debates: {path} lists no debate.")
-    return ids
-
-
 def planned_judging(
     workspace: Workspace,
     source_tag: str,
     run_tag: str,
     options: PlanOptions,
-    given: set[str],
+    given: Collection[str],
     new_judges: Sequence[str],
     retry_failed: bool,
     *,

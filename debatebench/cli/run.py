@@ -1,34 +1,25 @@
-"""`debatebench run`."""
+"""`debatebench run` and `debatebench retry`."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from debatebench.cli import playing_options as opt
 from debatebench.cli import run_checks as checking
-from debatebench.cli import run_parameters as parameters
-from debatebench.cli.common import Format, FormatOption, note, now, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, now, warn, workspace_of
 from debatebench.cli.completion import run_tags
-from debatebench.cli.run_options import asked_for, refuse_contradictions
-from debatebench.cli.run_session import RunSession
+from debatebench.cli.run_session import play_session
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from debatebench.plan.plan import PlanOptions
+    from debatebench.plan.plan import Plan, PlanOptions
     from debatebench.shared.workspace import Workspace
 
-# Options of the command that have another name in a plan.
-_FIELDS = {
-    "topic": "selected_topics",
-    "debater": "selected_debaters",
-    "judge": "selected_judges",
-    "quick_test": "preset",
-    "prod_run": "preset",
-    "weaknesses": "weaknesses_path",
-}
 EXAMPLES = """\b
 Examples:
   debatebench run --run-tag first --sample-topics 5 --dry-run   what it would do and cost
@@ -37,96 +28,151 @@ Examples:
   debatebench retry first                                       ask again what failed
 """
 
+_SAMPLING = "plays all debaters on all topics in both orders"
+_CONTRADICTIONS = {
+    ("--prod-run", "--quick-test"): "one plays everything, and the other as little as possible",
+    ("--prod-run", "--sample-topics"): f"--prod-run {_SAMPLING}",
+    ("--prod-run", "--topic"): f"--prod-run {_SAMPLING}",
+    ("--prod-run", "--debater"): f"--prod-run {_SAMPLING}",
+    ("--prod-run", "--no-balanced-sides"): f"--prod-run {_SAMPLING}",
+    ("--prod-run", "--swap-sides"): f"--prod-run {_SAMPLING}",
+    ("--quick-test", "--sample-topics"): "--quick-test draws one topic",
+    (
+        "--quick-test",
+        "--judges-from-selection",
+    ): "--quick-test has two debaters, and a debater never judges its own debates",
+    ("--judge", "--judges-from-selection"): "with --judges-from-selection the debaters are the judges",
+}
+_ALONE = ("--judges-test", "--probe", "--list-prompts")
+_PLAYING = (
+    "--new-model",
+    "--new-judge",
+    "--retry-failed",
+    "--dry-run",
+    "--estimate-time",
+    "--quick-test",
+    "--prod-run",
+)
+
+
+def refuse_contradictions(stated: Collection[str]) -> None:
+    """Raise `UsageError` for options of `run` that cannot be combined; `stated` are those that the user wrote."""
+    for (one, other), why in _CONTRADICTIONS.items():
+        if one in stated and other in stated:
+            raise UsageError(f"{one} and {other} cannot be combined: {why}. Leave one out.")
+    for alone in _ALONE:
+        for other in (*_ALONE, *_PLAYING):
+            if alone != other and alone in stated and other in stated:
+                raise UsageError(f"{alone} does not play a run, so it cannot be combined with {other}. Leave one out.")
+
 
 def run(
     context: typer.Context,
-    run_tag: parameters.RunTag = None,
-    topic: parameters.Topic = None,
-    sample_topics: parameters.SampleTopics = None,
-    debater: parameters.Debater = None,
-    judge: parameters.Judge = None,
-    quick_test: parameters.QuickTest = False,
-    prod_run: parameters.ProdRun = False,
-    no_input: parameters.NoInput = False,
-    debates_per_pair: parameters.DebatesPerPair = 1,
-    balanced_sides: parameters.BalancedSides = True,
-    swap_sides: parameters.SwapSides = False,
-    balanced_judges: parameters.BalancedJudges = True,
-    judges_from_selection: parameters.JudgesFromSelection = False,
-    allow_judge_overlap: parameters.AllowJudgeOverlap = False,
-    swap_order: parameters.SwapOrder = False,
-    seed: parameters.Seed = 12345,
-    config_path: parameters.ConfigPath = None,
-    topics_path: parameters.TopicsPath = None,
-    models_path: parameters.ModelsPath = None,
-    judges_path: parameters.JudgesPath = None,
-    debate_format: parameters.DebateFormat = None,
-    rubric: parameters.Rubric = None,
-    weaknesses: parameters.Weaknesses = None,
-    control_ratio: parameters.ControlRatio = None,
-    debater_prompt: parameters.DebaterPrompt = None,
-    judge_prompt: parameters.JudgePrompt = None,
-    judge_method: parameters.JudgeMethod = None,
-    list_prompts: parameters.ListPrompts = False,
-    resume: parameters.Resume = False,
-    retry_failed: parameters.RetryFailed = False,
-    new_model: parameters.NewModel = None,
-    new_judge: parameters.NewJudge = None,
-    replace_parameters: parameters.ReplaceParameters = None,
-    concurrency: parameters.Concurrency = 32,
-    max_cost: parameters.MaxCost = None,
-    yes: parameters.Yes = False,
-    max_ambiguous_retries: parameters.MaxAmbiguousRetries = 3,
-    wait_for_limit: parameters.WaitForLimit = 600.0,
-    wait_for_provider: parameters.WaitForProvider = 600.0,
-    max_failures_in_a_row: parameters.MaxFailuresInARow = 5,
-    skip_on_empty: parameters.SkipOnEmpty = False,
-    empty_debates: parameters.EmptyDebates = None,
-    dry_run: parameters.DryRun = False,
-    estimate_time: parameters.EstimateTime = False,
-    judges_test: parameters.JudgesTest = False,
-    probe: parameters.Probe = False,
-    no_build: parameters.NoBuild = False,
-    log_failed_judges: parameters.LogFailedJudges = False,
-    output: parameters.Print = Format.TABLE,
+    *,
+    run_tag: opt.RunTag = None,
+    options: opt.PlayedOptions,
+    quick_test: opt.QuickTest = False,
+    prod_run: opt.ProdRun = False,
+    no_input: opt.NoInput = False,
+    list_prompts: opt.ListPrompts = False,
+    resume: opt.Resume = False,
+    retry_failed: opt.RetryFailed = False,
+    new_model: opt.NewModel = None,
+    session: opt.SessionOptions,
+    skip_on_empty: opt.SkipOnEmpty = False,
+    empty_debates: opt.EmptyDebates = None,
+    judges_test: opt.JudgesTest = False,
+    probe: opt.Probe = False,
+    output: opt.Print = Format.TABLE,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
     from debatebench.cli.run_inputs import load_inputs, planned, unknown_run, with_begun_options
-    from debatebench.plan.frozen_plan import read_begun_plan
-    from debatebench.plan.plan import PlanOptions
+    from debatebench.cli.run_wizard import asked_for
     from debatebench.plan.weaknesses import CONTROL_RATIO
-    from debatebench.shared.workspace import check_run_tag
+    from debatebench.play.bans import EMPTY_DEBATES
 
-    workspace = workspace_of(context)
-    if debate_format in [each.value for each in Format]:
-        raise UsageError(f"--format names a debate format; `--print {debate_format}` prints the result like that.")
-    refuse_contradictions(
-        {
-            "--prod-run": prod_run,
-            "--quick-test": quick_test,
-            "--sample-topics": sample_topics is not None,
-            "--topic": bool(topic),
-            "--debater": bool(debater),
-            "--judge": bool(judge),
-            "--no-balanced-sides": not balanced_sides,
-            "--swap-sides": swap_sides,
-            "--judges-from-selection": judges_from_selection,
-            "--judges-test": judges_test,
-            "--probe": probe,
-            "--list-prompts": list_prompts,
-            "--new-model": bool(new_model),
-            "--new-judge": bool(new_judge),
-            "--retry-failed": retry_failed,
-            "--dry-run": dry_run,
-            "--estimate-time": estimate_time,
-        }
-    )
+    workspace, stated = workspace_of(context), opt.stated(context)
+    if options.debate_format in [each.value for each in Format]:
+        raise UsageError(
+            f"--format names a debate format; `--print {options.debate_format}` prints the result like that."
+        )
+    refuse_contradictions(stated.values())
     if empty_debates is not None and not skip_on_empty:
         raise UsageError("--empty-debates has no effect without --skip-on-empty; give both.")
     if list_prompts:
         checking.list_prompts(workspace, output)
         return
     run_tag = now().strftime("run-%Y%m%d-%H%M%S") if run_tag is None else run_tag
+    begun = _begun(workspace, run_tag)
+    if begun is None and (resume or retry_failed or new_model or session.new_judge or session.replace_parameters):
+        raise unknown_run(workspace, run_tag)
+    preset = "quick-test" if quick_test else "prod-run" if prod_run else None
+    wanted = with_begun_options(
+        begun, options.plan_options(preset=preset), {*stated, *(() if preset is None else ("preset",))}
+    )
+    if wanted.control_ratio is not None and wanted.weaknesses_path is None:
+        raise UsageError("--control-ratio has no effect without --weaknesses; give both.")
+    if wanted.control_ratio is None and wanted.weaknesses_path is not None:
+        wanted = wanted.model_copy(update={"control_ratio": CONTROL_RATIO})
+    _note_packaged(workspace, wanted)
+    inputs = load_inputs(workspace, wanted)
+    if probe:
+        checking.probe_models(checking.chosen(inputs, wanted), output)
+        return
+    if judges_test:
+        checking.test_judges(workspace, checking.chosen(inputs, wanted), wanted, output)
+        return
+    if not no_input and not resume:
+        inputs, wanted = asked_for(workspace, run_tag, inputs, wanted)
+    plan, part = planned(workspace, run_tag, begun, inputs, wanted, new_model or (), session.new_judge or ())
+    _note_overlap(plan)
+    play_session(
+        workspace,
+        plan,
+        part,
+        replace(session, yes=session.yes or no_input),
+        output,
+        retry_failed=retry_failed,
+        empty_debates=(empty_debates or EMPTY_DEBATES) if skip_on_empty else None,
+    )
+
+
+def retry(
+    context: typer.Context,
+    run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.", autocompletion=run_tags)],
+    session: opt.SessionOptions,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Retry what failed in a run: calls without an answer, and judges of seats without a valid verdict.
+
+    The same as `run --run-tag TAG --retry-failed`. Only what is missing is bought.
+    """
+    from debatebench.cli.judging_plan import planned_judging
+    from debatebench.cli.run_inputs import load_inputs, planned, unknown_run
+    from debatebench.plan.frozen_plan import read_begun_plan
+
+    workspace, new_judges = workspace_of(context), session.new_judge or ()
+    begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
+    if begun is not None and begun.source is not None:
+        plan, part, transcripts = planned_judging(
+            workspace, begun.source.run_tag, run_tag, begun.options, set(), new_judges, True, is_probing=None
+        )
+    else:
+        begun, transcripts = _begun(workspace, run_tag), None
+        if begun is None:
+            raise unknown_run(workspace, run_tag)
+        _note_packaged(workspace, begun.options)
+        inputs = load_inputs(workspace, begun.options)
+        plan, part = planned(workspace, run_tag, begun, inputs, begun.options, (), new_judges)
+        _note_overlap(plan)
+    play_session(workspace, plan, part, session, output, retry_failed=True, transcripts=transcripts)
+
+
+def _begun(workspace: Workspace, run_tag: str) -> Plan | None:
+    """The plan of a run that has begun. Raises `UsageError` for a tag under which no debates can be played."""
+    from debatebench.plan.frozen_plan import read_begun_plan
+    from debatebench.shared.workspace import check_run_tag
+
     check_run_tag(run_tag)
     if (workspace.imports / run_tag).exists():
         raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --run-tag.")
@@ -138,133 +184,12 @@ def run(
             f"Run '{run_tag}' judges the stored debates of '{source}': go on with it by "
             f"`debatebench {command} --as {run_tag}`."
         )
-    if begun is None and (resume or retry_failed or new_model or new_judge or replace_parameters):
-        raise unknown_run(workspace, run_tag)
-    options = PlanOptions(
-        seed=seed,
-        sample_topics=sample_topics,
-        debates_per_pair=debates_per_pair,
-        balanced_sides=balanced_sides,
-        swap_sides=swap_sides,
-        balanced_judges=balanced_judges,
-        judges_from_selection=judges_from_selection,
-        allow_judge_overlap=allow_judge_overlap,
-        swap_order=swap_order,
-        preset="quick-test" if quick_test else "prod-run" if prod_run else None,
-        selected_topics=_ids(topic),
-        selected_debaters=_ids(debater),
-        selected_judges=_ids(judge),
-        debater_prompt=debater_prompt,
-        judge_prompt=judge_prompt,
-        judge_method=judge_method,
-        config_path=_text(config_path),
-        topics_path=_text(topics_path),
-        models_path=_text(models_path),
-        judges_path=_text(judges_path),
-        weaknesses_path=_text(weaknesses),
-        debate_format=debate_format,
-        rubric=rubric,
-        control_ratio=control_ratio,
-    )
-    options = with_begun_options(begun, options, _given(context))
-    if options.control_ratio is not None and options.weaknesses_path is None:
-        raise UsageError("--control-ratio has no effect without --weaknesses; give both.")
-    if options.control_ratio is None and options.weaknesses_path is not None:
-        options = options.model_copy(update={"control_ratio": CONTROL_RATIO})
-    _note_packaged(workspace, options)
-    inputs = load_inputs(workspace, options)
-    if probe:
-        checking.probe_models(checking.chosen(inputs, options), output)
-        return
-    if judges_test:
-        checking.test_judges(workspace, checking.chosen(inputs, options), options, output)
-        return
-    if not no_input and not resume:
-        inputs, options = asked_for(workspace, run_tag, inputs, options)
-    plan, part = planned(workspace, run_tag, begun, inputs, options, new_model or (), new_judge or ())
+    return begun
+
+
+def _note_overlap(plan: Plan) -> None:
     if plan.has_judge_overlap:
-        note("Warning: a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
-    from debatebench.play.bans import EMPTY_DEBATES
-
-    session = RunSession(
-        concurrency=concurrency,
-        retry_failed=retry_failed,
-        replaceable=frozenset(replace_parameters or ()),
-        empty_debates=(empty_debates or EMPTY_DEBATES) if skip_on_empty else None,
-        max_cost=max_cost,
-        max_ambiguous_retries=max_ambiguous_retries,
-        wait_for_limit=wait_for_limit,
-        wait_for_provider=wait_for_provider,
-        max_failures_in_a_row=max_failures_in_a_row,
-        is_asking=not (yes or no_input),
-        is_dry=dry_run or estimate_time,
-        is_timed=estimate_time,
-        no_build=no_build,
-        log_failed_judges=log_failed_judges,
-        output=output,
-    )
-    session.go(workspace, plan, part)
-
-
-def retry(
-    context: typer.Context,
-    run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.", autocompletion=run_tags)],
-    new_judge: parameters.NewJudge = None,
-    replace_parameters: parameters.ReplaceParameters = None,
-    concurrency: parameters.Concurrency = 32,
-    max_cost: parameters.MaxCost = None,
-    yes: parameters.Yes = False,
-    dry_run: parameters.DryRun = False,
-    no_build: parameters.NoBuild = False,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Retry what failed in a run: calls without an answer, and judges of seats without a valid verdict.
-
-    The same as `run --run-tag TAG --retry-failed`. Only what is missing is bought.
-    """
-    from debatebench.cli.judge import judge_again
-
-    if judge_again(
-        context,
-        run_tag,
-        new_judge=new_judge,
-        replace_parameters=replace_parameters,
-        concurrency=concurrency,
-        max_cost=max_cost,
-        yes=yes,
-        dry_run=dry_run,
-        no_build=no_build,
-        output=output,
-    ):
-        return
-    run(
-        context,
-        run_tag=run_tag,
-        retry_failed=True,
-        new_judge=new_judge,
-        replace_parameters=replace_parameters,
-        concurrency=concurrency,
-        max_cost=max_cost,
-        yes=yes,
-        dry_run=dry_run,
-        no_build=no_build,
-        output=output,
-    )
-
-
-def _given(context: typer.Context) -> set[str]:
-    """The fields of `PlanOptions` that the command line states, among the names of other options."""
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    stated = (name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE")
-    return {_FIELDS.get(name, name) for name in stated}
-
-
-def _text(path: Path | None) -> str | None:
-    return None if path is None else str(path)
-
-
-def _ids(given: list[str] | None) -> tuple[str, ...] | None:
-    return tuple(dict.fromkeys(given)) if given else None
+        warn("a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
 
 
 def _note_packaged(workspace: Workspace, options: PlanOptions) -> None:

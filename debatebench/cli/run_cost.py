@@ -9,20 +9,19 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, ask, note, now, print_rows, say, why_unread
+from debatebench.cli.common import Format, ask, note, now, print_rows, say, warn, why_unread
 from debatebench.cli.run_report import is_all_simulated
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from decimal import Decimal
     from pathlib import Path
 
     from debatebench.plan.cost_estimate import CostEstimate
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.plan.stored_use import StoredUse
-    from debatebench.play.before_run import Rehearsal
+    from debatebench.play.before_run import CheckedRun
+    from debatebench.play.runner import RunSettings
     from debatebench.shared.workspace import Workspace
 
 _SPEECHES = """
@@ -76,10 +75,10 @@ group by all
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class ExpectedRun:
     """A run that can begin or go on, and the expected cost of what is left of it."""
 
-    rehearsal: Rehearsal
+    checked: CheckedRun
     expected: CostEstimate
 
     @property
@@ -87,8 +86,8 @@ class Rehearsed:
         """The plan of only the debates that are left."""
         from debatebench.plan.hearings import Hearings
 
-        plan, hearings = self.rehearsal.plan, Hearings(self.rehearsal.plan)
-        left = [debate for debate in plan.debates if hearings.is_left(debate, self.rehearsal.left(debate))]
+        plan, hearings = self.checked.plan, Hearings(self.checked.plan)
+        left = [debate for debate in plan.debates if hearings.is_left(debate, self.checked.left(debate))]
         return plan.model_copy(update={"debates": tuple(left)})
 
     @property
@@ -96,43 +95,35 @@ class Rehearsed:
         """Whether a hosted debater or judge has calls left."""
         from debatebench.providers import is_simulated
 
-        plan = self.rehearsal.plan
+        plan = self.checked.plan
         hosted = {("debater", m.id) for m in plan.debaters if not is_simulated(m.provider)}
         hosted |= {("judge", m.id) for m in plan.judges if not is_simulated(m.provider)}
         return any(member.calls and (member.role, member.id) in hosted for member in self.expected.members)
 
 
-def rehearsed(
-    workspace: Workspace,
-    plan: Plan,
-    part: PlanPart | None,
-    *,
-    concurrency: int,
-    max_cost: Decimal | None,
-    retry_failed: bool,
-    replaceable: Collection[str] = (),
-    is_built: bool = True,
-) -> Rehearsed:
+def expected_run(
+    workspace: Workspace, plan: Plan, part: PlanPart | None, settings: RunSettings, *, is_built: bool = True
+) -> ExpectedRun:
     """Check all that the run checks before its first request, with its errors, and estimate what is left."""
     from debatebench.plan.cost_estimate import estimate
-    from debatebench.play.before_run import rehearse
+    from debatebench.play.before_run import check_run
     from debatebench.warehouse.sources import check_before_run
 
     check_before_run(workspace, plan.run_tag, is_built=is_built)
-    rehearsal = rehearse(
+    checked = check_run(
         plan,
         part,
         workspace.journal / f"{plan.run_tag}.jsonl",
-        concurrency=concurrency,
-        max_cost=max_cost,
-        retry_failed=retry_failed,
-        replaceable=replaceable,
+        concurrency=settings.concurrency,
+        max_cost=settings.max_cost,
+        retry_failed=settings.retry_failed,
+        replaceable=settings.replaceable,
         environ=os.environ,
         warn=warn,
         now=now(),
     )
-    stored = with_stored_use(workspace, plan.run_tag, rehearsal.remaining.stored)
-    return Rehearsed(rehearsal, estimate(rehearsal.plan, stored, rehearsal.left))
+    stored = with_stored_use(workspace, plan.run_tag, checked.remaining.stored)
+    return ExpectedRun(checked, estimate(checked.plan, stored, checked.left))
 
 
 def with_stored_use(workspace: Workspace, run_tag: str, stored: StoredUse) -> StoredUse:
@@ -155,29 +146,29 @@ def with_stored_use(workspace: Workspace, run_tag: str, stored: StoredUse) -> St
     return stored
 
 
-def print_plan(workspace: Workspace, checked: Rehearsed, output: Format) -> None:
+def print_plan(workspace: Workspace, run: ExpectedRun, output: Format) -> None:
     """Print what a run would do and cost; for a run that has begun, what is left of it."""
-    rehearsal = checked.rehearsal
-    columns, rows = checked.expected.table()
+    checked = run.checked
+    columns, rows = run.expected.table()
     print_rows(columns, rows, output)
     if output is Format.TABLE:
-        say(checked.expected.summary())
-    _note_weaknesses(rehearsal.plan)
-    if (part := rehearsal.ready.part) is not None and part.debaters:
-        note(f"--new-model adds {counted(len(part.debates), 'debate')} to run '{rehearsal.plan.run_tag}'.")
-    if rehearsal.has_begun:
-        done = len(rehearsal.resume.complete_debates)
+        say(run.expected.summary())
+    _note_weaknesses(checked.plan)
+    if (part := checked.ready.part) is not None and part.debaters:
+        note(f"--new-model adds {counted(len(part.debates), 'debate')} to run '{checked.plan.run_tag}'.")
+    if checked.has_begun:
+        done = len(checked.resume.complete_debates)
         note(
             f"This run has begun: {counted(done, 'debate')} {'is' if done == 1 else 'are'} complete. Above is the rest."
         )
-        is_simulated = is_all_simulated(rehearsal.plan)
-        note(f"Cost so far: {rehearsal.resume.ledger.total.summary(is_simulated=is_simulated)}")
-        for told, count in Counter(rehearsal.advice()).items():
+        is_simulated = is_all_simulated(checked.plan)
+        note(f"Cost so far: {checked.resume.ledger.total.summary(is_simulated=is_simulated)}")
+        for told, count in Counter(checked.advice()).items():
             needs = "it needs" if count == 1 else "they need"
             note(f"{counted(count, 'debate')} ended without an answer that {needs}; {told}.")
         note("No requests were sent. The plan is in the run's journal, so no file was written.")
     else:
-        note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, rehearsal.plan)}.")
+        note(f"No requests were sent. The plan is in {_write_plan(workspace.plans, checked.plan)}.")
 
 
 def _note_weaknesses(plan: Plan) -> None:
@@ -221,18 +212,13 @@ def is_asked() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def confirm(checked: Rehearsed) -> None:
+def confirm(run: ExpectedRun) -> None:
     """Show what is left to play and its cost, and ask whether to play it. Raises `DebatebenchError` for no."""
-    if not checked.may_cost:
+    if not run.may_cost:
         return
-    rehearsal, expected = checked.rehearsal, checked.expected
-    what = "Left of run" if rehearsal.has_begun else "New run"
-    note(f"{what} '{rehearsal.plan.run_tag}': {expected.debates:,} debates, {expected.calls:,} calls.")
+    checked, expected = run.checked, run.expected
+    what = "Left of run" if checked.has_begun else "New run"
+    note(f"{what} '{checked.plan.run_tag}': {expected.debates:,} debates, {expected.calls:,} calls.")
     note(expected.costs())
     if ask("Play it? [y/N] ").strip().lower() not in ("y", "yes"):
         raise DebatebenchError("Nothing was sent, because the answer was not y; --yes plays without asking.")
-
-
-def warn(text: str) -> None:
-    """Print a warning."""
-    note(f"Warning: {text}")

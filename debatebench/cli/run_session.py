@@ -6,17 +6,17 @@ import gc
 import os
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli import run_checks as checking
 from debatebench.cli import run_cost
-from debatebench.cli.common import Format, note, now
+from debatebench.cli.common import Format, note, now, warn
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
+    from debatebench.cli.playing_options import SessionOptions
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.play.before_run import Transcripts
     from debatebench.play.runner import RunSettings
@@ -26,137 +26,113 @@ if TYPE_CHECKING:
 _COLLECTED_AFTER = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSession:
-    """The options of a session that say how a plan is played, not what is planned."""
+def play_session(
+    workspace: Workspace,
+    plan: Plan,
+    part: PlanPart | None,
+    options: SessionOptions,
+    output: Format,
+    *,
+    retry_failed: bool,
+    empty_debates: int | None = None,
+    transcripts: Transcripts | None = None,
+) -> None:
+    """Print what would be done, or do it: play, land, build, report. `transcripts` are those that are judged."""
+    from debatebench.play.retries import RetryPolicy
+    from debatebench.play.runner import RunSettings
 
-    concurrency: int = 32
-    retry_failed: bool = False
-    replaceable: frozenset[str] = frozenset()
-    empty_debates: int | None = None
-    max_cost: float | None = None
-    max_ambiguous_retries: int = 3
-    wait_for_limit: float = 600.0
-    wait_for_provider: float = 600.0
-    max_failures_in_a_row: int = 5
-    is_asking: bool = False
-    """Whether a person at a terminal is asked before what may cost money."""
-    is_dry: bool = False
-    is_timed: bool = False
-    """Whether a dry run also estimates the duration."""
-    no_build: bool = False
-    log_failed_judges: bool = False
-    output: Format = Format.TABLE
+    settings = RunSettings(
+        concurrency=options.concurrency,
+        retry_failed=retry_failed,
+        replaceable=frozenset(options.replace_parameters or ()),
+        empty_debates=empty_debates,
+        policy=RetryPolicy(
+            ambiguous=options.max_ambiguous_retries,
+            busy_s=options.wait_for_limit,
+            unreachable_s=options.wait_for_provider,
+            failures_in_a_row=options.max_failures_in_a_row,
+        ),
+        max_cost=None if options.max_cost is None else Decimal(str(options.max_cost)),
+    )
+    _check_replaceable(plan, settings.replaceable)
+    if not options.is_dry:
+        _freeze()
+    if options.is_dry or (not options.yes and run_cost.is_asked()):
+        expected = run_cost.expected_run(workspace, plan, part, settings, is_built=not options.no_build)
+        if options.is_dry:
+            run_cost.print_plan(workspace, expected, output)
+            if options.estimate_time:
+                checking.print_time(workspace, expected.plan, options.concurrency)
+            return
+        run_cost.confirm(expected)
+        # Each catalogue of prices is read once.
+        plan, part = expected.checked.ready.plan, expected.checked.ready.part
+    _play(workspace, plan, part, settings, options, output, transcripts)
 
-    def go(
-        self, workspace: Workspace, plan: Plan, part: PlanPart | None, transcripts: Transcripts | None = None
-    ) -> None:
-        """Print what would be done, or do it: play, land, build, report. `transcripts` are those that are judged."""
-        _check_replaceable(plan, self.replaceable)
-        limit = None if self.max_cost is None else Decimal(str(self.max_cost))
-        if not self.is_dry:
-            _freeze()
-        if self.is_dry or (self.is_asking and run_cost.is_asked()):
-            checked = run_cost.rehearsed(
-                workspace,
+
+def _play(
+    workspace: Workspace,
+    plan: Plan,
+    part: PlanPart | None,
+    settings: RunSettings,
+    options: SessionOptions,
+    output: Format,
+    transcripts: Transcripts | None,
+) -> None:
+    """Play the run, land its result, then print how it ended."""
+    from debatebench.cli.progress_display import watching
+    from debatebench.cli.run_report import (
+        advice_on_missing,
+        is_all_simulated,
+        note_costs,
+        note_cut_speeches,
+        note_missing,
+        print_report,
+    )
+    from debatebench.plan.stored_use import StoredUse
+    from debatebench.play.progress import Progress
+    from debatebench.play.runner import play_run
+    from debatebench.warehouse.sources import check_before_run
+
+    whole = plan if part is None else plan.with_part(part)
+    progress = Progress(is_simulated=is_all_simulated(whole))
+    journal = workspace.journal / f"{plan.run_tag}.jsonl"
+    check_before_run(workspace, plan.run_tag, is_built=not options.no_build)
+    stored = run_cost.with_stored_use(workspace, plan.run_tag, StoredUse())
+    try:
+        with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
+            report = play_run(
                 plan,
-                part,
-                concurrency=self.concurrency,
-                max_cost=limit,
-                retry_failed=self.retry_failed,
-                replaceable=self.replaceable,
-                is_built=not self.no_build,
+                journal,
+                settings,
+                environ=os.environ,
+                now=now,
+                progress=progress,
+                warn=warn,
+                part=part,
+                stored=stored,
+                transcripts=transcripts,
             )
-            if self.is_dry:
-                run_cost.print_plan(workspace, checked, self.output)
-                if self.is_timed:
-                    checking.print_time(workspace, checked.plan, self.concurrency)
-                return
-            run_cost.confirm(checked)
-            # Each catalogue of prices is read once.
-            plan, part = checked.rehearsal.ready.plan, checked.rehearsal.ready.part
-        self._play(workspace, plan, part, self._settings(limit), transcripts)
-
-    def _settings(self, limit: Decimal | None) -> RunSettings:
-        from debatebench.play.retries import RetryPolicy
-        from debatebench.play.runner import RunSettings
-
-        return RunSettings(
-            concurrency=self.concurrency,
-            retry_failed=self.retry_failed,
-            replaceable=self.replaceable,
-            empty_debates=self.empty_debates,
-            policy=RetryPolicy(
-                ambiguous=self.max_ambiguous_retries,
-                busy_s=self.wait_for_limit,
-                unreachable_s=self.wait_for_provider,
-                failures_in_a_row=self.max_failures_in_a_row,
-            ),
-            max_cost=limit,
+    except DebatebenchError:
+        # Without planned debates this session did not begin: another process may be playing the run.
+        if progress.debates_planned:
+            _try_to_land(workspace, plan.run_tag, options.no_build)
+            note_costs(progress, None)
+            note_missing(progress, whole)
+        raise
+    finally:
+        if options.log_failed_judges and journal.exists():
+            _log_failed_judges(workspace, journal)
+    try:
+        _land(workspace, plan.run_tag, options.no_build)
+        note_cut_speeches(workspace, plan.run_tag)
+    finally:
+        print_report(report, whole, output)
+    if report.missing:
+        raise RunIncompleteError(
+            f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; "
+            f"{advice_on_missing(report)}."
         )
-
-    def _play(
-        self,
-        workspace: Workspace,
-        plan: Plan,
-        part: PlanPart | None,
-        settings: RunSettings,
-        transcripts: Transcripts | None,
-    ) -> None:
-        """Play the run, land its result, then print how it ended."""
-        from debatebench.cli.progress_display import watching
-        from debatebench.cli.run_report import (
-            advice_on_missing,
-            is_all_simulated,
-            note_costs,
-            note_cut_speeches,
-            note_missing,
-            print_report,
-        )
-        from debatebench.plan.stored_use import StoredUse
-        from debatebench.play.progress import Progress
-        from debatebench.play.runner import play_run
-        from debatebench.warehouse.sources import check_before_run
-
-        whole = plan if part is None else plan.with_part(part)
-        progress = Progress(is_simulated=is_all_simulated(whole))
-        journal = workspace.journal / f"{plan.run_tag}.jsonl"
-        check_before_run(workspace, plan.run_tag, is_built=not self.no_build)
-        stored = run_cost.with_stored_use(workspace, plan.run_tag, StoredUse())
-        try:
-            with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
-                report = play_run(
-                    plan,
-                    journal,
-                    settings,
-                    environ=os.environ,
-                    now=now,
-                    progress=progress,
-                    warn=run_cost.warn,
-                    part=part,
-                    stored=stored,
-                    transcripts=transcripts,
-                )
-        except DebatebenchError:
-            # Without planned debates this session did not begin: another process may be playing the run.
-            if progress.debates_planned:
-                _try_to_land(workspace, plan.run_tag, self.no_build)
-                note_costs(progress, None)
-                note_missing(progress, whole)
-            raise
-        finally:
-            if self.log_failed_judges and journal.exists():
-                _log_failed_judges(workspace, journal)
-        try:
-            _land(workspace, plan.run_tag, self.no_build)
-            note_cut_speeches(workspace, plan.run_tag)
-        finally:
-            print_report(report, whole, self.output)
-        if report.missing:
-            raise RunIncompleteError(
-                f"{len(report.missing)} of {report.planned} debates of run '{report.run_tag}' are missing; "
-                f"{advice_on_missing(report)}."
-            )
 
 
 def _freeze() -> None:

@@ -6,6 +6,7 @@ from a provider's catalogue are untrusted text: the terminal receives them only 
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from debatebench.cli.common import say
+from debatebench.cli.common import note, say
 from debatebench.plan.selection import fits_filter, parse_numbers
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError, UsageError
 from debatebench.shared.visible_text import shortened, visible
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
     from debatebench.config.prompt_files import LibraryPrompt
     from debatebench.config.types import MemberConfig, Pricing
+    from debatebench.plan.plan import PlanOptions
     from debatebench.providers.served_models import ListedModel
+    from debatebench.shared.workspace import Workspace
 
 _MOST_ROWS = 30
 _WIDEST = 72
@@ -64,6 +67,31 @@ def is_at_terminal() -> bool:
 def at_terminal() -> Terminal:
     """The terminal that this process runs in."""
     return Terminal(lambda question: input(visible(question)), say)
+
+
+def asked_for(workspace: Workspace, run_tag: str, inputs: Inputs, options: PlanOptions) -> tuple[Inputs, PlanOptions]:
+    """The inputs and options that a person at the terminal selects for a new run; unchanged without questions.
+
+    There are no questions in a script, for a run that has begun, for a preset, or if an option selects already.
+    """
+    from debatebench.journal.reading import has_begun
+
+    journal = workspace.journal / f"{run_tag}.jsonl"
+    selecting = (options.selected_topics, options.selected_debaters, options.selected_judges)
+    is_selected = any(selecting) or options.sample_topics is not None or options.preset is not None
+    if is_selected or not is_at_terminal() or (journal.is_file() and has_begun(journal)):
+        return inputs, options
+    from debatebench.config.prompt_files import prompt_library
+
+    library = prompt_library(workspace)
+    talk = at_terminal()
+    talk.show("What should be played? Enter keeps the configuration; --no-input skips these questions.")
+    selection = select(inputs, library, talk, os.environ, judges_from_selection=options.judges_from_selection)
+    if words := selection.command_line():
+        note(f"To select the same without questions: {words}")
+    given = {"debater_prompt": options.debater_prompt, "judge_prompt": options.judge_prompt}
+    chosen = {**selection.options, **{name: style for name, style in given.items() if style is not None}}
+    return selection.inputs, options.model_copy(update=chosen)
 
 
 def select(

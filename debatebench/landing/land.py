@@ -80,6 +80,11 @@ class RowFiles:
         if len(columns) > self.longest:
             self.longest = len(columns)
 
+    def write_all(self, rows: Iterable[Row]) -> None:
+        """Write every row, as `write` does."""
+        for row in rows:
+            self.write(row)
+
     def close(self) -> None:
         """Write all buffered rows and close the files."""
         for file in self._files.values():
@@ -93,8 +98,7 @@ def land_rows(
     with _rows_folder(con) as folder:
         files = RowFiles(folder, run_tag)
         try:
-            for row in rows:
-                files.write(row)
+            files.write_all(rows)
         finally:
             files.close()
         return land_files(con, files, added_to=added_to)

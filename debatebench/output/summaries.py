@@ -36,54 +36,55 @@ class Summary:
 # The original lists side `pro` before `con`, hence `side desc`.
 SUMMARIES: dict[str, Summary] = {
     "winner_counts": Summary(
-        "select winner, count from marts.winner_counts where run_tag = ? "
+        "select winner, count from original.winner_counts where run_tag = ? "
         "order by case winner when 'pro' then 1 when 'con' then 2 else 3 end"
     ),
     "topic_winrate": Summary(
-        "select topic_id, pro_wins, con_wins, ties, total from marts.topic_winrate where run_tag = ? order by topic_id"
+        "select topic_id, pro_wins, con_wins, ties, total from original.topic_winrate where run_tag = ? "
+        "order by topic_id"
     ),
     "model_dimension_avg": Summary(
-        "select model_id, dimension, mean_score, samples from marts.model_dimension_avg where run_tag = ? "
+        "select model_id, dimension, mean_score, samples from original.model_dimension_avg where run_tag = ? "
         "order by model_id, dimension_position, dimension",
         {"mean_score": ".4f"},
     ),
     "turn_timings": Summary(
-        "select model_id, side, coalesce(mean_ms, 0) as mean_ms, samples from marts.turn_timings where run_tag = ? "
+        "select model_id, side, coalesce(mean_ms, 0) as mean_ms, samples from original.turn_timings where run_tag = ? "
         "order by model_id, side desc",
         {"mean_ms": ".2f"},
     ),
     "token_usage": Summary(
         "select model_id, side, coalesce(mean_prompt_tokens, 0) as mean_prompt_tokens, "
-        "coalesce(mean_completion_tokens, 0) as mean_completion_tokens, samples from marts.token_usage "
+        "coalesce(mean_completion_tokens, 0) as mean_completion_tokens, samples from original.token_usage "
         "where run_tag = ? order by model_id, side desc",
         {"mean_prompt_tokens": ".2f", "mean_completion_tokens": ".2f"},
     ),
     "cost_usage": Summary(
-        "select model_id, side, coalesce(mean_cost_usd, 0) as mean_cost_usd, samples from marts.cost_usage "
+        "select model_id, side, coalesce(mean_cost_usd, 0) as mean_cost_usd, samples from original.cost_usage "
         "where run_tag = ? order by model_id, side desc",
         {"mean_cost_usd": ".6f"},
     ),
     "judge_agreement": Summary(
-        "select judge_a, judge_b, agree, total, agreement_rate from marts.judge_agreement where run_tag = ? "
+        "select judge_a, judge_b, agree, total, agreement_rate from original.judge_agreement where run_tag = ? "
         "order by judge_a, judge_b",
         {"agreement_rate": ".4f"},
     ),
     "judge_side_preference": Summary(
-        "select judge_id, pro, con, tie, total, pro_rate, con_rate, tie_rate from marts.judge_side_preference "
+        "select judge_id, pro, con, tie, total, pro_rate, con_rate, tie_rate from original.judge_side_preference "
         "where run_tag = ? order by judge_id",
         {"pro_rate": ".4f", "con_rate": ".4f", "tie_rate": ".4f"},
     ),
     "judge_majority_alignment": Summary(
-        "select judge_id, matches_majority, total, alignment_rate from marts.judge_majority_alignment "
+        "select judge_id, matches_majority, total, alignment_rate from original.judge_majority_alignment "
         "where run_tag = ? order by judge_id",
         {"alignment_rate": ".4f"},
     ),
     "model_winrate_by_side": Summary(
-        "select model_id, pro_w, pro_l, pro_t, con_w, con_l, con_t from marts.model_winrate_by_side "
+        "select model_id, pro_w, pro_l, pro_t, con_w, con_l, con_t from original.model_winrate_by_side "
         "where run_tag = ? order by model_id"
     ),
     "dimension_score_gaps": Summary(
-        "select debate_id, dimension, gap from marts.dimension_score_gaps where run_tag = ? "
+        "select debate_id, dimension, gap from original.dimension_score_gaps where run_tag = ? "
         "order by source_position, dimension_position, dimension",
         {"gap": "r"},
     ),
@@ -121,7 +122,7 @@ def ratings_json(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[str, Any]
     dimension_avgs: dict[str, dict[str, float]] = {}
     for model_id, dimension, mean_score in _rows(
         con,
-        "select model_id, dimension, mean_score from marts.model_dimension_avg where run_tag = ? "
+        "select model_id, dimension, mean_score from original.model_dimension_avg where run_tag = ? "
         "order by model_id, dimension_position, dimension",
         run_tag,
     ):

@@ -44,7 +44,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsal:
+class CheckedRun:
     """A run that can begin or go on.
 
     `plan` is the whole plan that would be played: for a run that has begun, the one in its journal.
@@ -141,7 +141,7 @@ def heard_in(plan: Plan, debate: ScheduledDebate, transcripts: Transcripts) -> S
     return attacked_turns(turns, plan.attack(debate.attack), debate.attack_side, motion, plan.config)
 
 
-def rehearse(
+def check_run(
     plan: Plan,
     part: PlanPart | None,
     journal_path: Path,
@@ -153,7 +153,7 @@ def rehearse(
     environ: Mapping[str, str],
     warn: Callable[[str], None],
     now: datetime,
-) -> Rehearsal:
+) -> CheckedRun:
     """Do what a run does before its first request, without writing to the journal.
 
     Raises the errors of `play_run`. What it returns is true until another process plays the run.
@@ -176,7 +176,7 @@ def rehearse(
         priced=lambda changed: with_listed_prices(changed, environ, warn),
     )
     check_limit(whole, max_cost)
-    return Rehearsal(ready, whole, is_begun, resume, remaining)
+    return CheckedRun(ready, whole, is_begun, resume, remaining)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from debatebench.transform.broken import Broken
     from debatebench.transform.sql_model import SqlModel
 
-# The schemas that a layer may read. A schema that is not listed may read everything except raw tables.
-_LAYERS = {"staging": ("raw",), "intermediate": ("staging", "intermediate")}
-
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """` Did you mean 'x'?` if a known name is similar or is the same in another schema, else an empty string."""
@@ -45,16 +42,13 @@ def check_references(query: Query, file: Path, known: Collection[str]) -> None:
 
 
 def check_layers(model: SqlModel) -> None:
-    """Refuse a reference against the direction raw → staging → intermediate → marts and the rest."""
-    allowed = _LAYERS.get(model.schema)
+    """Refuse a reference against the direction raw → staging → everything else."""
     for reference in model.query.references:
-        schema = reference.name.partition(".")[0]
         where = f"{shown_path(model.file)}:{reference.line}"
-        if allowed is not None and schema not in allowed:
-            raise SqlModelError(
-                f"{where}: {model.name} may read only {' and '.join(allowed)}, so it cannot read '{reference.name}'."
-            )
-        if allowed is None and schema == "raw":
+        reads_raw = reference.name.startswith("raw.")
+        if model.schema == "staging" and not reads_raw:
+            raise SqlModelError(f"{where}: {model.name} may read only raw, so it cannot read '{reference.name}'.")
+        if model.schema != "staging" and reads_raw:
             raise SqlModelError(
                 f"{where}: only staging reads raw tables, so {model.name} cannot read '{reference.name}'; "
                 "read its staging model."

@@ -17,6 +17,7 @@ from debatebench.transform.load_macros import load_macros, macro_tests
 from debatebench.transform.macros import Macro, check_macro_calls
 from debatebench.transform.properties import (
     AddedVersions,
+    CommonColumn,
     LocatedMacroTest,
     LocatedUnitTest,
     ModelProperties,
@@ -74,7 +75,8 @@ def load_files(files: Mapping[str, Path], domain: Domain, *, skip_broken: bool =
     """
     broken = Broken(skip=skip_broken)
     yaml_files = read_yaml_files(files, broken)
-    entries = _entries(yaml_files, broken)
+    common = _common_columns(yaml_files, broken)
+    entries = _entries(yaml_files, common, broken)
     macros = load_macros(files, yaml_files, domain.functions, broken)
     models, singular = _read_models(files, entries, broken)
     _check_described_files(entries, models, files, broken)
@@ -104,7 +106,7 @@ def load_files(files: Mapping[str, Path], domain: Domain, *, skip_broken: bool =
         singular_tests=tuple(test for name, test in singular.items() if f"tests.{name}" not in broken),
         unit_tests=tuple(_unit_tests(yaml_files, ordered, broken)),
         macro_tests=tuple(macro_tests(yaml_files, macros, broken)),
-        common_columns=_common_columns(yaml_files, broken),
+        common_columns={name: column.description for name, column in common.items()},
         broken=broken,
     )
 
@@ -200,9 +202,9 @@ def _completed(properties: ModelProperties, added: Iterable[_Added], broken: Bro
     return properties
 
 
-def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: Broken) -> dict[str, str]:
-    """Name → description of the columns that have the same meaning everywhere."""
-    texts: dict[str, str] = {}
+def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: Broken) -> dict[str, CommonColumn]:
+    """The columns that have the same meaning everywhere, by name."""
+    found: dict[str, CommonColumn] = {}
     places: dict[str, str] = {}
     for path, read in yaml_files.items():
         for column, line in zip(read.properties.columns, read.column_lines, strict=True):
@@ -210,18 +212,28 @@ def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: 
             with broken.of(str(path)):
                 if name in places:
                     raise SqlModelError(f"{where}: the column '{name}' is already described at {places[name]}.")
-                texts[name], places[name] = column.description, where
-    return texts
+                found[name], places[name] = column, where
+    return found
 
 
-def _entries(yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: Broken) -> dict[str, _Entry]:
+def _entries(
+    yaml_files: Mapping[PurePosixPath, PropertiesFile], common: Mapping[str, CommonColumn], broken: Broken
+) -> dict[str, _Entry]:
     """Dotted name → entry; the schema of an undotted name is the top folder of the YAML file."""
+    typed = {name: column for name, column in common.items() if column.data_type is not None}
     entries: dict[str, _Entry] = {}
     for path, read in yaml_files.items():
         for properties, line in read.models:
             name = dotted_name(properties.name, path)
             entry = _Entry(properties, read.file, line)
             with broken.of(name):
+                try:
+                    entry = replace(entry, properties=properties.with_common(typed))
+                except KeyError as missing:
+                    raise SqlModelError(
+                        f"{entry.where}: {name} lists the column {missing}, which has no common `data_type`; write "
+                        f"`{{name: {missing.args[0]}, data_type: …}}`.{did_you_mean(missing.args[0], typed)}"
+                    ) from None
                 if name in entries:
                     raise SqlModelError(f"{entry.where}: {name} is already described at {entries[name].where}.")
                 entries[name] = entry

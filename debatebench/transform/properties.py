@@ -91,6 +91,21 @@ class ColumnProperties(_Frozen):
     meta: dict[str, Any] = Field(default_factory=dict)
 
 
+class CommonName(ColumnProperties):
+    """The name of a column whose type and data tests are those of the common column of this name."""
+
+
+def _flat(value: Any) -> Any:
+    """`[[a, b], {name: c}]`: a list of names among columns stands for common columns."""
+    if not isinstance(value, list):
+        return value
+    found: list[Any] = []
+    for each in value:
+        is_names = isinstance(each, list) and all(isinstance(name, str) and name for name in each)
+        found += [CommonName(name=name) for name in each] if is_names else [each]
+    return found
+
+
 class InheritedColumns(_Frozen):
     """`include` (`all` or names) and `exclude`: which columns of the base a version keeps."""
 
@@ -117,7 +132,7 @@ class ModelVersion(_Frozen):
     deprecation_date: date | None = None
     prerelease: bool = False
     config: dict[str, Any] = Field(default_factory=dict)
-    columns: tuple[VersionColumn, ...] = ()
+    columns: Annotated[tuple[VersionColumn, ...], BeforeValidator(_flat)] = ()
     data_tests: tuple[DataTest, ...] | None = Field(None, validation_alias=_TESTS)
 
 
@@ -130,7 +145,7 @@ class ModelProperties(_Frozen):
     versions: tuple[ModelVersion, ...] = ()
     deprecation_date: date | None = None
     config: SqlModelConfig = SqlModelConfig()
-    columns: tuple[ColumnProperties, ...] = ()
+    columns: Annotated[tuple[ColumnProperties, ...], BeforeValidator(_flat)] = ()
     data_tests: tuple[DataTest, ...] = Field((), validation_alias=_TESTS)
     meta: dict[str, Any] = Field(default_factory=dict)
 
@@ -160,6 +175,18 @@ class ModelProperties(_Frozen):
         changed = self.model_copy(update={"versions": (*self.versions, *added.versions), "latest_version": latest})
         changed._check_versions()
         return changed
+
+    def with_common(self, common: Mapping[str, CommonColumn]) -> ModelProperties:
+        """The same entry with the types and tests of common columns. Raises `KeyError` with a name that is not one."""
+
+        def filled(column: Any) -> Any:
+            if not isinstance(column, CommonName):
+                return column
+            of_all = common[column.name.lower()]
+            return ColumnProperties(name=column.name, data_type=of_all.data_type, data_tests=of_all.data_tests)
+
+        versions = (v.model_copy(update={"columns": tuple(map(filled, v.columns))}) for v in self.versions)
+        return self.model_copy(update={"columns": tuple(map(filled, self.columns)), "versions": tuple(versions)})
 
     @property
     def latest(self) -> int | None:
@@ -288,10 +315,21 @@ def _test_kind(value: Any) -> str:
 
 
 class CommonColumn(_Frozen):
-    """The meaning of columns of this name in every SQL model that does not describe them itself."""
+    """The meaning of columns of this name in every SQL model that does not describe them itself.
+
+    Where a SQL model only lists the name, the column has this type and these data tests.
+    """
 
     name: str = Field(min_length=1)
-    description: str = Field(min_length=1)
+    description: str = ""
+    data_type: str | None = None
+    data_tests: tuple[DataTest, ...] = Field((), validation_alias=_TESTS)
+
+    @model_validator(mode="after")
+    def _check(self) -> CommonColumn:
+        if not self.description and self.data_type is None:
+            raise ValueError("a common column needs a `description` or a `data_type`")
+        return self
 
 
 class Properties(_Frozen):
@@ -366,7 +404,7 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         properties = Properties.model_validate(yaml.data or {})
     except ValidationError as error:
         first = error.errors()[0]
-        where, line = _locate(yaml.lines, first["loc"])
+        where, line = _locate(yaml.lines, _in_file(yaml.data, first["loc"]))
         message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
         found = "" if first["type"] in ("missing", "value_error") else f" (found {_short(first['input'])})"
         raise SqlModelError(f"{shown_path(file)}:{line}: {where}: {message}{found}.") from None
@@ -380,6 +418,22 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         macro_lines=tuple(_locate(yaml.lines, ("macros", i))[1] for i in range(len(properties.macros))),
         unit_test_lines=tuple(_locate(yaml.lines, ("unit_tests", i))[1] for i in range(len(properties.unit_tests))),
     )
+
+
+def _in_file(data: Any, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The place in the file of a place in the data, where lists of names are flat."""
+    found: list[str | int] = []
+    for step in path:
+        position = -1
+        if isinstance(data, list) and isinstance(step, int):
+            is_columns = found and found[-1] == "columns"
+            lengths = [len(each) if is_columns and isinstance(each, list) else 1 for each in data]
+            position = next((i for i in range(len(data)) if sum(lengths[: i + 1]) > step), len(data) - 1)
+            data = data[position] if position >= 0 else None
+        elif isinstance(data, dict) and step in data:
+            data = data[step]
+        found.append(step if position < 0 else position)
+    return tuple(found)
 
 
 def _short(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.journal.reading import all_lines, has_begun, is_played_now, saved_beside
 from debatebench.landing.annotation_journals import folders_of_annotations
-from debatebench.landing.importers.manifest import MANIFEST, check_part, kept_manifest
+from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text

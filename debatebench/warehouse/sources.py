@@ -82,7 +82,7 @@ class LandingSource:
             from debatebench.landing.journal_records import journal_rows
 
             return land_rows(con, self.run_tag, chain(journal_rows(self.path), annotated))
-        from debatebench.landing.importers.import_landing import land_import
+        from debatebench.landing.importers.kept import land_import
 
         rows = None if begun_journals(self.annotations) else self.rows
         return land_import(con, self.path, landed.source_sha256 if landed else None, rows, annotated)
@@ -93,7 +93,7 @@ class LandingSource:
         if self.is_journal:
             size, sha256 = _whole_lines(self.path)
             return Content(sha256, size, annotated)
-        from debatebench.landing.importers.manifest import MANIFEST, kept_manifest
+        from debatebench.landing.importers.kept import MANIFEST, kept_manifest
 
         manifest = kept_manifest(self.path)
         sha256 = hashlib.sha256((self.path / MANIFEST).read_bytes()).hexdigest()
@@ -124,7 +124,7 @@ class LandingSource:
             for _ in read_journal(self.path):
                 pass
         else:
-            from debatebench.landing.importers.manifest import MANIFEST, kept_manifest
+            from debatebench.landing.importers.kept import MANIFEST, kept_manifest
 
             # An earlier version may have formatted the same manifest in another way.
             manifest = kept_manifest(self.path)

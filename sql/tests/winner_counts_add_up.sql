@@ -17,7 +17,7 @@ select
     winner_counts.run_tag, decided.count_decided,
     sum(winner_counts.count) as counted
 
-from marts.winner_counts
+from original.winner_counts
 left join decided using (run_tag)
 group by winner_counts.run_tag, decided.count_decided
 having coalesce(decided.count_decided, 0) <> sum(winner_counts.count)

@@ -228,16 +228,16 @@ def test_the_packaged_configuration_serves_where_a_workspace_has_none(tmp_path: 
 
 
 def test_a_workspace_overlays_single_sql_models(mine: Path):
-    model = mine / "sql" / "marts" / "winner_counts.sql"
+    model = mine / "sql" / "original" / "winner_counts.sql"
     model.parent.mkdir(parents=True, exist_ok=True)
-    packaged = REPOSITORY / "sql" / "marts" / "original" / "winner_counts.sql"
+    packaged = REPOSITORY / "sql" / "original" / "winner_counts.sql"
     model.write_text(packaged.read_text().replace("select * from final", "select * from final where winner = 'pro'"))
     assert debatebench_here(mine, "build").code == 0
-    rows = json.loads(debatebench_here(mine, "query", "from marts.winner_counts", "--format", "json").out)
+    rows = json.loads(debatebench_here(mine, "query", "from original.winner_counts", "--format", "json").out)
     assert [row["winner"] for row in rows] == ["pro"]
     model.unlink()
     assert debatebench_here(mine, "build").code == 0
-    assert len(json.loads(debatebench_here(mine, "query", "from marts.winner_counts", "--format", "json").out)) == 3
+    assert len(json.loads(debatebench_here(mine, "query", "from original.winner_counts", "--format", "json").out)) == 3
 
 
 def test_landing_without_building_leaves_the_models_for_later(mine: Path):

@@ -45,7 +45,7 @@ def other(mine: Path) -> Path:
 def older(mine: Path) -> Path:
     """A workspace whose warehouse an older version has built, with fewer landed columns and SQL models."""
     with duckdb.connect(str(Workspace(mine).database)) as con:
-        con.execute("drop view marts.comparison_topics; drop table meta.build_state")
+        con.execute("drop view intermediate.int_comparison_topics; drop table meta.build_state")
         con.execute("alter table raw.runs drop column source_run_tag")
     return mine
 

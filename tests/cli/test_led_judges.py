@@ -98,7 +98,7 @@ def test_the_gate_fails_for_the_weak_judge_and_only_warns_about_the_noisy_one(pr
 
 def test_attacked_debates_are_in_no_rating_and_in_no_agreement(probed: Path):
     attacked = "in (select debate_id from raw.debates where attack is not null)"
-    for table in ("marts.games", "marts.judge_verdicts", "marts.verdict_comparisons"):
+    for table in ("marts.games", "marts.judge_verdicts", "intermediate.int_verdict_comparisons"):
         assert stored_rows(probed, f"select count(*) from {table} where debate_id {attacked}") == [(0,)]
     assert stored_rows(probed, "select count_debates from marts.runs where run_tag = 'probed'") == [(100,)]
 

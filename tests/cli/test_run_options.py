@@ -25,9 +25,9 @@ from scripted_ask import ScriptedAsk, tiny_config, tiny_plan
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 from two_runs import two_runs
 
+from debatebench.cli.run import refuse_contradictions
 from debatebench.cli.run_checks import stored_latencies
 from debatebench.cli.run_inputs import Inputs, load_inputs, planned, with_begun_options
-from debatebench.cli.run_options import refuse_contradictions
 from debatebench.cli.run_wizard import Terminal, pick, select
 from debatebench.config.prompt_files import LibraryPrompt, load_prompts, prompt_library
 from debatebench.config.transcript_layout import in_order
@@ -581,9 +581,9 @@ OPTIONS = [
 )
 def test_options_that_contradict_each_other_are_refused_by_name(one: str, other: str):
     with pytest.raises(UsageError, match=f"{one}.*{other}.*Leave one out"):
-        refuse_contradictions({name: name in (one, other) for name in OPTIONS})
+        refuse_contradictions((one, other))
     for alone in OPTIONS:
-        refuse_contradictions({name: name == alone for name in OPTIONS})
+        refuse_contradictions([alone])
 
 
 def test_contradictions_end_a_command_line_with_a_usage_error(tmp_path: Path):

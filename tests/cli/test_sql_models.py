@@ -77,11 +77,11 @@ def test_people_get_counts_by_kind(played: Path):
 def test_a_selection_runs_what_belongs_to_it(played: Path):
     done = debatebench_here(played, "test", "--select", "judge_agreement", "--format", "json")
     assert done.code == 0
-    assert {row["model"] for row in json.loads(done.out)} == {"marts.judge_agreement"}
+    assert {row["model"] for row in json.loads(done.out)} == {"original.judge_agreement"}
 
 
 def test_a_failing_singular_test_prints_its_query_and_the_first_rows(mine: Path):
-    query = "select run_tag, winner, count from marts.winner_counts order by winner"
+    query = "select run_tag, winner, count from original.winner_counts order by winner"
     add(mine, "tests/nobody_wins.sql", f"-- There should be no winner.\n{query}\n")
     done = debatebench_here(mine, "test", "--select", "winner_counts")
     assert done.code == 1
@@ -276,7 +276,7 @@ def test_lineage_warns_of_deprecated_versions_on_the_way(mine: Path):
     add(mine, "marts/panel_winners.yml", packaged.replace("- v: 2\n", "- v: 2\n        deprecation_date: 2020-01-01\n"))
     warning = "Warning: marts.panel_winners_v2 has been deprecated since 2020-01-01."
     assert debatebench_here(mine, "lineage", "marts.leaderboard.rating").err.strip() == warning
-    assert debatebench_here(mine, "lineage", "marts.turn_timings.mean_ms").err == ""
+    assert debatebench_here(mine, "lineage", "original.turn_timings.mean_ms").err == ""
 
 
 # --- diff-models ------------------------------------------------------------------------------------------------------

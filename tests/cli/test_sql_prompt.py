@@ -157,7 +157,7 @@ def test_tables_are_listed_by_pattern(ask: Session):
     assert all(name.startswith("ratings.") for name in kinds)
 
 
-@pytest.mark.parametrize("name", ["marts.winner_counts", "winner_counts", "MARTS.Winner_Counts"])
+@pytest.mark.parametrize("name", ["original.winner_counts", "winner_counts", "ORIGINAL.Winner_Counts"])
 def test_schema_names_columns_types_and_descriptions(ask: Session, name: str):
     assert ask(f".schema {name}").splitlines()[:2] == [
         "column,type,description",
@@ -254,7 +254,7 @@ def test_completion_knows_commands_and_the_lines_before(ask: Session):
     assert session.candidates("j", ".format ") == ["json"]
     assert session.candidates("ratings.elo_h", ".schema ") == ["ratings.elo_history"]
     assert session.candidates("x", ".limit ") == []
-    ask("select * from marts.winner_counts as w")
+    ask("select * from original.winner_counts as w")
     assert session.candidates("w.wi", "where ") == ["w.winner"]
 
 
@@ -420,7 +420,7 @@ def test_terminal_asks_answers_and_goes_on_after_errors(terminal: Terminal):
 
 
 def test_tab_completes_from_the_catalogue(terminal: Terminal):
-    terminal.type("select count(*) as n from marts.winner_c\t", until="marts.winner_counts")
+    terminal.type("select count(*) as n from original.winner_c\t", until="original.winner_counts")
     assert "\n6\n1 row" in terminal.type(";\n")
     assert terminal.leave(".quit\n") == 0
 

@@ -15,11 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, bad_records, landed, only, records_of, rows
 
-from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, BadSourceError
 from debatebench.landing.importers.store import add_import
-from debatebench.landing.importers.strict_json import LARGEST_RECORD, parse_json
-from debatebench.landing.importers.strict_yaml import parse_yaml
+from debatebench.landing.importers.strict_source import LARGEST_RECORD, parse_json, parse_yaml
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import Turn
 from debatebench.shared.workspace import Workspace
@@ -124,7 +123,7 @@ def test_any_value_at_any_place_is_either_refused_or_fit_to_land(format_name: st
     path = data.draw(st.sampled_from(list(places(record))))
     changed = put(record, path, data.draw(JSON_VALUES))
     with tempfile.TemporaryDirectory() as folder:
-        (unit,) = IMPORTERS[format_name].read(write(Path(folder) / "a.jsonl", changed), "t")
+        (unit,) = importer_of(format_name).read(write(Path(folder) / "a.jsonl", changed), "t", "rows")
     if isinstance(unit, BadRecord):
         assert unit.reason.isprintable()
         assert len(unit.reason) < 600

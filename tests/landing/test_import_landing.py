@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,10 +20,9 @@ from hypothesis import strategies as st
 from imported import ORIGINAL
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import IMPORTERS, debatebench, debatebench_source
+from debatebench.landing.importers import debatebench_source, importer_of, kept
 from debatebench.landing.importers.base import Imported
-from debatebench.landing.importers.import_landing import land_import
-from debatebench.landing.importers.manifest import ImportManifest, kept_manifest
+from debatebench.landing.importers.kept import ImportManifest, kept_manifest, land_import
 from debatebench.landing.importers.store import add_import, importing
 from debatebench.landing.land import create_raw_tables, land_files
 from debatebench.shared.errors import BusyError, DamagedDataError
@@ -177,7 +177,7 @@ def test_a_debate_lands_the_same_read_quickly_and_slowly(workspace: Workspace, n
 def are_accepted(record: Any) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.jsonl", record)
-        return all(isinstance(unit, Imported) for unit in IMPORTERS["debatebench"].read(path, "t"))
+        return all(isinstance(unit, Imported) for unit in importer_of("debatebench").read(path, "t", "rows"))
 
 
 @settings(deadline=None, max_examples=12)
@@ -249,12 +249,13 @@ def test_parts_that_an_earlier_version_kept_land(workspace: Workspace):
 def test_lines_are_checked_again_unless_the_same_rules_accepted_them(workspace: Workspace):
     keep(workspace, USUAL)
     manifest = kept_manifest(workspace.imports / "t")
-    assert [part.rules for part in manifest.parts] == [debatebench.RULES]
+    assert [part.rules for part in manifest.parts] == [importer_of("debatebench").rules]
     before = landed(workspace)
     with mock.patch.object(debatebench_source, "_read_quickly", wraps=debatebench_source._read_quickly) as check:
         assert landed(workspace) == before
         assert not check.called
-        with mock.patch.object(debatebench, "RULES", debatebench.RULES + 1):
+        newer = replace(importer_of("debatebench"), rules=2)
+        with mock.patch.object(kept, "importer_of", return_value=newer):
             assert landed(workspace) == before
         assert check.called
 

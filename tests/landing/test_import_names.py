@@ -11,9 +11,8 @@ from unicodedata import normalize
 import pytest
 from imported import bad_records, landed, units
 
-from debatebench.landing.importers import IMPORTERS
-from debatebench.landing.importers.base import Imported
-from debatebench.landing.importers.debatebench import read_accepted, read_kept
+from debatebench.landing.importers import importer_of
+from debatebench.landing.importers.base import Imported, Purpose
 from debatebench.landing.importers.store import add_import
 from debatebench.shared.records import Debater
 from debatebench.shared.workspace import Workspace
@@ -73,9 +72,10 @@ def test_two_spellings_are_one_debater_judge_topic_category_and_dimension(tmp_pa
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_kept_source_is_read_with_the_same_names(tmp_path: Path, spelling: str) -> None:
     path = written(tmp_path / "debates.jsonl", debate(lambda _: spelling))
+    purposes: tuple[Purpose, ...] = ("rows", "accepted", "kept")
     found = [
-        [unit for unit in read if isinstance(unit, Imported)]
-        for read in (IMPORTERS["debatebench"].read(path, "t"), read_accepted(path, "t"), read_kept(path, "t"))
+        [unit for unit in importer_of("debatebench").read(path, "t", purpose) if isinstance(unit, Imported)]
+        for purpose in purposes
     ]
     assert [[unit.key for unit in each] for each in found] == [[("debate", "José")]] * 3
     assert [row.json for row in found[0][0].rows(0)] == [row.json for row in found[1][0].rows(0)]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from imported import ORIGINAL, records_of
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import IMPORTERS, debatebench, debatebench_source, two_readers
+from debatebench.landing.importers import debatebench, debatebench_source, importer_of, two_readers
 from debatebench.landing.importers.base import BadRecord, Imported
 from debatebench.shared.records import Topic
 
@@ -30,7 +30,7 @@ def read(path: Path) -> list[Any]:
         unit
         if isinstance(unit, BadRecord)
         else (unit.key, unit.where, unit.digest(), records_of(unit), unit.run_facts, unit.time)
-        for unit in IMPORTERS["debatebench"].read(path, "t")
+        for unit in importer_of("debatebench").read(path, "t", "rows")
     ]
 
 
@@ -60,12 +60,12 @@ def test_a_line_means_the_same_read_quickly_and_slowly(record: Any):
 @settings(deadline=None)
 @given(st.lists(mutated_debates(), max_size=5))
 def test_a_kept_debate_is_compared_by_what_was_first_read_of_it(records: list[Any]):
-    importer = IMPORTERS["debatebench"]
+    importer = importer_of("debatebench")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.jsonl"
         path.write_bytes(b"\n".join([*map(line_of, records), b"", *ORIGINAL.read_bytes().splitlines()]))
-        accepted = {unit.where: unit for unit in importer.read(path, "t") if isinstance(unit, Imported)}
-        kept = {unit.where: unit for unit in importer.read_kept(path, "t")}
+        accepted = {unit.where: unit for unit in importer.read(path, "t", "rows") if isinstance(unit, Imported)}
+        kept = {unit.where: unit for unit in importer.read(path, "t", "kept")}
         for where, first in accepted.items():
             again = kept[where]
             assert isinstance(again, Imported)
@@ -82,7 +82,7 @@ def test_an_accepted_line_is_read_as_it_was_when_it_was_new(records: list[Any]):
         path.write_bytes(b"\n".join([*map(line_of, records), *odd, *ORIGINAL.read_bytes().splitlines()]))
         new = [unit for unit in read(path) if not isinstance(unit, BadRecord)]
         path.write_bytes(b"\n".join(path.read_bytes().split(b"\n")[int(unit[1].split(":")[1]) - 1] for unit in new))
-        accepted = [unit for unit in debatebench.read_accepted(path, "t") if isinstance(unit, Imported)]
+        accepted = [unit for unit in debatebench.read(path, "t", "accepted") if isinstance(unit, Imported)]
         again = [(unit.key, records_of(unit), unit.run_facts, unit.time) for unit in accepted]
     assert again == [(key, found, facts, time) for key, _, _, found, facts, time in new]
 
@@ -236,7 +236,7 @@ def test_a_reader_that_stops_early_leaves_no_process(many_lines: Path):
 
     popen = subprocess.Popen
     with mock.patch.object(two_readers.subprocess, "Popen", start):
-        units = debatebench.read(many_lines, "t", with_rows=True)
+        units = debatebench.read(many_lines, "t", "rows")
         next(units)
         del units
     assert [process.returncode is None for process in started] == [False]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from imported import DEBATEFLOW, ORIGINAL, PANELBENCH, counts, kept_records, landed, only
 
-from debatebench.landing.importers.import_landing import read_import
+from debatebench.landing.importers.kept import read_import
 from debatebench.landing.importers.store import add_import
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.records import Debate, Run, Topic

@@ -62,7 +62,7 @@ def stored_copy(database: Path, copy: Path) -> Path:
     return stored(Path(shutil.copy(database, copy)))
 
 
-def relations(database: Path, schemas: str = "('marts', 'ratings')") -> list[str]:
+def relations(database: Path, schemas: str = "('marts', 'original', 'ratings')") -> list[str]:
     query = f"""
         select schema_name || '.' || table_name from duckdb_tables() where schema_name in {schemas}
         union all select schema_name || '.' || view_name from duckdb_views() where schema_name in {schemas}
@@ -279,7 +279,7 @@ def read_parquet(out: Path, relation: str) -> str:
     return f"read_parquet('{folder}/*/data.parquet', hive_partitioning = true, hive_types = {{'run_tag': varchar}})"
 
 
-def test_parquet_files_hold_every_row_of_marts_and_ratings(workspace: Workspace, tmp_path: Path):
+def test_parquet_files_hold_every_row_of_marts_original_and_ratings(workspace: Workspace, tmp_path: Path):
     out = export(workspace, "parquet", tmp_path / "out").folder
     names = relations(workspace.database)
     assert len(names) > 30

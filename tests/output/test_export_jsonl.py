@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from imported import ORIGINAL, records_of
 from judged_runs import judged_run
 
-from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import Imported
 from debatebench.landing.importers.store import add_import
 from debatebench.output.export import export
@@ -325,7 +325,7 @@ def read_record(record: dict[str, Any]) -> Imported:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "debates.jsonl")
         file.write_text(json.dumps(record) + "\n", encoding="utf-8")
-        (unit,) = IMPORTERS["debatebench"].read(file, "t")
+        (unit,) = importer_of("debatebench").read(file, "t", "rows")
     assert isinstance(unit, Imported), unit
     return unit
 

@@ -38,7 +38,7 @@ OF_ATTACKS = {
     "marts.attacked_debates",
     "marts.attacked_verdicts",
     "marts.judge_robustness",
-    "marts.robustness_debates",
+    "intermediate.int_robustness_debates",
     "marts.robustness_pairs",
     "intermediate.int_probed_verdicts",
     "intermediate.int_titled_notes",

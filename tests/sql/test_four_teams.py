@@ -39,7 +39,7 @@ NAMED = {
 }
 SELECTED = (
     *("+judge_agreement", "+judge_majority_alignment", "+judge_side_preference", "+winner_counts", "+topic_winrate"),
-    *("stg_topics", "+judge_alignment", "+judge_pair_agreement", "+judge_bias", "+reliability", "+judging_cells"),
+    *("stg_topics", "+judge_alignment", "+judge_pair_agreement", "+judge_bias", "+reliability", "+int_judging_cells"),
 )
 
 
@@ -87,16 +87,21 @@ def con(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def test_judges_agree_if_they_name_the_same_teams(con: duckdb.DuckDBPyConnection):
     """By side, j1 and j2 would agree on d0, d1 and d2."""
-    agree = "select judge_a, judge_b, agree, total from marts.judge_agreement order by all"
+    agree = "select judge_a, judge_b, agree, total from original.judge_agreement order by all"
     assert con.execute(agree).fetchall() == [("j1", "j2", 1, 4), ("j1", "j3", 2, 4), ("j2", "j3", 1, 4)]
     pairs = "select agreement_rate, kappa, kappa_reason from marts.judge_pair_agreement where judge_b = 'j2'"
     assert con.execute(pairs).fetchall() == [(0.25, None, "undefined")]
-    cells = "select sum(total)::double from marts.judging_cells where measure = 'agreement' and role = 'panel'"
+    cells = (
+        "select sum(total)::double from intermediate.int_judging_cells where measure = 'agreement' and role = 'panel'"
+    )
     assert con.execute(cells).fetchone() == (pytest.approx(1 / 3 + 0 + 1 + 0),)
 
 
 def test_the_panel_is_the_teams_that_most_verdicts_name(con: duckdb.DuckDBPyConnection):
-    found = "select debate_id, judge_id, winner, panel_winner, winner_without from marts.counted_verdicts order by all"
+    found = (
+        "select debate_id, judge_id, winner, panel_winner, winner_without from intermediate.int_counted_verdicts "
+        "order by all"
+    )
     assert con.execute(found).fetchall() == [
         ("d0", "j1", "OO", "OO", "CO OO"),
         ("d0", "j2", "CO", "OO", "OO"),
@@ -113,7 +118,7 @@ def test_the_panel_is_the_teams_that_most_verdicts_name(con: duckdb.DuckDBPyConn
     ]
     aligned = "select judge_id, count_aligned, count_debates from marts.judge_alignment order by 1"
     assert con.execute(aligned).fetchall() == [("j1", 1, 4), ("j2", 1, 4), ("j3", 2, 4)]
-    majority = "select judge_id, matches_majority, total from marts.judge_majority_alignment order by 1"
+    majority = "select judge_id, matches_majority, total from original.judge_majority_alignment order by 1"
     assert con.execute(majority).fetchall() == [("j1", 2, 4), ("j2", 1, 4), ("j3", 3, 4)]
 
 
@@ -128,20 +133,24 @@ def test_reliability_is_about_teams_and_has_no_order(con: duckdb.DuckDBPyConnect
 
 
 def test_what_is_about_sides_leaves_four_teams_out(con: duckdb.DuckDBPyConnection):
-    assert con.execute("select count(*) from marts.judge_side_preference").fetchone() == (0,)
-    assert con.execute("select winner, count from marts.winner_counts order by 1").fetchall() == [
+    assert con.execute("select count(*) from original.judge_side_preference").fetchone() == (0,)
+    assert con.execute("select winner, count from original.winner_counts order by 1").fetchall() == [
         ("con", 0),
         ("pro", 0),
         ("tie", 0),
     ]
-    assert con.execute("select count(*) from marts.topic_winrate").fetchone() == (0,)
+    assert con.execute("select count(*) from original.topic_winrate").fetchone() == (0,)
     about_winners = ("side_preference", "side_lean", "position", "longer_wins", "mirrored_side_preference")
     values = "select count(value) from marts.judge_bias where list_contains($1, bias)"
     assert con.execute(values, [list(about_winners)]).fetchone() == (0,)
-    assert con.execute("select count(*) from marts.judging_cells where measure = 'pro_lean'").fetchone() == (0,)
+    assert con.execute("select count(*) from intermediate.int_judging_cells where measure = 'pro_lean'").fetchone() == (
+        0,
+    )
 
 
 def test_the_data_tests_hold(con: duckdb.DuckDBPyConnection, project: Project):
     names = [name.removeprefix("+") for name in SELECTED]
-    found = run_data_tests(con, project, select=[*names, "counted_verdicts", "team_verdicts", "verdict_comparisons"])
+    found = run_data_tests(
+        con, project, select=[*names, "int_counted_verdicts", "team_verdicts", "int_verdict_comparisons"]
+    )
     assert [str(each) for each in found if each.status != "pass"] == []

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from built_warehouse import store_views
 
-from debatebench.landing.importers.import_landing import land_import
+from debatebench.landing.importers.kept import land_import
 from debatebench.landing.importers.store import add_import
 from debatebench.landing.land import create_raw_tables
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries

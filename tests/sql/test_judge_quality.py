@@ -413,7 +413,7 @@ def test_judges_are_tested_against_each_other_on_the_same_debates(trials: duckdb
 def test_the_data_tests_of_the_new_tables_hold(trials: duckdb.DuckDBPyConnection) -> None:
     folder = packaged("sql")
     project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
-    names = [*MODELS, "judge_quality", "judge_errors", "judge_predictions", "noted_scores", "truths"]
+    names = [*MODELS, "judge_quality", "judge_errors", "judge_predictions", "int_noted_scores", "truths"]
     results = run_data_tests(trials, project, select=[*names, "gold_dimensions"])
     assert [str(result) for result in results if result.status != "pass"] == []
     assert len(results) > 50

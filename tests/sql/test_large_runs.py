@@ -1,7 +1,7 @@
 """In runs with very many verdicts nothing overflows, and values are those of exact fractions.
 
 Most of these runs are large by counts, not by rows: ratings that a billion panels gave are one row of
-`marts.rating_patterns`.
+`intermediate.int_rating_patterns`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Patterns = Sequence[tuple[str, Sequence[int], int]]
 Point = tuple[int, ...]
 
 BILLION = 10**9
-RELIABILITY = ("marts.reliability_sums", "marts.reliability")
+RELIABILITY = ("intermediate.int_reliability_sums", "marts.reliability")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def patterns_con(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
         "run_tag varchar, unit varchar, cluster_unit varchar, cluster_id varchar, ratings decimal(18, 6)[], "
         "count_rated bigint, count_first bigint, count_first_of_size bigint"
     )
-    con = views_over(project, f"create table marts.rating_patterns ({columns})", *RELIABILITY)
+    con = views_over(project, f"create table intermediate.int_rating_patterns ({columns})", *RELIABILITY)
     yield con
     con.close()
 
@@ -106,9 +106,9 @@ def exact(patterns: Patterns, level: Level) -> tuple[float | None, float | None]
 
 
 def assert_exact(con: duckdb.DuckDBPyConnection, unit: str, patterns: Patterns) -> None:
-    con.execute("delete from marts.rating_patterns")
+    con.execute("delete from intermediate.int_rating_patterns")
     con.executemany(
-        "insert into marts.rating_patterns values ('r', ?, 'topic', ?, ?, ?, ?, ?)",
+        "insert into intermediate.int_rating_patterns values ('r', ?, 'topic', ?, ?, ?, ?, ?)",
         [(unit, *p, p[2], p[2]) for p in patterns],
     )
     found = con.execute(
@@ -222,9 +222,9 @@ def test_differences_of_large_scores_do_not_overflow(project: Project) -> None:
         create table intermediate.int_clusters as
         select run_tag, debate_id, 'topic' as cluster_unit, topic_id as cluster_id from marts.games
         """,
-        "marts.debater_score_gaps",
+        "intermediate.int_debater_score_gaps",
     )
-    found = con.execute("select mean_gap, standard_error from marts.debater_score_gaps").fetchall()
+    found = con.execute("select mean_gap, standard_error from intermediate.int_debater_score_gaps").fetchall()
     con.close()
     assert found == [(0, pytest.approx(lead, rel=1e-12))]
 
@@ -253,7 +253,7 @@ def test_ten_million_verdicts_have_the_alpha_of_exact_fractions(project: Project
             cast(1 + i % 10 * j as decimal(18, 6)) as pro_score, cast(9 - i % 5 + j as decimal(18, 6)) as con_score
         from range(0, {period * periods}, 3) as t(i), range({size}) as u(j)
         """,
-        "marts.rating_patterns",
+        "intermediate.int_rating_patterns",
         *RELIABILITY,
     )
     found = con.execute(

@@ -203,7 +203,8 @@ NO_DIMENSION = {("marts.debater_comparison", "dimension")}
 def test_every_model_has_a_tested_key(project: Project):
     """Unique, and no part of it null: a missing part would let a row slip past every join."""
     for name, model in project.models.items():
-        if model.alias_of is not None:
+        is_former_name = model.properties.deprecation_date is not None
+        if model.alias_of is not None or is_former_name:
             continue
         columns = {column.name: column for column in model.properties.columns}
         single = [c for c, column in columns.items() if any(isinstance(t, Unique) for t in column.data_tests)]
@@ -296,15 +297,15 @@ def test_equal_sums_are_a_tie_where_floats_would_differ(tiny: duckdb.DuckDBPyCon
 
 
 def test_only_complete_debates_count(tiny: duckdb.DuckDBPyConnection):
-    assert tiny.execute("select winner, count from marts.winner_counts order by winner").fetchall() == [
+    assert tiny.execute("select winner, count from original.winner_counts order by winner").fetchall() == [
         ("con", 1),
         ("pro", 3),
         ("tie", 0),
     ]
-    assert tiny.execute("select distinct debate_id from marts.dimension_score_gaps order by 1").fetchall() == [
+    assert tiny.execute("select distinct debate_id from original.dimension_score_gaps order by 1").fetchall() == [
         (f"debate{n}",) for n in range(4)
     ]
-    assert tiny.execute("select sum(total) from marts.judge_side_preference").fetchall() == [(12,)]
+    assert tiny.execute("select sum(total) from original.judge_side_preference").fetchall() == [(12,)]
 
 
 def test_self_play_is_neither_rated_nor_head_to_head(tiny: duckdb.DuckDBPyConnection):
@@ -314,7 +315,7 @@ def test_self_play_is_neither_rated_nor_head_to_head(tiny: duckdb.DuckDBPyConnec
         ("debate2",),
     ]
     assert tiny.execute("select count(*) from marts.head_to_head where model_id = opponent_id").fetchall() == [(0,)]
-    assert tiny.execute("select pro_w, con_l from marts.model_winrate_by_side where model_id = 'a'").fetchall() == [
+    assert tiny.execute("select pro_w, con_l from original.model_winrate_by_side where model_id = 'a'").fetchall() == [
         (2, 2)
     ]
 
@@ -508,7 +509,7 @@ def test_judge_agreement_is_that_of_the_reference(drawn: list[Record], drawn_war
         for pair in combinations(sorted(panel), 2):
             total[pair] += 1
             agree[pair] += panel[pair[0]] == panel[pair[1]]
-    rows = drawn_warehouse.execute("select judge_a, judge_b, agree, total from marts.judge_agreement").fetchall()
+    rows = drawn_warehouse.execute("select judge_a, judge_b, agree, total from original.judge_agreement").fetchall()
     assert {(a, b): (same, all_) for a, b, same, all_ in rows} == {pair: (agree[pair], total[pair]) for pair in total}
 
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 NOON = datetime(2026, 1, 1, 12)
 POOLED = ("bradley_terry_by_version", "bradley_terry_overall", "elo_by_version", "elo_overall")
-SELECTED = ("+path:sql/ratings", "+leaderboard", "+comparison_ratings", "+runs")
+SELECTED = ("+path:sql/ratings", "+leaderboard", "+int_comparison_ratings", "+runs")
 
 
 def held(
@@ -182,7 +182,7 @@ def test_of_a_mixed_run_the_debates_among_real_debaters_count():
 def test_simulated_versions_can_still_be_compared():
     demo = Warehouse(held("demo", "abc", simulated="abc"))
     assert demo.rows("select count(*) from ratings.bradley_terry_by_version") == [(0,)]
-    rated = "select model_id, is_simulated from marts.comparison_ratings where kind = 'version' order by 1"
+    rated = "select model_id, is_simulated from intermediate.int_comparison_ratings where kind = 'version' order by 1"
     assert demo.rows(rated) == [("a", True), ("b", True), ("c", True)]
 
 

@@ -402,8 +402,13 @@ def test_trials_of_a_debate_count_once(topics: int) -> None:
                     for column, value in row.items()
                     if column not in counts
                 }
-                for name in ("weakness_rates", "weakness_detection", "judge_profile", "weakness_confusion")
-                for row in rows(con, f"from marts.{name} order by all")
+                for name in (
+                    "intermediate.int_weakness_rates",
+                    "marts.weakness_detection",
+                    "marts.judge_profile",
+                    "marts.weakness_confusion",
+                )
+                for row in rows(con, f"from {name} order by all")
             ]
         )
         con.close()
@@ -507,7 +512,14 @@ def test_runs_without_weaknesses_have_no_rows_and_no_controls() -> None:
 
 
 def test_the_data_tests_of_the_new_models_hold(known: duckdb.DuckDBPyConnection) -> None:
-    names = [*MODELS, "weakness_verdicts", "weakness_outcomes", "weakness_cases", "weakness_rates", "weakness_marks"]
+    names = [
+        *MODELS,
+        "int_weakness_verdicts",
+        "int_weakness_outcomes",
+        "int_weakness_cases",
+        "int_weakness_rates",
+        "int_weakness_marks",
+    ]
     names += ["weakness_diagnoses", "int_weakness_debates", "int_people_pairs", "int_opinions", "truths"]
     results = run_data_tests(known, project(), select=names)
     assert [str(result) for result in results if result.status != "pass"] == []

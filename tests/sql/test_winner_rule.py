@@ -239,7 +239,7 @@ def check(con: duckdb.DuckDBPyConnection, expected: Expected) -> None:
         return con.execute(sql).fetchall()
 
     assert dict(rows("select debate_id, winner from marts.panel_winners")) == expected.winners
-    assert dict(rows("select winner, count from marts.winner_counts where count > 0")) == Counter(
+    assert dict(rows("select winner, count from original.winner_counts where count > 0")) == Counter(
         expected.winners.values()
     )
     games = expected.games()
@@ -360,11 +360,11 @@ def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: 
     with pytest.raises(SqlModelError) as caught:
         warehouse(project, debates[:3])
     message = str(caught.value)
-    assert message.startswith("SQL model marts.counted_verdicts (")
+    assert message.startswith("SQL model intermediate.int_counted_verdicts (")
     assert (
         "It reads marts.panel_winners, which lacks winner_without_tie since version 4 (version 3 has it): "
     ) in message
-    assert "panel_winners_v4.sql, set `latest_version: 3`, or change marts.counted_verdicts." in message
+    assert "panel_winners_v4.sql, set `latest_version: 3`, or change intermediate.int_counted_verdicts." in message
     assert "SQL model marts.panel_winners_v4 breaks its contract in " in message
 
 

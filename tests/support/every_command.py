@@ -49,7 +49,7 @@ RULES = {
     "query": Rule("shows", ("select 1",)),
     "sql": Rule("shows", in_process=False),
     "report": Rule("warns"),
-    "test": Rule("warns", ("--select", "marts.comparison_topics")),
+    "test": Rule("warns", ("--select", "intermediate.int_comparison_topics")),
     "lineage": Rule("reads_none", ("marts.runs.run_tag",)),
     "diff-models": Rule("warns", ("panel_winners", "--from", "1", "--to", "2")),
     "compare": Rule("warns", ("FIRST", "SECOND")),

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import duckdb
 from paths import DATA
 
-from debatebench.landing.importers import IMPORTERS
+from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, Imported
-from debatebench.landing.importers.import_landing import land_import, read_import
+from debatebench.landing.importers.kept import land_import, read_import
 from debatebench.landing.land import create_raw_tables
 from debatebench.shared.records import TABLES, Record, Row, Run
 from debatebench.shared.workspace import Workspace
@@ -27,7 +27,7 @@ RecordT = TypeVar("RecordT", bound=Record)
 
 def units(format_name: str, path: Path) -> list[Imported]:
     """Every unit of a source without bad records."""
-    found = list(IMPORTERS[format_name].read(path, "t"))
+    found = list(importer_of(format_name).read(path, "t", "rows"))
     assert [unit for unit in found if isinstance(unit, BadRecord)] == []
     return [unit for unit in found if isinstance(unit, Imported)]
 
@@ -67,7 +67,7 @@ def kept_records(folder: Path) -> Iterator[Record]:
 
 def bad_records(format_name: str, path: Path) -> list[BadRecord]:
     """The bad records of a source."""
-    return [unit for unit in IMPORTERS[format_name].read(path, "t") if isinstance(unit, BadRecord)]
+    return [unit for unit in importer_of(format_name).read(path, "t", "rows") if isinstance(unit, BadRecord)]
 
 
 @contextmanager

@@ -187,8 +187,65 @@ def test_a_file_may_add_common_columns_but_none_twice(tmp_path: Path):
         SqlModelError, match=r"more\.yml:3: the column 'winner' is already described at .*columns\.yml:3"
     ):
         text(tmp_path / "two", "select 1 as x", **again)
-    with pytest.raises(SqlModelError, match=r"columns\.yml:1: columns\[0\]\.description"):
+    with pytest.raises(SqlModelError, match=r"columns\.yml:1: columns\[0\]: .* needs a `description` or a `data_type`"):
         text(tmp_path / "three", "select 1 as x", **{"columns.yml": "columns: [{name: x}]"})
+
+
+NAMED = """
+    models:
+      - name: m
+        description: M.
+        config: {contract: {enforced: true}}
+        columns:
+          - [winner, made]
+          - {name: y, data_type: LISTED}
+          - [one]
+    """
+TYPED = """
+    columns:
+      - {name: winner, description: A winner., data_type: varchar, data_tests: [not_null]}
+      - {name: made, description: Made here., data_type: varchar}
+      - {name: one, data_type: integer, data_tests: [range: {min: 2}]}
+    """
+
+
+def test_a_column_of_which_only_the_name_is_listed_has_the_type_and_tests_of_all_columns_of_its_name(tmp_path: Path):
+    sql = f"select winner, upper(winner) as made, 2 as y, 1 as one from {S}"
+    files = {**STAGING, "columns.yml": TYPED, "marts/m.sql": sql, "marts/m.yml": NAMED.replace("LISTED", "integer")}
+    project = write_project(tmp_path / "fits", files)
+    assert [(c.name, c.data_type, len(c.data_tests)) for c in project.models["marts.m"].properties.columns] == [
+        ("winner", "varchar", 1),
+        ("made", "varchar", 0),
+        ("y", "integer", 0),
+        ("one", "integer", 1),
+    ]
+    con = raw_database()
+    build(con, project)
+    assert Descriptions(project).text("marts.m", "winner") == "Who won."
+    assert {result.name for result in run_data_tests(con, project, select=["m"])} >= {
+        "not_null_marts.m_winner",
+        "range_marts.m_one",
+    }
+
+    longer = {"marts/m.sql": sql.replace("1 as one", "1.5 as one")}
+    with pytest.raises(SqlModelError, match=r"breaks its contract .*: one is DECIMAL\(2,1\) instead of INTEGER"):
+        build(raw_database(), write_project(tmp_path / "other", files | longer))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (("[one]", "[on]"), r"m\.yml:2: marts\.m lists the column 'on', .* Did you mean 'one'"),
+        (("LISTED", "[1]"), r"m\.yml:7: models\[0\]\.columns\[1\]\.data_type"),
+        (("[winner, made]", "[winner, winner]"), r"column 'winner' is described twice"),
+        (("[winner, made]", "[winner, {a: 1}]"), r"m\.yml:6: models\[0\]\.columns\[0\]"),
+    ],
+    ids=["unknown", "line", "twice", "not a name"],
+)
+def test_a_list_of_names_is_refused_by_file_and_line(tmp_path: Path, wrong: tuple[str, str], message: str):
+    files = {**STAGING, "columns.yml": TYPED, "marts/m.sql": "select 1 as x", "marts/m.yml": NAMED.replace(*wrong)}
+    with pytest.raises(SqlModelError, match=message):
+        write_project(tmp_path, files).models  # noqa: B018
 
 
 def test_landed_columns_have_the_texts_of_the_records_and_hand_them_on(tmp_path: Path):

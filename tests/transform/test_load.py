@@ -140,7 +140,7 @@ def test_a_bad_reference_is_refused_by_file_and_line(tmp_path: Path, sql: str, m
 
 @pytest.mark.parametrize(
     ("layer", "source"),
-    [("staging", "staging.stg_debates"), ("staging", "marts.a"), ("intermediate", "marts.a")],
+    [("staging", "staging.stg_debates"), ("staging", "marts.a")],
 )
 def test_a_layer_does_not_read_against_the_direction(tmp_path: Path, layer: str, source: str) -> None:
     files = MART | {

@@ -120,7 +120,7 @@ def test_a_reader_says_that_the_warehouse_is_older_than_its_sql_models(noted: Wo
 @pytest.mark.parametrize("command", READERS[:-1], ids=lambda command: command[0])
 def test_a_reader_refuses_a_warehouse_that_lacks_packaged_sql_models(noted: Workspace, command: tuple[str, ...]):
     with duckdb.connect(str(noted.database)) as con:
-        con.execute("drop view marts.comparison_topics; drop table if exists meta.build_state")
+        con.execute("drop view intermediate.int_comparison_topics; drop table if exists meta.build_state")
     done = debatebench(noted.root, *command)
     assert done.code == 2
     assert "lacks SQL models of this version; run `debatebench build` first." in done.err

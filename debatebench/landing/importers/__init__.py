@@ -1,24 +1,29 @@
-"""Importers: formats of other systems → records. A new format is one module here and one name in `IMPORTERS`.
+"""Importers: formats of other systems → records. A new format is one module here and one name in `FORMATS`.
 
-additions.py           what a new source adds to the kept imports
 base.py                what an importer is
 debatebench.py         the original harness's JSONL
 debatebench_rows.py    a debate of the original → its rows
 debatebench_source.py  a line of the original → a checked debate
 debateflow.py          DebateFlow: debates with weaknesses, annotations
-import_landing.py      landing of kept imports
-manifest.py            kept imports: their manifest and numbered parts
-panelbench.py          PanelBench: human debates
-panelbench_gold.py     the gold verdicts of PanelBench
-source_schema.py       strict pydantic types for the schemas of other systems
-store.py               keep imported files; read kept files
-strict_json.py         a strict reader for untrusted JSON
-strict_yaml.py         a strict reader for untrusted YAML, with every scalar as text
+kept.py                kept imports: their manifest, their parts, and the rows that they land as
+panelbench.py          PanelBench: human debates and the gold verdicts on them
+store.py               keep a source after checking it
+strict_source.py       strict readers for untrusted JSON and YAML, and for schemas of other systems
 two_readers.py         read half of a large file in a second process
 """
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+from typing import cast
+
 from debatebench.landing.importers.base import Importer
 
-IMPORTERS: dict[str, Importer] = {name: Importer(name) for name in ("debatebench", "debateflow", "panelbench")}
+FORMATS = ("debatebench", "debateflow", "panelbench")
+
+
+@cache
+def importer_of(format_name: str) -> Importer:
+    """The importer of a format; its module is loaded on first use."""
+    return cast(Importer, import_module(f"{__name__}.{format_name}").IMPORTER)

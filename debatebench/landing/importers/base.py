@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple
 
 from debatebench.shared import json_bytes
 from debatebench.shared.records import Annotation, Debate, Debater, Dimension, Judge, Record, Row, Topic
@@ -79,6 +78,21 @@ def _rows(records: list[Record], position: int) -> Iterator[Row]:
         yield placed.row()
 
 
+@dataclass(slots=True)
+class StatedFacts:
+    """Every value of each fact that units state about their run, in the order in which they occur."""
+
+    values: dict[str, dict[Any, None]] = field(default_factory=dict)
+    _last: Mapping[str, Any] = field(default_factory=dict)
+
+    def add(self, facts: Mapping[str, Any]) -> None:
+        # Most units state the same facts as the unit before, in the same object.
+        if facts is not self._last:
+            self._last = facts
+            for name, value in facts.items():
+                self.values.setdefault(name, {})[value] = None
+
+
 def visible_files(folder: Path, *suffixes: str) -> list[Path]:
     """The entries of a folder with one of these suffixes, by name; hidden entries are ignored."""
     if not folder.is_dir():
@@ -86,69 +100,32 @@ def visible_files(folder: Path, *suffixes: str) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if entry.suffix in suffixes and not entry.name.startswith("."))
 
 
-class _Format(Protocol):
-    """What the module of a format must define."""
+Purpose = Literal["rows", "digests", "accepted", "kept"]
+"""What a source is read for; units may lack what the purpose does not need.
 
-    EXPECTED: str
-    """What a user may give, as an error message names it."""
-
-    def find_files(self, path: Path) -> list[Path]: ...
-
-    def read(self, path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]: ...
+rows      checked, to land new units: they have everything
+digests   checked, to compare new units with kept ones: without rows
+accepted  to land kept units again, which the same rules have accepted: without digests
+kept      to compare kept units with new ones: only topics, run facts and a digest, which may be slow to compute
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Importer:
-    """A foreign format by name; its module is loaded on first use."""
+    """A foreign format.
 
-    name: str
+    `expected` is what a user may give, as an error message names it. `find_files` returns the files of the format at a
+    path (a file or folder), in reading order. `read` yields what is at a path, given a run tag, unit by unit in the
+    order of the source: a piece that violates the format becomes a `BadRecord`, reading continues after it, and memory
+    does not grow with the number of units.
 
-    @property
-    def _format(self) -> _Format:
-        return cast(_Format, import_module(f"debatebench.landing.importers.{self.name}"))
+    `rules` is the version of the rules by which the format accepts units; it grows whenever something that was accepted
+    before would be refused. Without it, kept units are checked again. `landed_facts` has, for each run fact, its place
+    in a row of `raw.debates`: a format that has it holds only debates, and new ones are added to those that landed.
+    """
 
-    @property
-    def expected(self) -> str:
-        """What a user may give, as an error message names it."""
-        return self._format.EXPECTED
-
-    def find_files(self, path: Path) -> list[Path]:
-        """The files of the format at `path` (a file or folder), in reading order."""
-        return self._format.find_files(path)
-
-    def read(self, path: Path, run_tag: str, *, with_rows: bool = True) -> Iterator[Imported | BadRecord]:
-        """Read `path` unit by unit, in the order of the source; without `with_rows`, units may lack their rows.
-
-        A piece that violates the format becomes a `BadRecord`, and reading continues after it. Memory does not grow
-        with the number of units.
-        """
-        return self._format.read(path, run_tag, with_rows=with_rows)
-
-    @property
-    def rules(self) -> int | None:
-        """The version of the rules by which the format accepts units, if accepted ones can be read faster again.
-
-        It grows whenever something that was accepted before would be refused.
-        """
-        return getattr(self._format, "RULES", None)
-
-    def read_accepted(self, path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
-        """Read files that these rules have accepted, with rows, without the same checks; digests may be missing."""
-        read_accepted = getattr(self._format, "read_accepted", None)
-        return read_accepted(path, run_tag) if read_accepted else self.read(path, run_tag)
-
-    def read_kept(self, path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
-        """Read kept files again, to compare new units with them: the units may lack everything but topics and facts.
-
-        Computing a digest may be slow, but happens only on request.
-        """
-        read_kept = getattr(self._format, "read_kept", None)
-        return read_kept(path, run_tag) if read_kept else self.read(path, run_tag, with_rows=False)
-
-    @property
-    def landed_facts(self) -> Mapping[str, str] | None:
-        """Name of a run fact → its place in a row of `raw.debates`, for a format whose debates keep all facts there.
-
-        All units of such a format are debates, so that new ones can be added to those that landed before.
-        """
-        return getattr(self._format, "LANDED_FACTS", None)
+    expected: str
+    find_files: Callable[[Path], list[Path]]
+    read: Callable[[Path, str, Purpose], Iterator[Imported | BadRecord]]
+    rules: int | None = None
+    landed_facts: Mapping[str, str] | None = None

@@ -7,33 +7,19 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 from unicodedata import normalize
 
 import msgspec
 from msgspec import UNSET
 
-from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, visible_files
+from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Importer, Purpose, visible_files
 from debatebench.landing.importers.debatebench_rows import Rows, debate_rows, dimension_names, landed_scores
 from debatebench.landing.importers.debatebench_source import read_accepted_debate, read_debate
-from debatebench.landing.importers.source_schema import known
-from debatebench.landing.importers.strict_json import LARGEST_RECORD, json_lines, lines_between
+from debatebench.landing.importers.strict_source import LARGEST_RECORD, json_lines, known, lines_between
 from debatebench.landing.importers.two_readers import Chunk, read_in_two, write_chunks
 from debatebench.shared.records import Debater, Dimension, Judge, Row, Topic
 from debatebench.shared.visible_text import plain_name
-
-Purpose = Literal["rows", "digests", "accepted"]
-"""What lines are read for: to land new ones, only to check and compare them, or to land what has been accepted."""
-
-
-LANDED_FACTS = {
-    "benchmark_version": "metadata ->> '$.benchmark_version'",
-    "rubric_version": "metadata ->> '$.rubric_version'",
-    "seed": "(metadata ->> '$.seed')::bigint",
-}
-# What `read_accepted` need not check again: no key and no turn or judge is repeated, no name is blank, nothing is deep.
-RULES = 1
-EXPECTED = "a JSONL file of the original DebateBench, or a folder of *.jsonl"
 
 
 class _Line(msgspec.Struct, array_like=True, gc=False):
@@ -95,17 +81,14 @@ def find_files(path: Path) -> list[Path]:
     return visible_files(path, ".jsonl") if path.is_dir() else [path]
 
 
-def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]:
-    """Every debate of the file or folder, line by line. Keys outside the original's schema are kept as metadata."""
-    return _read(path, run_tag, "rows" if with_rows else "digests")
+def read(path: Path, run_tag: str, purpose: Purpose) -> Iterator[Imported | BadRecord]:
+    """Every debate of the file or folder, line by line. Keys outside the original's schema are kept as metadata.
 
-
-def read_accepted(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
-    """Every debate of a file or folder that `read` has accepted, in half of the time and without its digest."""
-    return _read(path, run_tag, "accepted")
-
-
-def _read(path: Path, run_tag: str, purpose: Purpose) -> Iterator[Imported | BadRecord]:
+    Accepted lines take half of the time.
+    """
+    if purpose == "kept":
+        yield from _read_to_compare(path, run_tag)
+        return
     for file in find_files(path):
         first = 0
         read_chunk = partial(_read_chunk, file, run_tag, purpose)
@@ -115,7 +98,7 @@ def _read(path: Path, run_tag: str, purpose: Purpose) -> Iterator[Imported | Bad
             first += lines.number
 
 
-def read_kept(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
+def _read_to_compare(path: Path, run_tag: str) -> Iterator[Imported | BadRecord]:
     """Every debate of a kept file, without rows; of the shared records, only its topic."""
     for file in find_files(path):
         for number, text in json_lines(file):
@@ -248,6 +231,19 @@ def _run_facts(
     )
     return facts or {}
 
+
+IMPORTER = Importer(
+    "a JSONL file of the original DebateBench, or a folder of *.jsonl",
+    find_files,
+    read,
+    # In accepted lines no key and no turn or judge is repeated, no name is blank, and nothing is deep.
+    rules=1,
+    landed_facts={
+        "benchmark_version": "metadata ->> '$.benchmark_version'",
+        "rubric_version": "metadata ->> '$.rubric_version'",
+        "seed": "(metadata ->> '$.seed')::bigint",
+    },
+)
 
 if __name__ == "__main__":
     _file, _run_tag, _purpose = sys.argv[1:]

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from debatebench.landing.importers.base import BadSourceError
-from debatebench.landing.importers.source_schema import known, score
+from debatebench.landing.importers.strict_source import known, score
 from debatebench.shared.record_columns import row_struct
 from debatebench.shared.records import Debate, Participant, Turn, Verdict
 

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from pydantic import Field
 
 from debatebench.landing.importers.base import BadSourceError, sorted_json
-from debatebench.landing.importers.source_schema import (
+from debatebench.landing.importers.strict_source import (
     NAMED,
     Amount,
     Category,
@@ -26,9 +26,9 @@ from debatebench.landing.importers.source_schema import (
     Whole,
     Words,
     check,
+    parse_json,
     strict_struct,
 )
-from debatebench.landing.importers.strict_json import parse_json
 from debatebench.shared.records import Side, Winner
 from debatebench.shared.visible_text import plain_name
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError
 
 from debatebench.config.parts import load_rubric, load_weaknesses
-from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, visible_files
-from debatebench.landing.importers.source_schema import (
+from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Importer, Purpose, visible_files
+from debatebench.landing.importers.strict_source import (
     Category,
     Name,
     Source,
@@ -21,10 +21,12 @@ from debatebench.landing.importers.source_schema import (
     SourceTime,
     Words,
     check,
+    json_lines,
     known,
+    parse_json,
+    read_bytes,
     score,
 )
-from debatebench.landing.importers.strict_json import json_lines, parse_json, read_bytes
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -43,8 +45,6 @@ from debatebench.shared.workspace import packaged
 
 if TYPE_CHECKING:
     from debatebench.config.types import DimensionConfig
-
-EXPECTED = "a DebateFlow folder (debates/*.json, annotations/*.json), one of these two folders, or a file of one"
 
 _SHORT_NAMES = {
     "clash": "clash_engagement",
@@ -132,20 +132,28 @@ class _ListedAnnotation(_Annotation):
     """The shape with `annotator_id` and a list `dimension_scores`."""
 
     annotator_id: Name
-    winner_justification: str | None = None
-    dimension_scores: list[_DimensionScore] | None = None
+    justification: str | None = Field(None, validation_alias="winner_justification")
+    listed: list[_DimensionScore] | None = Field(None, validation_alias="dimension_scores")
     annotated_at: SourceTime | None = None
     source: str | None = None
+
+    def scores(self) -> Iterator[tuple[str, float, float]]:
+        return ((each.dimension, each.aff_score, each.neg_score) for each in self.listed or ())
 
 
 class _KeyedAnnotation(_Annotation):
     """The shape with `annotator` and an object `scores`, keyed by dimension and side."""
 
-    annotator: Name
+    annotator_id: Name = Field(validation_alias="annotator")
     justification: str | None = None
-    scores: dict[Name, Annotated[_SideScores, BeforeValidator(_lower_keys)]] | None = None
-    timestamp: SourceTime | None = None
+    keyed: dict[Name, Annotated[_SideScores, BeforeValidator(_lower_keys)]] | None = Field(
+        None, validation_alias="scores"
+    )
+    annotated_at: SourceTime | None = Field(None, validation_alias="timestamp")
     source: str | None = None
+
+    def scores(self) -> Iterator[tuple[str, float, float]]:
+        return ((name, sides.aff, sides.neg) for name, sides in (self.keyed or {}).items())
 
 
 def find_files(path: Path) -> list[Path]:
@@ -156,7 +164,7 @@ def find_files(path: Path) -> list[Path]:
     return [file for folder in folders for file in visible_files(folder, ".json", ".jsonl")]
 
 
-def read(path: Path, run_tag: str, *, with_rows: bool) -> Iterator[Imported | BadRecord]:
+def read(path: Path, run_tag: str, purpose: Purpose) -> Iterator[Imported | BadRecord]:
     """Every debate and annotation; its keys show which of the two a record is. A .jsonl file holds one per line."""
     for file in find_files(path):
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
@@ -261,9 +269,22 @@ def _weakness(about: _Metadata, run_tag: str) -> Iterator[Weakness]:
 
 
 def _read_annotation(value: dict[str, Any], where: str, run_tag: str) -> Imported:
-    annotation = _listed(value, run_tag) if "annotator_id" in value else _keyed(value, run_tag)
+    source = check(_ListedAnnotation, value) if "annotator_id" in value else check(_KeyedAnnotation, value)
+    annotation = Annotation(
+        run_tag=run_tag,
+        debate_id=source.debate_id,
+        annotator_id=source.annotator_id,
+        winner=source.winner,
+        justification=source.justification,
+        scores=_scores(source.scores()),
+        confidence=source.confidence,
+        is_coherent=source.is_coherent,
+        annotated_at=source.annotated_at,
+        source=source.source,
+        metadata=source.model_extra or None,
+    )
     return Imported.of_records(
-        key=("annotation", annotation.debate_id, annotation.annotator_id),
+        key=("annotation", source.debate_id, source.annotator_id),
         where=where,
         source=value,
         records=(*_dimensions(run_tag), annotation),
@@ -300,40 +321,6 @@ def _suffering() -> dict[str, str]:
     return {weakness.id: weakness.dimension for weakness in load_weaknesses(packaged("configs") / "weaknesses.yaml")}
 
 
-def _listed(value: dict[str, Any], run_tag: str) -> Annotation:
-    source = check(_ListedAnnotation, value)
-    return Annotation(
-        run_tag=run_tag,
-        debate_id=source.debate_id,
-        annotator_id=source.annotator_id,
-        winner=source.winner,
-        justification=source.winner_justification,
-        scores=_scores((item.dimension, item.aff_score, item.neg_score) for item in source.dimension_scores or ()),
-        confidence=source.confidence,
-        is_coherent=source.is_coherent,
-        annotated_at=source.annotated_at,
-        source=source.source,
-        metadata=source.model_extra or None,
-    )
-
-
-def _keyed(value: dict[str, Any], run_tag: str) -> Annotation:
-    source = check(_KeyedAnnotation, value)
-    return Annotation(
-        run_tag=run_tag,
-        debate_id=source.debate_id,
-        annotator_id=source.annotator,
-        winner=source.winner,
-        justification=source.justification,
-        scores=_scores((name, sides.aff, sides.neg) for name, sides in (source.scores or {}).items()),
-        confidence=source.confidence,
-        is_coherent=source.is_coherent,
-        annotated_at=source.timestamp,
-        source=source.source,
-        metadata=source.model_extra or None,
-    )
-
-
 def _scores(named: Iterator[tuple[str, float, float]]) -> tuple[Score, ...] | None:
     """Scores under the rubric's own names, in the order of the source."""
     scores: dict[str, Score] = {}
@@ -345,3 +332,10 @@ def _scores(named: Iterator[tuple[str, float, float]]) -> tuple[Score, ...] | No
             raise BadSourceError(f"The dimension {dimension} is scored twice.")
         scores[dimension] = score(dimension, aff, neg)
     return tuple(scores.values()) or None
+
+
+IMPORTER = Importer(
+    "a DebateFlow folder (debates/*.json, annotations/*.json), one of these two folders, or a file of one",
+    find_files,
+    read,
+)

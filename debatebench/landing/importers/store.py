@@ -1,4 +1,4 @@
-"""Import: copy a source into the workspace after checking it."""
+"""Import: a source is checked, compared with the kept imports, and copied into the workspace."""
 
 from __future__ import annotations
 
@@ -6,26 +6,34 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config
 from debatebench.landing.annotation_journals import annotations_folder, annotators_in
-from debatebench.landing.importers import IMPORTERS
-from debatebench.landing.importers.additions import compare_with_kept
-from debatebench.landing.importers.base import Imported, Importer, Key
-from debatebench.landing.importers.import_landing import TagRows
-from debatebench.landing.importers.manifest import MANIFEST, ImportManifest, KeptFile, Part, read_import_manifest
+from debatebench.landing.importers import FORMATS, importer_of
+from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key, StatedFacts
+from debatebench.landing.importers.kept import (
+    MANIFEST,
+    ImportManifest,
+    KeptFile,
+    Part,
+    TagRows,
+    kept_units,
+    read_import_manifest,
+)
 from debatebench.landing.land import RowFiles
-from debatebench.shared.errors import BusyError, DebatebenchError, UsageError
+from debatebench.shared.amounts import counted
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import sync_path, write_atomically
 from debatebench.shared.locks import take_lock
-from debatebench.shared.records import Row
+from debatebench.shared.records import Topic
 from debatebench.shared.workspace import check_run_tag, inside
 
 if TYPE_CHECKING:
@@ -34,6 +42,8 @@ if TYPE_CHECKING:
 _INCOMING = ".incoming"
 _ROWS = ".rows"
 _BLOCK = 1024 * 1024
+_MOST_LISTED = 20
+_FACTS_OF_A_RUN = ("benchmark_version", "rubric_version", "seed")
 _KINDS = {"debate": "debates", "annotation": "annotations", "gold": "debates' gold verdicts"}
 
 
@@ -86,12 +96,12 @@ def importing(
     its rows, so that landing need not read the source again.
     """
     check_run_tag(run_tag)
-    if format_name not in IMPORTERS:
-        raise UsageError(f"No format '{format_name}'. Known: {', '.join(IMPORTERS)}.")
+    if format_name not in FORMATS:
+        raise UsageError(f"No format '{format_name}'. Known: {', '.join(FORMATS)}.")
     if (workspace.journal / f"{run_tag}.jsonl").exists():
         raise UsageError(f"'{run_tag}' is a run that was played in this workspace; import under another tag.")
-    importer = IMPORTERS[format_name]
-    files = _files(importer, path)
+    importer = importer_of(format_name)
+    files = _files(importer, format_name, path)
     folder = workspace.imports / run_tag
     with _only_importer(workspace.imports, run_tag):
         config = load_config(workspace.config_file("config.yaml"), needs_rounds=False)
@@ -120,25 +130,23 @@ def _import(
     with_rows: bool,
 ) -> ImportReport:
     _clear(folder)
-    rows = None
+    row_files, rows = None, TagRows(manifest)
     try:
         root, copies = _copy(files, path, folder / _INCOMING)
         if with_rows and not manifest.parts:
-            rows = _ImportRows(folder / _ROWS, manifest)
-        additions = compare_with_kept(
-            importer,
-            folder / _INCOMING / root,
-            folder,
-            manifest,
-            replace=replace,
-            take=rows.take if rows else None,
-        )
+            (folder / _ROWS).mkdir(parents=True)
+            row_files = RowFiles(folder / _ROWS, manifest.run_tag)
+        source = _read(importer, folder / _INCOMING / root, manifest.run_tag, rows, row_files)
+        additions = _compare_with_kept(source, importer, folder / _INCOMING / root, folder, manifest, replace=replace)
         if both := sorted(additions.annotators & annotators_here):
             raise UsageError(
                 f"'{both[0]}' has annotated '{manifest.run_tag}' in this workspace, and {path} has annotations of the "
                 "same name; import them under another tag."
             )
-        part = _keep(folder, manifest, root, copies, additions.replaced) if additions.is_new else None
+        is_new = additions.added or additions.replaced
+        part = _keep(folder, manifest, root, copies, additions.replaced) if is_new else None
+        if row_files:
+            row_files.write_all(rows.of_all())
         return ImportReport(
             manifest.run_tag,
             additions.added,
@@ -146,37 +154,16 @@ def _import(
             len(additions.replaced),
             part,
             tuple(additions.warnings),
-            rows.finished() if rows else None,
+            row_files,
         )
     except OSError as error:
         raise DebatebenchError(f"{error.filename or folder} cannot be stored: {error.strerror}.") from error
     finally:
-        if rows:
-            rows.files.close()
+        if row_files:
+            row_files.close()
 
 
-class _ImportRows:
-    """The rows of an import, written while its source is read."""
-
-    def __init__(self, folder: Path, manifest: ImportManifest) -> None:
-        folder.mkdir(parents=True)
-        self.files = RowFiles(folder, manifest.run_tag)
-        self._rows = TagRows(manifest)
-
-    def take(self, unit: Imported) -> None:
-        self._write(self._rows.of(unit))
-
-    def finished(self) -> RowFiles:
-        self._write(self._rows.of_all())
-        self.files.close()
-        return self.files
-
-    def _write(self, rows: Iterable[Row]) -> None:
-        for row in rows:
-            self.files.write(row)
-
-
-def _files(importer: Importer, path: Path) -> list[Path]:
+def _files(importer: Importer, format_name: str, path: Path) -> list[Path]:
     """The files to import; each is a regular file whose name can be written in a manifest.
 
     A folder may come from someone else, so a link in it that leads out of it is refused.
@@ -185,7 +172,7 @@ def _files(importer: Importer, path: Path) -> list[Path]:
         raise UsageError(f"There is no file or folder {path}.")
     files = importer.find_files(path) if path.is_file() or path.is_dir() else []
     if not files:
-        raise UsageError(f"{path} contains nothing in the format '{importer.name}', which is {importer.expected}.")
+        raise UsageError(f"{path} contains nothing in the format '{format_name}', which is {importer.expected}.")
     for file in files:
         if not file.is_file():
             raise UsageError(f"{file} is not a regular file.")
@@ -256,7 +243,7 @@ def _keep(
     name = f"{max(taken, default=0) + 1:04d}"
     os.rename(incoming, folder / name)
     sync_path(folder)
-    part = Part(name=name, root=root, files=copies, replaces=replaces, rules=IMPORTERS[manifest.format].rules)
+    part = Part(name=name, root=root, files=copies, replaces=replaces, rules=importer_of(manifest.format).rules)
     new = manifest.model_copy(update={"parts": (*manifest.parts, part)})
     write_atomically(folder / MANIFEST, new.content())
     sync_path(folder)
@@ -270,3 +257,205 @@ def _clear(folder: Path) -> None:
     shutil.rmtree(folder / _ROWS, ignore_errors=True)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
+
+
+@dataclass(frozen=True, slots=True)
+class _Additions:
+    """What a source adds: units by kind, how many are identical to kept ones, and the keys of those it replaces.
+
+    `annotators` are the people whose annotations it adds or replaces.
+    """
+
+    added: dict[str, int]
+    ignored: int
+    replaced: tuple[Key, ...]
+    warnings: list[str]
+    annotators: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class _Agreement:
+    """What the units must or should agree on: motions, categories, and facts about their run."""
+
+    topics: dict[str, tuple[Topic, str]] = field(default_factory=dict)
+    facts: StatedFacts = field(default_factory=StatedFacts)
+    warnings: list[str] = field(default_factory=list)
+
+    def add(self, unit: Imported, where: str) -> str | None:
+        """Add a unit; returns the sentence that refuses it if one of its topics has another motion than before."""
+        self.facts.add(unit.run_facts)
+        for topic in unit.shared:
+            if not isinstance(topic, Topic):
+                continue
+            first, place = self.topics.setdefault(topic.topic_id, (topic, where))
+            if first.motion != topic.motion:
+                return f"The topic '{topic.topic_id}' has a different motion here than in {place}."
+            self._compare_category(first, place, topic, where)
+        return None
+
+    def _compare_category(self, first: Topic, place: str, topic: Topic, where: str) -> None:
+        if first.category is None:
+            self.topics[topic.topic_id] = (topic, where)
+        elif topic.category not in (None, first.category):
+            self.warnings.append(
+                f"The topic '{topic.topic_id}' has the category '{first.category}' in {place} "
+                f"and '{topic.category}' in {where}; the first one is used."
+            )
+
+
+@dataclass(slots=True)
+class _Source:
+    """A new source that has been read: only the digest of every unit is kept, because there may be a million units."""
+
+    units: dict[Key, bytes] = field(default_factory=dict)
+    repeated: int = 0
+    agreement: _Agreement = field(default_factory=_Agreement)
+
+    def has_verdicts_of_others(self) -> bool:
+        """Whether there are annotations or gold verdicts, whose debates may come from another source."""
+        return any(key[0] != "debate" for key in self.units)
+
+
+def _compare_with_kept(
+    source: _Source, importer: Importer, root: Path, folder: Path, manifest: ImportManifest, *, replace: bool
+) -> _Additions:
+    """What the source at `root` adds to everything that `manifest` lists in `folder`.
+
+    Raises `DebatebenchError` for units that differ from kept ones without `replace`, or from them in the motion.
+    """
+    debates = {key[1] for key in source.units if key[0] == "debate"} if source.has_verdicts_of_others() else None
+    differing: dict[Key, str] = {}
+    identical = 0
+    for part, unit in kept_units(folder, manifest, "kept"):
+        where = f"{part.name}/{unit.where}"
+        new = source.units.get(unit.key)
+        if debates is not None and unit.key[0] == "debate":
+            debates.add(unit.key[1])
+        if new is None or new == unit.digest():
+            identical += new is not None
+            refusal = source.agreement.add(unit, where)
+            if refusal:
+                raise DebatebenchError(
+                    f"{where}: {refusal} Import all debates of that topic again with --replace, or use another tag."
+                )
+            if new is not None:
+                del source.units[unit.key]
+        else:
+            differing[unit.key] = where
+    if differing and not replace:
+        raise _refuse_differing(differing, _place(importer, root, manifest.run_tag, next(iter(differing))), manifest)
+    added = Counter(key[0] for key in source.units if key not in differing)
+    return _Additions(
+        added=dict(added),
+        ignored=identical + source.repeated,
+        replaced=tuple(differing),
+        warnings=[*source.agreement.warnings, *_orphans(source, debates), *_facts(source.agreement, manifest)],
+        annotators=frozenset(key[2] for key in source.units if key[0] == "annotation"),
+    )
+
+
+def _read(importer: Importer, root: Path, run_tag: str, rows: TagRows, row_files: RowFiles | None) -> _Source:
+    """Read the whole source, and write its rows to `row_files` if there are any.
+
+    Raises one `DamagedDataError` that lists all bad records, and `DebatebenchError` for units that differ from each
+    other.
+    """
+    source = _Source()
+    bad: list[BadRecord] = []
+    repeated_otherwise: list[tuple[Key, str]] = []
+    for unit in importer.read(root, run_tag, "rows" if row_files else "digests"):
+        if isinstance(unit, BadRecord):
+            bad.append(unit)
+            continue
+        digest = unit.digest()
+        first = source.units.get(unit.key)
+        if first is not None:
+            source.repeated += digest == first
+            if digest != first:
+                repeated_otherwise.append((unit.key, unit.where))
+            continue
+        source.units[unit.key] = digest
+        refusal = source.agreement.add(unit, unit.where)
+        if refusal:
+            bad.append(BadRecord(unit.where, refusal))
+        if row_files and not bad:
+            row_files.write_all(rows.of(unit))
+    if bad:
+        raise _refuse_bad(bad, root)
+    if repeated_otherwise:
+        key, where = repeated_otherwise[0]
+        raise DebatebenchError(
+            f"{_name(key)} in {where} differs from the one in {_place(importer, root, run_tag, key)}"
+            f"{_and_more(len(repeated_otherwise))}; nothing was imported. Keep only one of them in the source."
+        )
+    if not source.units:
+        raise DamagedDataError(f"{root.name} contains no records, so nothing was imported.")
+    return source
+
+
+def _place(importer: Importer, root: Path, run_tag: str, key: Key) -> str:
+    """Where the unit first occurs in the source."""
+    return next(
+        unit.where for unit in importer.read(root, run_tag, "digests") if isinstance(unit, Imported) and unit.key == key
+    )
+
+
+def _refuse_bad(bad: list[BadRecord], root: Path) -> DamagedDataError:
+    details = [f"{record.where}: {record.reason}" for record in bad[:_MOST_LISTED]]
+    if len(bad) > _MOST_LISTED:
+        details.append(f"and {len(bad) - _MOST_LISTED:,} more")
+    return DamagedDataError(
+        f"{root.name} contains {counted(len(bad), 'bad record')}, so nothing was imported:", details
+    )
+
+
+def _refuse_differing(differing: dict[Key, str], where: str, manifest: ImportManifest) -> DebatebenchError:
+    key, kept = next(iter(differing.items()))
+    return DebatebenchError(
+        f"{_name(key)} in {where} differs from the one kept under '{manifest.run_tag}' in {kept}"
+        f"{_and_more(len(differing))}; nothing was imported. Use --replace to keep the new version, or use another tag."
+    )
+
+
+def _name(key: Key) -> str:
+    if key[0] == "annotation":
+        return f"The annotation of '{key[1]}' by '{key[2]}'"
+    return f"The debate '{key[1]}'" if key[0] == "debate" else f"The gold verdict on '{key[1]}'"
+
+
+def _and_more(count: int) -> str:
+    return f" (and {count - 1:,} more)" if count > 1 else ""
+
+
+def _orphans(source: _Source, debates: set[str] | None) -> list[str]:
+    """A warning if annotations or gold verdicts belong to missing debates; the debates may be imported later."""
+    if debates is None:
+        return []
+    orphans = [key[1] for key in source.units if key[0] != "debate" and key[1] not in debates]
+    if not orphans:
+        return []
+    return [
+        f"{len(orphans):,} annotations or gold verdicts belong to missing debates (the first: '{orphans[0]}'); they "
+        "are kept, and are used once the debates are imported under the same tag."
+    ]
+
+
+def _facts(agreement: _Agreement, manifest: ImportManifest) -> list[str]:
+    """Warnings about facts that the records state and the run will not show."""
+    warnings = []
+    for name in _FACTS_OF_A_RUN:
+        values = list(agreement.facts.values.get(name, ()))
+        if len(values) > 1:
+            shown = ", ".join(str(value) for value in values[:3])
+            warnings.append(
+                f"The records have {len(values)} different values of {name} ({shown}), so the run has none."
+            )
+    for name in ("initial_rating", "k_factor"):
+        frozen = getattr(manifest.elo, name)
+        other = [value for value in agreement.facts.values.get(f"elo_{name}", ()) if value != frozen]
+        if other:
+            warnings.append(
+                f"The records were rated with the Elo {name} {other[0]:g}; the workspace's value {frozen:g}, frozen "
+                "by the first import, is used here."
+            )
+    return warnings

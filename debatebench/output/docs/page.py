@@ -125,7 +125,7 @@ def render_docs(project: Project, files: Mapping[str, Path], today: date) -> str
 
 def _schema_order(schema: str) -> tuple[int, str]:
     """The schemas that people query come first; schemas other than the usual ones come in the middle."""
-    usual = {"marts": 0, "ratings": 1, "intermediate": 3, "staging": 4, "raw": 5}
+    usual = {"marts": 0, "ratings": 1, "original": 3, "intermediate": 4, "staging": 5, "raw": 6}
     return usual.get(schema, 2), schema
 
 

@@ -97,7 +97,8 @@ def export(
 
     An export as DuckDB, dbt or dataset also holds the runs whose debates the chosen runs judge.
 
-    `select` chooses tables of a Parquet export: SQL models as in a build, and `raw.turns`; None: marts and ratings.
+    `select` chooses tables of a Parquet export: SQL models as in a build, and `raw.turns`; None: `marts`,
+    `original`, `ratings`.
     `dataset` says how an export for Hugging Face is published; it needs a licence.
     `now` (naive UTC) is the build time in an exported DuckDB file; an export contains no other time of its own.
     With `force`, an export in `out` is replaced, unless the folder contains something that the export did not write.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-_DEFAULT = ("marts.*", "ratings.*")
+_DEFAULT = ("marts.*", "original.*", "ratings.*")
 
 
 def write(snapshot: Snapshot, folder: Path) -> Contents:

@@ -9,7 +9,7 @@ rated_sides as (
         ratings.model_id, ratings.rating, ratings.rank, ratings.games
 
     from intermediate.int_comparison_pairs as pairs
-    inner join marts.comparison_ratings as ratings on pairs.baseline_kind = ratings.kind and pairs.baseline = ratings.subject
+    inner join intermediate.int_comparison_ratings as ratings on pairs.baseline_kind = ratings.kind and pairs.baseline = ratings.subject
 
     union all
 
@@ -19,7 +19,7 @@ rated_sides as (
         ratings.model_id, ratings.rating, ratings.rank, ratings.games
 
     from intermediate.int_comparison_pairs as pairs
-    inner join marts.comparison_ratings as ratings on pairs.candidate_kind = ratings.kind and pairs.candidate = ratings.subject
+    inner join intermediate.int_comparison_ratings as ratings on pairs.candidate_kind = ratings.kind and pairs.candidate = ratings.subject
 
 ),
 
@@ -53,7 +53,7 @@ rated_rows as (
     from ratings
     cross join (values ('rating'), ('rank')) as measures (measure)
 
-    left join marts.rating_differences as differences
+    left join intermediate.int_rating_differences as differences
         on ratings.baseline_kind = differences.baseline_kind
         and ratings.baseline = differences.baseline
         and ratings.candidate_kind = differences.candidate_kind
@@ -105,7 +105,7 @@ unioned as (
         method, baseline_value, candidate_value, difference, ci_low, ci_high, reason, standard_error,
         degrees_of_freedom, count_baseline_debates, count_candidate_debates, count_pairs, count_topics, detectable_difference
 
-    from marts.comparison_differences
+    from intermediate.int_comparison_differences as comparison_differences
     where role = 'debater'
 
 ),

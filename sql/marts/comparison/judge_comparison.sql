@@ -18,5 +18,5 @@ select
     count_pairs,
     count_topics
 
-from marts.comparison_differences
+from intermediate.int_comparison_differences as comparison_differences
 where role = 'judge'

@@ -20,7 +20,7 @@ item_states as (
             list({'part': part, 'state': state, 'baseline': baseline_text, 'candidate': candidate_text})
         ) as parts
 
-    from marts.compared_settings
+    from intermediate.int_compared_settings as compared_settings
     group by baseline_kind, baseline, candidate_kind, candidate, item
 
 ),

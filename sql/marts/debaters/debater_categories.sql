@@ -54,8 +54,8 @@ compared as (
         list_filter(debaters.topics, lambda each: each.category = rates.part) as topics,
         list_filter(debaters.topics, lambda each: each.category <> rates.part) as other_topics
 
-    from marts.debater_rates as rates
-    inner join marts.debater_rates as totals
+    from intermediate.int_debater_rates as rates
+    inner join intermediate.int_debater_rates as totals
         on rates.run_tag = totals.run_tag
         and rates.model_id = totals.model_id
         and totals.kind = 'all'

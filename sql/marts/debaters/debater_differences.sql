@@ -41,9 +41,9 @@ tested as materialized (
         case when rate_gaps.mean_gap is null then 'no_cases' else rate_gaps.reason end as win_rate_gap_reason
 
     from pairs
-    left join marts.debater_meetings as direct using (run_tag, model_a, model_b)
-    left join marts.debater_score_gaps as score_gaps using (run_tag, model_a, model_b)
-    left join marts.debater_rate_gaps as rate_gaps using (run_tag, model_a, model_b)
+    left join intermediate.int_debater_meetings as direct using (run_tag, model_a, model_b)
+    left join intermediate.int_debater_score_gaps as score_gaps using (run_tag, model_a, model_b)
+    left join intermediate.int_debater_rate_gaps as rate_gaps using (run_tag, model_a, model_b)
 
 ),
 

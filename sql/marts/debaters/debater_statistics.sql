@@ -49,13 +49,13 @@ results as (
         coalesce(con.win_rate_reason, case when con.games is null then 'no_cases' end) as con_win_rate_reason,
         pro.win_rate - con.win_rate as side_gap
 
-    from marts.debater_rates as rates
-    left join marts.debater_rates as pro
+    from intermediate.int_debater_rates as rates
+    left join intermediate.int_debater_rates as pro
         on rates.run_tag = pro.run_tag
         and rates.model_id = pro.model_id
         and pro.kind = 'side'
         and pro.part = 'pro'
-    left join marts.debater_rates as con
+    left join intermediate.int_debater_rates as con
         on rates.run_tag = con.run_tag
         and rates.model_id = con.model_id
         and con.kind = 'side'
@@ -117,7 +117,7 @@ final as (
         schedules.mean_opponent_rating
 
     from steps
-    left join marts.debater_schedules as schedules using (run_tag, model_id)
+    left join intermediate.int_debater_schedules as schedules using (run_tag, model_id)
 
 )
 

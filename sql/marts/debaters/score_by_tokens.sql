@@ -3,7 +3,7 @@ with
 
 sides as materialized (
 
-    select * from marts.debater_tokens
+    select * from intermediate.int_debater_tokens as debater_tokens
 
 ),
 

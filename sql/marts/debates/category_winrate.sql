@@ -7,6 +7,6 @@ select
     cast(sum(topic_winrate.ties) as bigint) as ties,
     cast(sum(topic_winrate.total) as bigint) as games
 
-from marts.topic_winrate
+from original.topic_winrate
 left join staging.stg_topics as topics using (run_tag, topic_id)
 group by topic_winrate.run_tag, coalesce(topics.category, 'uncategorized')

@@ -10,7 +10,7 @@ debates as (
         count(case when counted_verdicts.winner_without = counted_verdicts.winner then 1 end) as count_aligned,
         count(case when counted_verdicts.winner_without <> counted_verdicts.panel_winner then 1 end) as count_flips
 
-    from marts.counted_verdicts
+    from intermediate.int_counted_verdicts as counted_verdicts
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     where counted_verdicts.winner_without <> 'no_decision'
     group by

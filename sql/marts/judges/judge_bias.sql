@@ -3,7 +3,7 @@ with
 
 cluster_sums as materialized (
 
-    select * from marts.judge_bias_sums
+    select * from intermediate.int_judge_bias_sums as judge_bias_sums
 
 ),
 

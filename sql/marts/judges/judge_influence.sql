@@ -13,7 +13,7 @@ flips as (
             end
         ) as count_changed
 
-    from marts.counted_verdicts
+    from intermediate.int_counted_verdicts as counted_verdicts
     inner join marts.decided_debates using (run_tag, debate_id)
     where decided_debates.is_rated
     group by counted_verdicts.run_tag, counted_verdicts.judge_id

@@ -10,7 +10,7 @@ counts as (
         cast(sum(count_con_both) as bigint) as count_con_both,
         cast(sum(count_consistent) as bigint) as count_consistent
 
-    from marts.judge_mirrored_sums
+    from intermediate.int_judge_mirrored_sums as judge_mirrored_sums
     group by run_tag, judge_id
 
 ),

@@ -3,7 +3,7 @@ with
 
 cluster_sums as materialized (
 
-    select * from marts.judge_pair_sums
+    select * from intermediate.int_judge_pair_sums as judge_pair_sums
 
 ),
 

@@ -23,7 +23,7 @@ noted as (
         max(score) as best_score,
         list({'position': position, 'score': score}) as positions
 
-    from marts.noted_scores
+    from intermediate.int_noted_scores as noted_scores
     group by run_tag, debate_id, judge_id, dimension
 
 ),

@@ -50,7 +50,7 @@ rates as (
         run_tag, judge_id, format, truth, dimension,
         map(list(rate), list({'value': value, 'ci_low': ci_low, 'ci_high': ci_high, 'reason': reason})) as rates
 
-    from marts.judge_quality_rates
+    from intermediate.int_judge_quality_rates as judge_quality_rates
     group by run_tag, judge_id, format, truth, dimension
 
 ),

@@ -3,7 +3,7 @@ with
 
 cluster_sums as materialized (
 
-    select * from marts.reliability_sums
+    select * from intermediate.int_reliability_sums as reliability_sums
 
 ),
 

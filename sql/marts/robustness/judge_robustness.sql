@@ -3,7 +3,7 @@ with
 
 debates as materialized (
 
-    select * from marts.robustness_debates
+    select * from intermediate.int_robustness_debates as robustness_debates
 
 ),
 

@@ -73,7 +73,7 @@ left_out as (
         '' as judge_id,
         count_left_out, count_all, detail
 
-    from marts.left_out_counts
+    from intermediate.int_left_out_counts as left_out_counts
     where count_left_out > 0
 
 ),

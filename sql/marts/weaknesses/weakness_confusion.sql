@@ -3,7 +3,7 @@ with
 
 marks as materialized (
 
-    select * from marts.weakness_marks
+    select * from intermediate.int_weakness_marks as weakness_marks
 
 ),
 

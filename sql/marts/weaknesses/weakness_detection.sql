@@ -3,7 +3,7 @@ with
 
 rates as materialized (
 
-    select * from marts.weakness_rates
+    select * from intermediate.int_weakness_rates as weakness_rates
 
 ),
 
@@ -43,7 +43,7 @@ deviations as (
         sum(cast(case when cases.is_control then lower_rate - pairs.control_rate else 0 end as decimal(38, 18)))
             as control_deviation
 
-    from marts.weakness_cases as cases
+    from intermediate.int_weakness_cases as cases
     inner join pairs using (run_tag, judge_id, is_person, weakness_type, measure)
     group by cases.run_tag, cases.judge_id, cases.is_person, cases.weakness_type, cases.measure, cluster_id
 

@@ -3,7 +3,7 @@ with
 
 wholes as (
 
-    select * from marts.weakness_verdicts
+    select * from intermediate.int_weakness_verdicts as weakness_verdicts
     where not is_control and dimension = 'overall' and winner is not null
 
 ),
@@ -14,7 +14,7 @@ marks as (
         run_tag, debate_id, judge_id, is_person,
         list_sort(list(marked_dimension)) as marked_dimensions
 
-    from marts.weakness_marks
+    from intermediate.int_weakness_marks as weakness_marks
     group by run_tag, debate_id, judge_id, is_person
 
 ),
@@ -34,7 +34,7 @@ compared as (
 
     from wholes
 
-    inner join marts.weakness_verdicts as details
+    inner join intermediate.int_weakness_verdicts as details
         on wholes.run_tag = details.run_tag
         and wholes.debate_id = details.debate_id
         and wholes.judge_id = details.judge_id

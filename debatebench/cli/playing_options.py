@@ -1,0 +1,429 @@
+"""The options of `run`, `retry`, `judge` and `probe-judges`, each declared once.
+
+`with_groups` makes the fields of a dataclass options of a command. The fields of a plan's options have the names that
+they have in `PlanOptions`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from debatebench.cli import completion
+from debatebench.cli.common import Format
+from debatebench.shared.errors import UsageError
+
+if TYPE_CHECKING:
+    from debatebench.plan.plan import PlanOptions
+
+_of_play = partial(typer.Option, rich_help_panel="What is played")
+_of_debates = partial(typer.Option, rich_help_panel="What is judged")
+_of_judges = partial(typer.Option, rich_help_panel="Judges")
+_of_schedule = partial(typer.Option, rich_help_panel="How it is played")
+_of_files = partial(typer.Option, rich_help_panel="Configuration and prompts")
+_of_begun = partial(typer.Option, rich_help_panel="A run that has begun")
+_of_limits = partial(typer.Option, rich_help_panel="Cost, limits and failures")
+_of_checks = partial(typer.Option, rich_help_panel="Before a run")
+_of_output = partial(typer.Option, rich_help_panel="Output")
+
+_DURATION = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|min|h|)")
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def duration(text: str | float) -> float:
+    """Seconds of a duration such as `90s`, `10m`, `1.5h` or `90`; a default is in seconds already."""
+    if isinstance(text, float):
+        return text
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None:
+        raise typer.BadParameter(f"'{text}' is not a duration; write it like 90s, 10m or 1h.")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def stated(context: typer.Context) -> dict[str, str]:
+    """The options that the command line states: name → as it is written, such as `--no-balanced-sides`."""
+    found = {}
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name is not None and source is not None and source.name == "COMMANDLINE":
+            is_off = context.params[option.name] is False
+            found[option.name] = (option.secondary_opts if is_off else option.opts)[0]
+    return found
+
+
+def ids_in(path: Path) -> tuple[str, ...]:
+    """The ids in a file, one on each line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--debates: {path} cannot be read as UTF-8 text: {error}.") from error
+    ids = tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    if not ids:
+        raise UsageError(f"--debates: {path} lists no debate.")
+    return ids
+
+
+# --- what is planned --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeOptions:
+    """Options of every plan: which judges judge, and how."""
+
+    selected_judges: Annotated[
+        list[str] | None,
+        _of_judges("--judge", autocompletion=completion.judges, help="Use only the judge with this id. Repeatable."),
+    ] = None
+    judges_path: Annotated[Path | None, _of_judges(help="Default: configs/judges.yaml.")] = None
+    judge_method: Annotated[
+        str | None,
+        _of_judges(help="Method of all judges: direct, chronological, dimensional, non_iterative or debatrix."),
+    ] = None
+    judge_prompt: Annotated[
+        str | None, _of_judges(help="Style of the prompt of all judges: configs/prompts/judge_STYLE.md.")
+    ] = None
+    rubric: Annotated[
+        str | None,
+        _of_judges(
+            metavar="NAME",
+            autocompletion=completion.rubrics,
+            help="Score the dimensions of configs/rubrics/NAME.yaml, such as debateflow, instead of those of "
+            "config.yaml.",
+        ),
+    ] = None
+    balanced_judges: Annotated[
+        bool,
+        _of_judges("--balanced-judges/--random-judges", help="Balance how often judges sit on a panel, and with whom."),
+    ] = True
+    allow_judge_overlap: Annotated[
+        bool, _of_judges("--allow-judge-overlap", help="Allow a debater to be a judge too, and mark the run.")
+    ] = False
+    seed: Annotated[int, _of_schedule(min=-(2**63), max=2**63 - 1, help="Seed of all random choices in the plan.")] = (
+        12345
+    )
+    config_path: Annotated[Path | None, _of_files(help="Default: configs/config.yaml.")] = None
+
+    def plan_options(self, **derived: Any) -> PlanOptions:
+        """The options of a plan; `derived` are those that no field gives as it is."""
+        from debatebench.plan.plan import PlanOptions
+
+        given = {field.name: _plain(getattr(self, field.name)) for field in fields(self)} | derived
+        return PlanOptions(**{name: value for name, value in given.items() if value is not None})
+
+
+def _plain(value: Any) -> Any:
+    """The value as a plan holds it: a path is text, and of a repeated option equal values count once."""
+    if isinstance(value, Path):
+        return str(value)
+    return (tuple(dict.fromkeys(value)) or None) if isinstance(value, list) else value
+
+
+SwapOrder = Annotated[
+    bool,
+    _of_judges("--swap-order", help="Show each judge con first in half of its debates, drawn with the seed."),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayedOptions(JudgeOptions):
+    """Options of a plan of debates that are played."""
+
+    judges_from_selection: Annotated[
+        bool, _of_judges("--judges-from-selection", help="The debaters judge each other's debates.")
+    ] = False
+    swap_order: SwapOrder = False
+    selected_topics: Annotated[
+        list[str] | None,
+        _of_play("--topic", autocompletion=completion.topics, help="Play only the topic with this id. Repeatable."),
+    ] = None
+    sample_topics: Annotated[int | None, _of_play(min=1, help="Play this many topics, drawn with the seed.")] = None
+    selected_debaters: Annotated[
+        list[str] | None,
+        _of_play(
+            "--debater", autocompletion=completion.debaters, help="Play only with this debater, by id. Repeatable."
+        ),
+    ] = None
+    debates_per_pair: Annotated[int, _of_schedule(min=1, help="Debates per pair of debaters and topic.")] = 1
+    balanced_sides: Annotated[
+        bool,
+        _of_schedule("--balanced-sides/--no-balanced-sides", help="Each pair debates each topic in both orders."),
+    ] = True
+    swap_sides: Annotated[bool, _of_schedule("--swap-sides", help="Draw the sides of each debate with the seed.")] = (
+        False
+    )
+    topics_path: Annotated[Path | None, _of_files(help="Default: configs/topics.json.")] = None
+    models_path: Annotated[Path | None, _of_files(help="The debaters. Default: configs/models.yaml.")] = None
+    debate_format: Annotated[
+        str | None,
+        _of_files(
+            "--format",
+            metavar="NAME",
+            autocompletion=completion.formats,
+            help="Play the rounds of configs/formats/NAME.yaml, such as karl_popper, instead of those of config.yaml.",
+        ),
+    ] = None
+    weaknesses_path: Annotated[
+        Path | None,
+        _of_files(
+            "--weaknesses",
+            help="Inject the weaknesses of this file, such as configs/weaknesses.yaml: one in each debate, on one "
+            "side.",
+        ),
+    ] = None
+    control_ratio: Annotated[
+        float | None,
+        _of_files(min=0, max=1, help="With --weaknesses, the share of debates that have none. Default: 0.2."),
+    ] = None
+    debater_prompt: Annotated[
+        str | None,
+        _of_files(
+            help="Style of the debaters' prompts: debater_pro_STYLE.md and debater_con_STYLE.md in configs/prompts/."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredOptions(JudgeOptions):
+    """Options of a plan of stored debates that are judged."""
+
+    selected_debates: Annotated[
+        Path | None,
+        _of_debates(
+            "--debates",
+            exists=True,
+            dir_okay=False,
+            help="Judge only the debates whose ids this file lists, one on each line.",
+        ),
+    ] = None
+    where: Annotated[
+        str | None, _of_debates(metavar="SQL", help="Judge only the debates for which this holds in marts.debates.")
+    ] = None
+    repeat: Annotated[
+        int,
+        _of_debates(
+            min=1,
+            max=1000,
+            help="Judge each debate this often, to see whether a judge agrees with itself. Trials of a debate are "
+            "averaged: they are no further evidence.",
+        ),
+    ] = 1
+    panel_size: Annotated[
+        int | None, _of_judges(min=1, help="Judges per debate, drawn with the seed. Default: all judges.")
+    ] = None
+    baselines: Annotated[
+        list[str] | None,
+        _of_judges(
+            "--baseline",
+            help="Judge by this rule, which sends no requests: always_pro, always_con, always_tie, majority_class, "
+            "longest, longest_words, random, last_speaker, lexical_clash; for four teams also always_og, always_oo, "
+            "always_cg, always_co. Repeatable. Judges are asked beside baselines only if an option chooses them: "
+            "--judge, --judges-path, --judge-method, --judge-prompt or --panel-size.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedOptions(StoredOptions):
+    """Options of a plan of stored debates that are judged as they are."""
+
+    swap_order: SwapOrder = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbedOptions(StoredOptions):
+    """Options of a plan of stored debates that are judged clean and attacked."""
+
+    attacks_path: Annotated[
+        Path | None,
+        _of_debates(
+            "--attacks",
+            exists=True,
+            dir_okay=False,
+            help="The attacks. Default: configs/attacks.yaml, or the packaged ones.",
+        ),
+    ] = None
+
+
+# --- how it is played -------------------------------------------------------------------------------------------------
+
+RetryFailed = Annotated[
+    bool,
+    _of_begun(
+        "--retry-failed", help="Retry calls that failed permanently, and judges of seats without a valid verdict."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    """Options of every session of a run: how a plan is played, not what is planned."""
+
+    new_judge: Annotated[
+        list[str] | None,
+        _of_begun(
+            autocompletion=completion.judges,
+            help="Add this judge of judges.yaml, for seats that no other judge could fill. Repeatable.",
+        ),
+    ] = None
+    replace_parameters: Annotated[
+        list[str] | None,
+        _of_begun(
+            help="Go on with the changed parameters of this debater or judge, although it has answered with others. "
+            "Its answers stay, and comparisons name the change. Repeatable.",
+        ),
+    ] = None
+    concurrency: Annotated[int, _of_limits(min=1, max=4096, help="Maximum number of requests in flight.")] = 32
+    max_cost: Annotated[
+        float | None, _of_limits(min=0, help="Stop before a request that could raise the cost above this many USD.")
+    ] = None
+    yes: Annotated[
+        bool,
+        _of_limits(
+            "--yes",
+            "-y",
+            help="Play without asking. By default, a run at a terminal that may cost money shows its cost and asks.",
+        ),
+    ] = False
+    max_ambiguous_retries: Annotated[
+        int, _of_limits(min=0, help="Retry a call at most this often when an attempt may have been billed.")
+    ] = 3
+    wait_for_limit: Annotated[
+        float,
+        _of_limits(
+            parser=duration,
+            metavar="<duration>",
+            show_default=False,
+            help="Retry a call that meets a rate limit or an overloaded provider until it has waited this long. "
+            "Default: 10m.",
+        ),
+    ] = 600.0
+    wait_for_provider: Annotated[
+        float,
+        _of_limits(
+            parser=duration,
+            metavar="<duration>",
+            show_default=False,
+            help="Wait this long for a provider that cannot be reached; then the run stops. Default: 10m.",
+        ),
+    ] = 600.0
+    max_failures_in_a_row: Annotated[
+        int,
+        _of_limits(
+            min=0,
+            help="Stop the run when this many calls of one debater or judge in a row ended with errors; 0: never.",
+        ),
+    ] = 5
+    dry_run: Annotated[
+        bool,
+        _of_checks(
+            "--dry-run",
+            help="Check all that the run checks first, print what is left to play and its cost, and send no requests.",
+        ),
+    ] = False
+    estimate_time: Annotated[
+        bool, _of_checks("--estimate-time", help="Like --dry-run, and estimate the duration from stored timings.")
+    ] = False
+    no_build: Annotated[bool, _of_output("--no-build", help="Land the run, but do not build the SQL models.")] = False
+    log_failed_judges: Annotated[
+        bool,
+        _of_output("--log-failed-judges", help="Write unusable answers of judges to warehouse/failed_judges/."),
+    ] = False
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether no request is sent."""
+        return self.dry_run or self.estimate_time
+
+
+# --- only of `run` ----------------------------------------------------------------------------------------------------
+
+RunTag = Annotated[
+    str | None,
+    _of_play(
+        "--run-tag",
+        autocompletion=completion.run_tags,
+        help="The name of the run. An unfinished run is resumed, and needs no other option. Default: the current time.",
+    ),
+]
+QuickTest = Annotated[
+    bool,
+    _of_play(
+        "--quick-test",
+        help="Play one topic with two debaters, drawn with the seed, and at most 3 judges, which may be debaters. "
+        "If configs/quick-test-models.yaml exists, it names them.",
+    ),
+]
+ProdRun = Annotated[
+    bool,
+    _of_play(
+        "--prod-run",
+        help="Play all debaters on all topics in both orders. Simulated debaters and judges are refused.",
+    ),
+]
+NoInput = Annotated[
+    bool,
+    _of_play(
+        "--no-input",
+        help="Ask no questions: not what to play, and not whether to play it. By default, a run at a terminal asks.",
+    ),
+]
+ListPrompts = Annotated[bool, _of_files("--list-prompts", help="List the prompts in configs/prompts/ and exit.")]
+Resume = Annotated[bool, _of_begun("--resume", help="Resume an unfinished run, and never begin one.")]
+NewModel = Annotated[
+    list[str] | None,
+    _of_begun(
+        "--new-model",
+        autocompletion=completion.debaters,
+        help="Add this debater of models.yaml, and its debates. Repeatable.",
+    ),
+]
+SkipOnEmpty = Annotated[bool, _of_limits("--skip-on-empty", help="Ban a debater that keeps giving empty answers.")]
+EmptyDebates = Annotated[
+    int | None,
+    _of_limits(
+        min=1,
+        help="With --skip-on-empty, ban a debater after this many debates in a row without its speech. Default: 3.",
+    ),
+]
+JudgesTest = Annotated[
+    bool, _of_checks("--judges-test", help="Only have each judge judge a tiny debate. Nothing is landed.")
+]
+Probe = Annotated[
+    bool,
+    _of_checks(
+        "--probe",
+        "--openrouter-probe",
+        help="Only send one tiny request to each hosted model. Nothing is landed.",
+    ),
+]
+Print = Annotated[Format, _of_output("--print", help="How to print the result.")]
+
+# --- only of `judge` and `probe-judges` -------------------------------------------------------------------------------
+
+JudgedSource = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        autocompletion=completion.run_tags,
+        help="The run or import whose debates are judged.",
+        rich_help_panel="What is judged",
+    ),
+]
+ProbedSource = Annotated[
+    str,
+    _of_debates(
+        "--run-tag",
+        metavar="SOURCE",
+        autocompletion=completion.run_tags,
+        help="The run or import whose debates are judged, clean and attacked.",
+    ),
+]
+NewTag = Annotated[
+    str,
+    _of_debates("--as", metavar="TAG", help="The name of the new run. An unfinished one is resumed."),
+]

@@ -1,0 +1,314 @@
+"""Kept imports: `warehouse/imports/<tag>/manifest.json`, numbered parts with exact copies of the sources, and the rows
+of the landed tables that they become.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from debatebench.config.types import EloConfig
+from debatebench.landing.importers import FORMATS, importer_of
+from debatebench.landing.importers.base import SHARED, BadRecord, Imported, Key, Purpose, StatedFacts
+from debatebench.landing.land import RowFiles, land_files, land_rows
+from debatebench.shared.errors import DamagedDataError, NewerDataError
+from debatebench.shared.json_bytes import from_json
+from debatebench.shared.records import Dimension, Record, Row, Run, Topic
+
+if TYPE_CHECKING:
+    import duckdb
+
+MANIFEST = "manifest.json"
+_MANIFEST_VERSION: Literal[1] = 1
+_RUN_FACTS = ("benchmark_name", "benchmark_version", "rubric_version", "seed")
+_ROWS_OF_DEBATES = ("debates", "participants", "turns", "verdicts")
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _plain_name(name: str) -> str:
+    if name in ("", ".", "..") or "/" in name or "\0" in name:
+        raise ValueError(f"{name!r} is not the name of a file or folder")
+    return name
+
+
+PlainName = Annotated[str, AfterValidator(_plain_name)]
+
+
+class KeptFile(_Frozen):
+    """One copied file: its path inside the part, and its size and hash when it was copied."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class Part(_Frozen):
+    """What one import added: `root` is the imported file or folder, under its own name."""
+
+    name: PlainName
+    root: PlainName
+    files: tuple[KeptFile, ...]
+    replaces: tuple[tuple[str, ...], ...] = ()
+    """Keys of units whose versions in earlier parts no longer count."""
+    rules: int | None = None
+    """The rules of the format that accepted the files; see `Importer`."""
+    plain_rules: int | None = Field(None, exclude=True)
+    """Earlier versions wrote this; it is read and ignored."""
+
+
+class ImportManifest(_Frozen):
+    """What is kept under one tag, in the order of import, with the settings that the first import froze."""
+
+    manifest_version: Literal[1] = _MANIFEST_VERSION
+    run_tag: str
+    format: str
+    elo: EloConfig
+    parts: tuple[Part, ...] = ()
+
+    def content(self) -> str:
+        """The content of the manifest's file."""
+        # A part without rules is written as earlier versions wrote it.
+        return self.model_dump_json(indent=2, exclude_none=True) + "\n"
+
+    def parts_at(self, sha256: str) -> int | None:
+        """How many of the parts there were when the file had this hash; None if it never had."""
+        for count in range(len(self.parts), 0, -1):
+            earlier = self.model_copy(update={"parts": self.parts[:count]})
+            if hashlib.sha256(earlier.content().encode()).hexdigest() == sha256:
+                return count
+        return None
+
+
+def read_import_manifest(folder: Path) -> ImportManifest | None:
+    """The manifest of a tag's folder; None if there is none yet. Raises `DamagedDataError` for an invalid file."""
+    path = folder / MANIFEST
+    if not path.exists():
+        return None
+    content = path.read_bytes()
+    _refuse_newer(path, content)
+    try:
+        manifest = ImportManifest.model_validate_json(content)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(map(str, fault["loc"])) or "the file"
+        raise DamagedDataError(f"{path} was changed after it was written: {place}: {fault['msg']}.") from error
+    if manifest.format not in FORMATS:
+        raise NewerDataError(
+            f"{path} names the format '{manifest.format}', which only a newer version of debatebench knows; this one "
+            f"reads {', '.join(FORMATS)}."
+        )
+    return manifest
+
+
+def _refuse_newer(path: Path, content: bytes) -> None:
+    """Refuse the manifest of a newer version, which has not changed after it was written."""
+    try:
+        version = from_json(content)["manifest_version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return
+    if isinstance(version, int) and version > _MANIFEST_VERSION:
+        raise NewerDataError(
+            f"{path} was written by a newer version of debatebench, which is needed to read it (manifest version "
+            f"{version}; this one reads {_MANIFEST_VERSION})."
+        )
+
+
+def kept_manifest(folder: Path) -> ImportManifest:
+    """The manifest of a tag's folder. Raises `DamagedDataError` if it is missing or invalid."""
+    manifest = read_import_manifest(folder)
+    if manifest is None:
+        raise DamagedDataError(f"{folder} is not a kept import: it has no {MANIFEST}.")
+    return manifest
+
+
+def kept_units(
+    folder: Path,
+    manifest: ImportManifest,
+    purpose: Purpose = "accepted",
+    *,
+    first_part: int = 0,
+    landed: Collection[Key] = (),
+) -> Iterator[tuple[Part, Imported]]:
+    """Every unit that counts, with its part: one per key, without those that a later part replaces.
+
+    Parts before `first_part` and the `landed` units are left out; parts that other rules accepted are checked again.
+    Memory grows with the number of keys, not with the size of the units. Raises `DamagedDataError` if a kept file has
+    changed since it was copied.
+    """
+    importer = importer_of(manifest.format)
+    replaced = {key: index for index, part in enumerate(manifest.parts) for key in part.replaces}
+    seen = set(landed)
+    for index, part in enumerate(manifest.parts[first_part:], first_part):
+        check_part(folder, manifest, part)
+        is_accepted = part.rules is not None and part.rules == importer.rules
+        needed = "rows" if purpose == "accepted" and not is_accepted else purpose
+        for unit in importer.read(folder / part.name / part.root, manifest.run_tag, needed):
+            if isinstance(unit, BadRecord):
+                place = f"{folder / part.name}: {unit.where}"
+                raise DamagedDataError(f"{place}: this version of debatebench cannot read a kept record: {unit.reason}")
+            if unit.key not in seen and replaced.get(unit.key, index) <= index:
+                seen.add(unit.key)
+                yield part, unit
+
+
+def check_part(folder: Path, manifest: ImportManifest, part: Part) -> None:
+    """Raise `DamagedDataError` if the files of a part have changed since they were copied."""
+    inside = folder / part.name
+    files = importer_of(manifest.format).find_files(inside / part.root)
+    expected = {file.name for file in part.files}
+    names = {file.relative_to(inside).as_posix() for file in files if file.is_file()}
+    if names != expected:
+        name = sorted(names ^ expected)[0]
+        raise DamagedDataError(
+            f"{inside / name} is {'missing' if name in expected else 'not part of what was imported'}."
+        )
+    for file in files:
+        if not file.resolve().is_relative_to(inside.resolve()):
+            raise DamagedDataError(f"{file} is a link to another place, and was a file when it was imported.")
+    for kept in part.files:
+        with (inside / kept.name).open("rb") as content:
+            if hashlib.file_digest(content, "sha256").hexdigest() != kept.sha256:
+                raise DamagedDataError(
+                    f"{inside / kept.name} has changed since it was imported; put the original file back "
+                    f"({kept.size:,} bytes, SHA-256 {kept.sha256})."
+                )
+
+
+@dataclass(slots=True)
+class TagRows:
+    """Units → the rows of their tag. Shared records are held back; `source_position` numbers debates, topics and
+    dimensions in the order in which they occur.
+    """
+
+    manifest: ImportManifest
+    debates: int = 0
+    records: dict[tuple[Any, ...], Record] = field(default_factory=dict)
+    facts: StatedFacts = field(default_factory=StatedFacts)
+    time: datetime | None = None
+    _added: dict[int, Record] = field(default_factory=dict)
+
+    def of(self, unit: Imported) -> Iterable[Row]:
+        """The rows of the unit, without those of its shared records."""
+        # Most units share the same few objects.
+        for record in unit.shared:
+            if id(record) not in self._added:
+                self._added[id(record)] = record
+                self.add(record)
+        self.facts.add(unit.run_facts)
+        if unit.time is not None and (self.time is None or unit.time < self.time):
+            self.time = unit.time
+        position = self.debates
+        self.debates += unit.key[0] == "debate"
+        return unit.rows(position)
+
+    def add(self, record: Record) -> None:
+        """Add a shared record. The first record of a key counts; a later one supplies a missing category."""
+        key = (record.table, *record.key_values())
+        first = self.records.setdefault(key, record)
+        if isinstance(first, Topic) and isinstance(record, Topic) and first.category is None:
+            self.records[key] = first.model_copy(update={"category": record.category})
+
+    def of_all(self) -> Iterator[Row]:
+        """The rows of the shared records of all units: topics, debaters, judges, dimensions and the run."""
+        counts: Counter[str] = Counter()
+        for record in self.records.values():
+            position = counts[record.table]
+            counts[record.table] += 1
+            has_position = isinstance(record, Topic | Dimension)
+            yield (record.model_copy(update={"source_position": position}) if has_position else record).row()
+        yield self._run().row()
+
+    def _run(self) -> Run:
+        """The run of an import: what its units agree on, with the frozen rating settings."""
+        stated = self.facts.values
+        agreed = {name: next(iter(stated[name])) for name in _RUN_FACTS if len(stated.get(name, ())) == 1}
+        elo = self.manifest.elo
+        return Run(
+            run_tag=self.manifest.run_tag,
+            source="import",
+            format=self.manifest.format,
+            created_at=self.time,
+            elo_initial_rating=elo.initial_rating,
+            elo_k_factor=elo.k_factor,
+            min_games_for_display=elo.min_games_for_display,
+            config={"elo": elo.model_dump()},
+            **agreed,
+        )
+
+
+def land_import(
+    con: duckdb.DuckDBPyConnection,
+    folder: Path,
+    landed_sha256: str | None = None,
+    rows: RowFiles | None = None,
+    annotated: Iterable[Row] = (),
+) -> dict[str, int]:
+    """Land what is kept in `warehouse/imports/<tag>`, and return the tag's resulting rows per table.
+
+    `rows` are those that `read_import` would yield, if they have been read already. `landed_sha256` is the hash of the
+    manifest that landed before: if the format allows it, and if the parts added since then replace nothing, only these
+    parts land. `annotated` are the rows of annotations made here, which `rows` exclude. On an error `DamagedDataError`
+    is raised and nothing has changed.
+    """
+    if rows is not None:
+        return land_files(con, rows)
+    manifest = kept_manifest(folder)
+    landed_parts = _landed_parts(manifest, landed_sha256)
+    if not landed_parts:
+        return land_rows(con, manifest.run_tag, chain(read_import(folder), annotated))
+    new_rows = chain(_added(con, folder, manifest, landed_parts), annotated)
+    return land_rows(con, manifest.run_tag, new_rows, added_to=_ROWS_OF_DEBATES)
+
+
+def read_import(folder: Path) -> Iterator[Row]:
+    """Every row of what is kept in `warehouse/imports/<tag>`, with exactly one row of a run.
+
+    Debates are streamed; topics, debaters, judges and dimensions are held back to the end.
+    """
+    manifest = kept_manifest(folder)
+    rows = TagRows(manifest)
+    for _, unit in kept_units(folder, manifest):
+        yield from rows.of(unit)
+    yield from rows.of_all()
+
+
+def _added(con: duckdb.DuckDBPyConnection, folder: Path, manifest: ImportManifest, landed_parts: int) -> Iterator[Row]:
+    """The rows of debates that have not landed yet, and those that all debates share."""
+    rows = TagRows(manifest)
+    for kind in SHARED:
+        order = "source_position" if "source_position" in kind.model_fields else "all"
+        found = con.execute(f"from raw.{kind.table} where run_tag = ? order by {order}", [manifest.run_tag])
+        for row in found.fetchall():
+            rows.add(kind.model_validate(dict(zip(kind.model_fields, row, strict=True))))
+    facts = importer_of(manifest.format).landed_facts or {}
+    stated = ", ".join(f"list(distinct {value}) filter ({value} is not null)" for value in facts.values())
+    rows.time, debates, *values = con.execute(
+        f"select min(created_at), list(debate_id), {stated} from raw.debates where run_tag = ?", [manifest.run_tag]
+    ).fetchall()[0]
+    rows.facts.values = {name: dict.fromkeys(found or ()) for name, found in zip(facts, values, strict=True)}
+    rows.debates = len(debates)
+    landed = {("debate", debate_id) for debate_id in debates}
+    for _, unit in kept_units(folder, manifest, first_part=landed_parts, landed=landed):
+        yield from rows.of(unit)
+    yield from rows.of_all()
+
+
+def _landed_parts(manifest: ImportManifest, landed_sha256: str | None) -> int:
+    """The number of parts that landed before and are unchanged, if new parts can be added to them."""
+    if landed_sha256 is None or importer_of(manifest.format).landed_facts is None:
+        return 0
+    count = manifest.parts_at(landed_sha256)
+    if count is None or count == len(manifest.parts) or any(part.replaces for part in manifest.parts[count:]):
+        return 0
+    return count
