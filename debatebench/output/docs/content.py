@@ -149,7 +149,7 @@ def describe_project(project: Project, today: date) -> list[RelationDoc]:
     landed = [_landed_table(f"raw.{table}", record, descriptions, readers) for table, record in TABLES.items()]
     unit_tests: dict[str, list[UnitTestDoc]] = {}
     for located in project.unit_tests:
-        unit_tests.setdefault(located.model, []).append(_unit_test(located.test))
+        unit_tests.setdefault(located.tested, []).append(_unit_test(located.test))
     described = [
         _sql_model(model, models, descriptions, readers, unit_tests.get(name, []), today)
         for name, model in models.items()
@@ -179,7 +179,7 @@ def describe_macros(project: Project) -> list[MacroDoc]:
                 arguments=tuple((each.name, each.type, _spans(each.description)) for each in known),
                 calls=_links(_called(macro.query)),
                 called_by=_links(called_by.get(name, ())),
-                unit_tests=tuple(_unit_test(each.test) for each in project.macro_tests if each.macro == name),
+                unit_tests=tuple(_unit_test(each.test) for each in project.macro_tests if each.tested == name),
                 sql=macro.query.sql,
             )
         )
