@@ -11,7 +11,7 @@ import typer
 
 from debatebench.cli import playing_options as opt
 from debatebench.cli import run_checks as checking
-from debatebench.cli.common import Format, FormatOption, note, now, workspace_of
+from debatebench.cli.common import Format, FormatOption, note, now, warn, workspace_of
 from debatebench.cli.completion import run_tags
 from debatebench.cli.run_session import play_session
 from debatebench.shared.errors import UsageError
@@ -189,7 +189,7 @@ def _begun(workspace: Workspace, run_tag: str) -> Plan | None:
 
 def _note_overlap(plan: Plan) -> None:
     if plan.has_judge_overlap:
-        note("Warning: a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
+        warn("a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
 
 
 def _note_packaged(workspace: Workspace, options: PlanOptions) -> None:

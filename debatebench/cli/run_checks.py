@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, note, print_rows, why_unread
+from debatebench.cli.common import Format, note, print_records, print_rows, why_unread
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.visible_text import plain_name
@@ -71,7 +71,7 @@ def probe_models(inputs: Inputs, output: Format) -> None:
         raise UsageError("All of these debaters and judges are simulated, so there is nothing to probe.")
     probes = uvloop.run(probe_members(members, os.environ))
     columns = ["id", "provider", "model", "answers", "latency_ms", "cost_usd", "problem"]
-    print_rows(columns, [[getattr(probe, name) for name in columns] for probe in probes], output)
+    print_records(columns, probes, output)
     _note_cost([probe.cost_usd for probe in probes if probe.was_asked])
     silent = [probe.id for probe in probes if not probe.answers]
     if silent:
@@ -93,7 +93,7 @@ def test_judges(workspace: Workspace, inputs: Inputs, options: PlanOptions, outp
     prompts = load_prompts(workspace, inputs.config, judges, templates_of=templates_of)
     checks = uvloop.run(check_judges(judges, inputs.config, prompts, os.environ))
     columns = ["judge_id", "is_valid", "is_repaired", "asks", "latency_ms", "cost_usd", "problem"]
-    print_rows(columns, [[getattr(check, name) for name in columns] for check in checks], output)
+    print_records(columns, checks, output)
     _note_cost([check.cost_usd for check in checks])
     invalid = [check.judge_id for check in checks if not check.is_valid]
     if invalid:

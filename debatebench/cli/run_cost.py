@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, ask, note, now, print_rows, say, why_unread
+from debatebench.cli.common import Format, ask, note, now, print_rows, say, warn, why_unread
 from debatebench.cli.run_report import is_all_simulated
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError
@@ -222,8 +222,3 @@ def confirm(run: ExpectedRun) -> None:
     note(expected.costs())
     if ask("Play it? [y/N] ").strip().lower() not in ("y", "yes"):
         raise DebatebenchError("Nothing was sent, because the answer was not y; --yes plays without asking.")
-
-
-def warn(text: str) -> None:
-    """Print a warning."""
-    note(f"Warning: {text}")

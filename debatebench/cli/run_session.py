@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.cli import run_checks as checking
 from debatebench.cli import run_cost
-from debatebench.cli.common import Format, note, now
+from debatebench.cli.common import Format, note, now, warn
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _play(
                 environ=os.environ,
                 now=now,
                 progress=progress,
-                warn=run_cost.warn,
+                warn=warn,
                 part=part,
                 stored=stored,
                 transcripts=transcripts,

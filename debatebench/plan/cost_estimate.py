@@ -15,7 +15,7 @@ from debatebench.plan.prompt_sizes import PromptSize, PromptSizes, marker_length
 from debatebench.plan.stored_use import StoredUse
 from debatebench.providers import is_simulated
 from debatebench.providers.prices import most_of
-from debatebench.shared.amounts import amount_decimals, amount_text, counted
+from debatebench.shared.amounts import amount_decimals, amount_text, counted, listed
 from debatebench.shared.service_tiers import asked_tier
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ class CostEstimate:
 
     def _why_unbounded(self) -> str:
         ids = sorted({member.id for member in self.members if member.calls and member.most_usd is None})
-        more = f" and {len(ids) - _MOST_IDS} more" if len(ids) > _MOST_IDS else ""
-        return f"without an upper bound (no price or token limit: {', '.join(ids[:_MOST_IDS])}{more})"
+        return f"without an upper bound (no price or token limit: {listed(ids, _MOST_IDS)})"
 
     def summary(self) -> str:
         """The totals in a few sentences."""

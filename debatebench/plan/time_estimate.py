@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.plan.hearings import Hearings
 from debatebench.providers import is_simulated
+from debatebench.shared.amounts import duration_text
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -53,10 +54,10 @@ class TimeEstimate:
             return (
                 "All debaters and judges are simulated and answer at once, so the duration is only the computing time."
             )
+        least, most, longest = map(duration_text, (self.least_s, self.most_s, self.longest_debate_s or 0.0))
         text = (
-            f"{self.calls:,} calls, {self.concurrency} at once: {spoken(self.least_s)} to {spoken(self.most_s)} (the "
-            f"longest debate takes {spoken(self.longest_debate_s or 0.0)}), not counting retries and waiting for rate "
-            "limits."
+            f"{self.calls:,} calls, {self.concurrency} at once: {least} to {most} (the longest debate takes "
+            f"{longest}), not counting retries and waiting for rate limits."
         )
         if self.assumed:
             text += f" Without stored timings, so estimated by the median of the others: {', '.join(self.assumed)}."
@@ -87,13 +88,6 @@ def estimate_time(plan: Plan, stored: Latencies, concurrency: int) -> TimeEstima
         longest = max(longest, speaking + max((seconds * hearing.depth for seconds, hearing in judging), default=0.0))
     share = work / concurrency
     return TimeEstimate(calls, concurrency, work, longest, max(share, longest), share + longest, assumed)
-
-
-def spoken(seconds: float) -> str:
-    """A duration in words: `42 s`, `12 min`, `3.5 h`."""
-    if seconds < 120:
-        return f"{seconds:.0f} s" if seconds >= 10 or seconds == 0 else f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _speaking_s(plan: Plan, debate: ScheduledDebate, turn_s: Mapping[str, float]) -> float:

@@ -14,7 +14,6 @@ from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from debatebench.plan.time_estimate import spoken
 from debatebench.play.attempts import Attempt, call_id_of, reply_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, shown_source
 from debatebench.play.pacing import TOO_BUSY, GivenUpError, estimated_tokens
@@ -30,7 +29,7 @@ from debatebench.providers.base import (
 )
 from debatebench.providers.prices import bound_of, cost_of
 from debatebench.providers.unreachable import PROXY_LOGIN
-from debatebench.shared.amounts import amount_text
+from debatebench.shared.amounts import amount_text, duration_text
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import to_money
 
@@ -235,7 +234,7 @@ class DurableCalls:
         self._progress.provider_unreachable(name, str(failure), longest_s)
         if is_over:
             self.stop(
-                f"{failure} The run has waited for it for {spoken(longest_s)} (--wait-for-provider).",
+                f"{failure} The run has waited for it for {duration_text(longest_s)} (--wait-for-provider).",
                 RunIncompleteError,
             )
 

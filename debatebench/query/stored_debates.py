@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.relations import read_relations
+from debatebench.shared.amounts import listed
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 from debatebench.shared.records import Debate, Debater, Participant, Run, Topic, Turn, Winner
 
@@ -137,8 +138,7 @@ def _check_known(debate_ids: Collection[str], debates: Collection[Debate], run_t
     known = {debate.debate_id for debate in debates}
     unknown = [debate_id for debate_id in debate_ids if debate_id not in known]
     if unknown:
-        more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
-        raise UsageError(f"'{run_tag}' has no debate {', '.join(unknown[:_MOST_NAMED])}{more}.")
+        raise UsageError(f"'{run_tag}' has no debate {listed(unknown, _MOST_NAMED)}.")
 
 
 def _planned_turns(run: Run) -> int:

@@ -16,6 +16,7 @@ from debatebench.output.report.page import Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
 from debatebench.query.left_out import left_out
 from debatebench.query.safe_query import QueryResult, run_query
+from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.version import __version__
 
@@ -319,9 +320,8 @@ def _banners(site: Site, place: _Place) -> list[str]:
 
 
 def _named_runs(tags: Sequence[str]) -> str:
-    shown = ", ".join(f"'{tag}'" for tag in tags[:_MOST_NAMED])
-    more = f" and {len(tags) - _MOST_NAMED} more" if len(tags) > _MOST_NAMED else ""
-    return f"{'runs' if len(tags) > 1 else 'run'} {shown}{more}"
+    names = listed([f"'{tag}'" for tag in tags], _MOST_NAMED)
+    return f"{'runs' if len(tags) > 1 else 'run'} {names}"
 
 
 def _capitalised(text: str) -> str:
