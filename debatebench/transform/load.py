@@ -37,7 +37,7 @@ from debatebench.transform.sql_model import (
     read_sql,
     split_version,
 )
-from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
+from debatebench.transform.testing.generic_tests import Relationships, RowCount
 
 _TAKEN_SCHEMAS = {"raw", "meta", "main", "temp", "pg_catalog", "information_schema", "system"}
 
@@ -453,9 +453,7 @@ def _alias_query(name: str, line: int) -> Query:
 def _check_test_targets(model: SqlModel, known: Collection[str]) -> None:
     """Refuse data tests in the wrong place, with unknown columns, or that compare with unknown SQL models."""
     columns = {column.name.lower() for column in model.properties.columns}
-    placed: list[tuple[GenericTest, str | None]] = [(test, None) for test in model.properties.data_tests]
-    placed += [(test, column.name) for column in model.properties.columns for test in column.data_tests]
-    for test, column in placed:
+    for test, column in model.properties.placed_tests:
         where = f"{shown_path(model.properties_file)}: {test.kind} of {model.name}{'.' + column if column else ''}"
         if test.needs_column is True and column is None:
             raise SqlModelError(f"{where}: the test belongs under a column, not under the SQL model.")
