@@ -1,4 +1,4 @@
-"""What `debatebench run` can do before a run: ask every hosted model once, try the judges, estimate the time."""
+"""What `debatebench run` can do before a run: ask every hosted model once, try the judges, list the prompts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, note, print_records, print_rows, why_unread
+from debatebench.cli.common import Format, note, print_records, print_rows
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.visible_text import plain_name
@@ -16,24 +16,8 @@ from debatebench.shared.visible_text import plain_name
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
     from debatebench.config.types import MemberConfig
-    from debatebench.plan.plan import Plan, PlanOptions
-    from debatebench.plan.time_estimate import Latencies
+    from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import Workspace
-
-_TURN_LATENCIES = """
-select d.provider, d.model_name, median(t.duration_ms)
-from staging.stg_turns as t
-join staging.stg_debaters as d on d.run_tag = t.run_tag and d.model_id = t.model_id
-where t.duration_ms is not null and d.provider is not null and d.model_name is not null
-group by all
-"""
-_VERDICT_LATENCIES = """
-select j.provider, j.model_name, median(v.duration_ms / v.count_asks)
-from staging.stg_verdicts as v
-join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
-where v.duration_ms is not null and v.count_asks > 0 and j.provider is not null and j.model_name is not null
-group by all
-"""
 
 
 def chosen(inputs: Inputs, options: PlanOptions) -> Inputs:
@@ -102,36 +86,12 @@ def test_judges(workspace: Workspace, inputs: Inputs, options: PlanOptions, outp
         )
 
 
-def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
-    """Print an estimate of how long a plan takes, from the timings in the warehouse."""
-    from debatebench.plan.time_estimate import estimate_time
-
-    note(estimate_time(plan, stored_latencies(workspace), concurrency).summary())
-
-
 def list_prompts(workspace: Workspace, output: Format) -> None:
     """Print the prompts of the library that a run can use."""
     from debatebench.config.prompt_files import prompt_library
 
     rows = [[p.role, p.style, p.opening, ", ".join(map(str, p.paths))] for p in prompt_library(workspace)]
     print_rows(["role", "style", "opening", "files"], rows, output)
-
-
-def stored_latencies(workspace: Workspace) -> Latencies:
-    """Median latencies by provider and model; none if there is no warehouse yet."""
-    from debatebench.plan.time_estimate import Latencies
-    from debatebench.query.safe_query import run_query
-
-    if not workspace.database.is_file():
-        return Latencies({}, {})
-    try:
-        turns, verdicts = (
-            run_query(workspace.database, sql, limit=None).rows for sql in (_TURN_LATENCIES, _VERDICT_LATENCIES)
-        )
-    except DebatebenchError as problem:
-        note(f"Stored timings cannot be read: {why_unread(workspace, problem)}")
-        return Latencies({}, {})
-    return Latencies({(p, m): ms for p, m, ms in turns}, {(p, m): ms for p, m, ms in verdicts})
 
 
 def _note_cost(costs: Sequence[Decimal | None]) -> None:
