@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from debatebench.cli.common import Format, note, print_records, print_rows
 from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
-from debatebench.shared.visible_text import plain_name
 
 if TYPE_CHECKING:
     from debatebench.cli.run_inputs import Inputs
-    from debatebench.config.types import MemberConfig
     from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import Workspace
 
@@ -25,23 +23,13 @@ def chosen(inputs: Inputs, options: PlanOptions) -> Inputs:
 
     What a begun run has picked from a provider's catalogue is in no file, and is left out.
     """
+    from debatebench.plan.schedule import selected
+
     picked = options.catalogue_members
-    debaters = _with_ids(inputs.debaters, options.selected_debaters, picked, "debater")
-    judges = debaters
+    debaters = judges = selected(inputs.debaters, options.selected_debaters, "debater", in_no_file=picked)
     if not options.judges_from_selection:
-        judges = _with_ids(inputs.judges, options.selected_judges, picked, "judge")
+        judges = selected(inputs.judges, options.selected_judges, "judge", in_no_file=picked)
     return replace(inputs, debaters=debaters, judges=judges)
-
-
-def _with_ids(
-    members: tuple[MemberConfig, ...], ids: Sequence[str] | None, picked: Collection[str], kind: str
-) -> tuple[MemberConfig, ...]:
-    known = [member.id for member in members]
-    ids = None if ids is None else [plain_name(id_) for id_ in ids]
-    for wanted in ids or ():
-        if wanted not in known and wanted not in picked:
-            raise UsageError(f"No {kind} '{wanted}'. Known: {', '.join(known) or 'none'}.")
-    return members if ids is None else tuple(member for member in members if member.id in ids)
 
 
 def probe_models(inputs: Inputs, output: Format) -> None:

@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 CHARACTERS_PER_TOKEN = 4
 """A rule of thumb for English text."""
 
-# Without stored speeches: debaters are told their limit and to stay well below it, or to write some paragraphs.
+# A speech if none are stored: debaters are told to stay well below their limit, or to write some paragraphs.
 _SHARE_OF_CAP = 0.5
 _SPEECH_TOKENS = 450
-# Simulated debaters have their own length.
+# The tokens of a simulated debater's speech.
 _SIMULATED_TOKENS = 200
 # The characters of judges' texts: the prompts ask for at most 150 and 200 words, and for one or two sentences.
 _TEXTS = Texts(speech=900, debate=1200, reason=160)
 _SIMULATED_TEXTS = Texts(speech=770, debate=1050, reason=65)
-# Without stored answers of a model that thinks.
+# The share of its thinking limit that a model uses, if none of its answers are stored.
 _SHARE_OF_THINKING = 0.5
 # Of a stored speech only the characters are known, and UTF-8 has at most so many bytes for one.
 _MOST_BYTES = 4
