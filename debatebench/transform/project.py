@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from debatebench.transform.domain import Domain
     from debatebench.transform.load import Checked
     from debatebench.transform.macros import Macro
-    from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
+    from debatebench.transform.properties import LocatedTest, MacroTest, UnitTest
     from debatebench.transform.sql_model import Query, SingularTest, SqlModel
 
 
@@ -60,7 +60,7 @@ class Project:
         return self._checked.singular_tests
 
     @property
-    def unit_tests(self) -> tuple[LocatedUnitTest, ...]:
+    def unit_tests(self) -> tuple[LocatedTest[UnitTest], ...]:
         """The unit tests of SQL models, of all YAML files."""
         return self._checked.unit_tests
 
@@ -70,7 +70,7 @@ class Project:
         return self._checked.common_columns
 
     @property
-    def macro_tests(self) -> tuple[LocatedMacroTest, ...]:
+    def macro_tests(self) -> tuple[LocatedTest[MacroTest], ...]:
         """The unit tests of macros, of all YAML files."""
         return self._checked.macro_tests
 

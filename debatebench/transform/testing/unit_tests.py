@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
-    from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
+    from debatebench.transform.properties import LocatedTest, MacroTest, UnitTest
     from debatebench.transform.sql_model import SqlModel
 
 Row = tuple[Any, ...]
@@ -52,32 +52,32 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
 
     models, functions = project.models, project.domain.functions
     chosen = set(models) if select is None else set(select_models(models, select, project.broken))
-    units = [unit for unit in project.unit_tests if unit.model in chosen]
+    units = [unit for unit in project.unit_tests if unit.tested in chosen]
     with duckdb.connect(":memory:", config={"temp_directory": "", **NO_EXTENSIONS}) as con:
         close_to_outside(con)
-        called = {function for unit in units for function in models[unit.model].query.functions}
+        called = {function for unit in units for function in models[unit.tested].query.functions}
         functions.register(con, functions.python_functions(called))
         create_macros(con, project.macros)
         tested = {macro.name for macro in select_macros(project.macros, models, None if select is None else chosen)}
-        results = [_run_macro(con, unit, project.macros) for unit in project.macro_tests if unit.macro in tested]
+        results = [_run_macro(con, unit, project.macros) for unit in project.macro_tests if unit.tested in tested]
         return [*results, *(_run(con, unit, project) for unit in units)]
 
 
-def _run_macro(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macros: Mapping[str, Macro]) -> TestResult:
+def _run_macro(con: duckdb.DuckDBPyConnection, unit: LocatedTest[MacroTest], macros: Mapping[str, Macro]) -> TestResult:
     """Run one unit test of a macro."""
-    return _result(con, unit.test.name, unit.macro, unit.file, lambda: _wrong_values(con, unit, macros[unit.macro]))
+    return _result(con, unit.test.name, unit.tested, unit.file, lambda: _wrong_values(con, unit, macros[unit.tested]))
 
 
-def _run(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, project: Project) -> TestResult:
+def _run(con: duckdb.DuckDBPyConnection, unit: LocatedTest[UnitTest], project: Project) -> TestResult:
     """Run one unit test of a SQL model."""
-    model = project.models[unit.model]
+    model = project.models[unit.tested]
 
     def differences() -> tuple[int, str]:
         _create_inputs(con, unit, model, project)
         missing, surplus, columns = _compare(con, unit, model)
         return len(missing) + len(surplus), _diff(missing, surplus, columns)
 
-    return _result(con, unit.test.name, unit.model, unit.file, differences)
+    return _result(con, unit.test.name, unit.tested, unit.file, differences)
 
 
 def _result(
@@ -116,7 +116,7 @@ def _result(
     )
 
 
-def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro: Macro) -> tuple[int, str]:
+def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedTest[MacroTest], macro: Macro) -> tuple[int, str]:
     """The number of values that differ from the expected ones, and which they are."""
     types = {argument.name: argument.type for argument in macro.properties.arguments}
     untyped = [parameter for parameter in macro.parameters if parameter not in types]
@@ -143,7 +143,9 @@ def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro:
     return len(wrong), "\n".join(lines)
 
 
-def _create_inputs(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel, project: Project) -> None:
+def _create_inputs(
+    con: duckdb.DuckDBPyConnection, unit: LocatedTest[UnitTest], model: SqlModel, project: Project
+) -> None:
     """Create every table that the SQL model reads, under the name that the SQL model uses."""
     given = {entry.input.lower(): entry.rows for entry in unit.test.given}
     for name in model.dependencies:
@@ -193,7 +195,7 @@ def _to_json(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _compare(
-    con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel
+    con: duckdb.DuckDBPyConnection, unit: LocatedTest[UnitTest], model: SqlModel
 ) -> tuple[list[Row], list[Row], tuple[str, ...]]:
     """(expected rows that are missing, rows that are not expected, compared columns)."""
     sql = model.query.sql

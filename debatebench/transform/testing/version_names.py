@@ -56,7 +56,7 @@ def _in_project(project: Project) -> Iterator[tuple[Path, int, str]]:
             for name in _versions_in(text, models):
                 yield model.properties_file, _line_of(name, model.properties_file), name
     for unit in project.unit_tests:
-        for given in unit.test.given if unit.model in plain else ():
+        for given in unit.test.given if unit.tested in plain else ():
             if _is_version(given.input.lower(), models):
                 yield unit.file, unit.line, given.input.lower()
 
