@@ -10,9 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.cli import run_checks as checking
 from debatebench.cli import run_cost
 from debatebench.cli.common import Format, note, now, warn
+from debatebench.cli.stored_answers import with_stored_use
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def play_session(
         if options.is_dry:
             run_cost.print_plan(workspace, expected, output)
             if options.estimate_time:
-                checking.print_time(workspace, expected.plan, options.concurrency)
+                run_cost.print_time(workspace, expected.plan, options.concurrency)
             return
         run_cost.confirm(expected)
         # Each catalogue of prices is read once.
@@ -98,7 +98,7 @@ def _play(
     progress = Progress(is_simulated=is_all_simulated(whole))
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
     check_before_run(workspace, plan.run_tag, is_built=not options.no_build)
-    stored = run_cost.with_stored_use(workspace, plan.run_tag, StoredUse())
+    stored = with_stored_use(workspace, plan.run_tag, StoredUse())
     try:
         with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
             report = play_run(

@@ -169,11 +169,12 @@ def _reparse(workspace: Workspace, run_tag: str | None, prices: Path | None, out
     from debatebench.plan.prices import prices_in
     from debatebench.play.reparsing import ChangedVerdict, reparse_run
     from debatebench.play.repricing import ChangedCosts, reprice_run
+    from debatebench.shared.workspace import check_known_run
     from debatebench.warehouse.sources import sources
 
     known = sources(workspace)
-    if run_tag is not None and run_tag not in known:
-        raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
+    if run_tag is not None:
+        check_known_run(run_tag, known, workspace.warehouse)
     price_of = None if prices is None else prices_in(prices)
     journals = [source.path for source in known.values() if source.is_journal and run_tag in (None, source.run_tag)]
     changed = [row for journal in journals for row in reparse_run(journal)]

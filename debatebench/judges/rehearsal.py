@@ -184,8 +184,8 @@ class _Rehearsed:
 class _Rehearsal(Hearing):
     """A hearing whose steps are answered at once by made-up answers, one after another.
 
-    A clock that counts calls is set back for each branch of `for_each`, so that it shows how many calls had to wait for
-    each other.
+    A clock counts calls, and all branches of `for_each` begin at the same time: its largest value is the length of the
+    longest chain of calls that wait for each other.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class _Rehearsal(Hearing):
         self._speeches = [next(self._marks) for _ in places]
         turns = (_turn(n, place, self._speeches[n]) for n, place in enumerate(places))
         transcript = Transcript("", "", 0, self._motion, self._category, self._slide, tuple(turns))
-        super().__init__(Seat(0, judge, first=first), config, prompts, transcript, _ask_nobody)
+        super().__init__(Seat(0, judge, first=first), config, prompts, transcript, _send_nothing)
         self._texts: dict[str, tuple[int, str]] = {}
         self._asked: list[_Rehearsed] = []
         self._clock = 0
@@ -320,5 +320,5 @@ def _sum(texts: Iterable[Texts]) -> Texts:
     return Texts(*map(sum, zip(Texts(), *texts, strict=True)))
 
 
-async def _ask_nobody(step: Step, member: MemberConfig, request: Request) -> Answer:
+async def _send_nothing(step: Step, member: MemberConfig, request: Request) -> Answer:
     raise AssertionError(f"A rehearsal sends nothing: {step.name}, {member.id}, {request.model}.")

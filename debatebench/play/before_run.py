@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from debatebench.journal.events import pass_on
 from debatebench.journal.reading import check_free, has_begun, read_journal
 from debatebench.plan.attacks import attacked_turns
-from debatebench.plan.hearings import Hearings
+from debatebench.plan.judge_calls import JudgeCalls
 from debatebench.plan.prices import with_listed_prices
 from debatebench.plan.source import hash_of_speeches
 from debatebench.play.budget import check_affordable
@@ -25,7 +25,7 @@ from debatebench.shared.records import Turn
 
 if TYPE_CHECKING:
     from debatebench.journal.writing import Journal
-    from debatebench.plan.hearings import Left
+    from debatebench.plan.judge_calls import RestOfDebate
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.providers.base import Provider
     from debatebench.shared.records import ScheduledDebate
@@ -56,7 +56,7 @@ class CheckedRun:
     resume: Resume
     remaining: Remaining
 
-    def left(self, debate: ScheduledDebate) -> Left:
+    def left(self, debate: ScheduledDebate) -> RestOfDebate:
         """The calls that are left of a debate."""
         return self.remaining.left(debate, self.plan)
 
@@ -81,7 +81,7 @@ def make_ready(
     """
     whole = plan if part is None else plan.with_part(part)
     providers = open_providers(whole, environ)
-    for judge_id, count in Hearings(whole).too_long().items():
+    for judge_id, count in JudgeCalls(whole).too_long().items():
         debates, verdicts = (
             ("a debate does", "verdict on it") if count == 1 else (f"{count:,} debates do", "verdicts on them")
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from debatebench.plan.prompt_sizes import format_tokens
+from debatebench.plan.estimate import format_tokens
 from debatebench.providers import is_simulated
 from debatebench.providers.prices import as_bound, most_of
 from debatebench.providers.sent_schema import sent_schema

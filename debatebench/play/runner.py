@@ -22,8 +22,8 @@ import uvloop
 
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
-from debatebench.plan.cost_estimate import CostEstimate, estimate
-from debatebench.plan.hearings import Hearings
+from debatebench.plan.estimate import CostEstimate, estimate
+from debatebench.plan.judge_calls import JudgeCalls
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
 from debatebench.play.before_run import check_limit, check_transcripts, heard_in, make_ready
@@ -189,7 +189,7 @@ class _Session:
         self._plan = plan
         self._transcripts = transcripts
         self._stored = stored
-        self._hearings = Hearings(plan)
+        self._judge_calls = JudgeCalls(plan)
         self._journal = journal
         self._resume = resume
         self._providers = providers
@@ -223,7 +223,7 @@ class _Session:
         self._progress.ledger = self._resume.ledger
         self._progress.debates_planned = len(self._plan.debates)
         self._progress.debates_complete = len(self._complete)
-        calls = self._hearings.calls_by_debate()
+        calls = self._judge_calls.calls_by_debate()
         self._progress.plan_calls({each: count for each, count in calls.items() if each not in self._complete})
         if self._settings.retry_failed:
             self._lift_bans()
@@ -305,7 +305,7 @@ class _Session:
                 self._plan,
                 self._calls,
                 partial(self._may_ask_again, scheduled.debate_id),
-                calls_of_panel=self._hearings.depth(scheduled),
+                calls_of_panel=self._judge_calls.depth(scheduled),
             ):
                 turns.append(turn)
             is_stored = scheduled.source_debate_id is not None
@@ -316,7 +316,7 @@ class _Session:
                 self._plan,
                 self._calls,
                 partial(self._may_ask_again, scheduled.debate_id),
-                self._hearings,
+                self._judge_calls,
             )
         except CallFailedError as failure:
             status = self._plan.config.on_refusal if failure.kind is FailureKind.REFUSED else "incomplete"

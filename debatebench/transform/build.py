@@ -95,7 +95,7 @@ def build(
     create_meta_tables(con)
     has_macros = update_macros(con, project.macros, drop_others=select is None)
     work = _Build(con, project, full_refresh, now)
-    chosen = _chosen(project, select)
+    chosen = set(project.select(select))
     try:
         work.run(chosen)
         dropped = work.drop_removed() if select is None else ()
@@ -117,14 +117,6 @@ def build(
     if broken:
         raise PartlyBuiltError(broken, result)
     return result
-
-
-def _chosen(project: Project, select: Sequence[str] | None) -> set[str]:
-    if select is None:
-        return set(project.models)
-    from debatebench.transform.graph import select_models
-
-    return set(select_models(project.models, select, project.broken))
 
 
 def _keeps_contract(con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str]) -> bool:

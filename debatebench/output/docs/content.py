@@ -102,7 +102,7 @@ def describe_relations(project: Project, today: date) -> list[Entry]:
     readers = _reversed({name: model.dependencies for name, model in models.items()})
     unit_tests: dict[str, list[UnitTest]] = {}
     for located in project.unit_tests:
-        unit_tests.setdefault(located.model, []).append(located.test)
+        unit_tests.setdefault(located.tested, []).append(located.test)
     landed = [_landed_table(f"raw.{table}", record, descriptions, readers) for table, record in TABLES.items()]
     described = [
         _sql_model(model, models, descriptions, readers, unit_tests.get(name, []), today)
@@ -129,7 +129,7 @@ def describe_macros(project: Project) -> list[Entry]:
                 description=macro.properties.description,
                 edges=(*_edges(Calls=calls[name]), ("Called by", _links(called_by.get(name, ())))),
                 arguments=tuple((each.name, each.type, each.description) for each in known),
-                unit_tests=_unit_tests(each.test for each in project.macro_tests if each.macro == name),
+                unit_tests=_unit_tests(each.test for each in project.macro_tests if each.tested == name),
                 sql=macro.query.sql,
             )
         )
