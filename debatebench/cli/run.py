@@ -170,13 +170,9 @@ def retry(
 
 def _begun(workspace: Workspace, run_tag: str) -> Plan | None:
     """The plan of a run that has begun. Raises `UsageError` for a tag under which no debates can be played."""
-    from debatebench.plan.frozen_plan import read_begun_plan
-    from debatebench.shared.workspace import check_run_tag
+    from debatebench.cli.run_inputs import begun_under
 
-    check_run_tag(run_tag)
-    if (workspace.imports / run_tag).exists():
-        raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --run-tag.")
-    begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
+    begun = begun_under(workspace, run_tag, "--run-tag")
     if begun is not None and begun.source is not None:
         source = begun.source.run_tag
         command = f"probe-judges --run-tag {source}" if begun.attacks else f"judge {source}"

@@ -13,6 +13,7 @@ from debatebench.cli import playing_options as opt
 from debatebench.cli import run as playing
 from debatebench.cli.app import COMMANDS, make_app
 from debatebench.cli.option_groups import with_groups
+from debatebench.judges import METHODS
 from debatebench.plan.plan import PlanOptions
 from debatebench.play.retries import RetryPolicy
 from debatebench.play.runner import RunSettings
@@ -54,6 +55,12 @@ def test_a_session_without_options_has_the_defaults_of_sessions():
         session.wait_for_provider,
         session.max_failures_in_a_row,
     ) == (policy.ambiguous, policy.busy_s, policy.unreachable_s, policy.failures_in_a_row)
+
+
+def test_the_help_names_every_judge_method_and_every_baseline():
+    options = declared("judge")["judge"]
+    for name, method in METHODS.items():
+        assert name in options["--baseline" if method.is_baseline else "--judge-method"].help, name
 
 
 def test_every_option_that_cannot_be_combined_exists():
