@@ -15,8 +15,8 @@ from debatebench.cli.app import COMMANDS, make_app
 from debatebench.cli.option_groups import with_groups
 from debatebench.judges import METHODS
 from debatebench.plan.plan import PlanOptions
+from debatebench.play.before_run import RunSettings
 from debatebench.play.retries import RetryPolicy
-from debatebench.play.runner import RunSettings
 
 SHARING = ("run", "retry", "judge", "probe-judges")
 # What these options mean depends on the command: a debate format where debates are played, else how to print.
