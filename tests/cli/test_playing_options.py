@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 import typer
+from command_line import debatebench_here
 from typer.testing import CliRunner
 
 from debatebench.cli import playing_options as opt
@@ -111,3 +113,14 @@ def test_commands_without_groups_keep_their_options():
 
     for name in ("land", "query", "gate", "export"):
         assert options_of(with_groups(COMMANDS[name])) == options_of(COMMANDS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--dry-run", "--estimate-time"])
+def test_to_retry_is_to_run_with_retry_failed(played: Path, option: str):
+    (journal,) = (played / "warehouse" / "journal").glob("*.jsonl")
+    retried = debatebench_here(played, "retry", journal.stem, option, "--wait-for-limit", "1m")
+    run = debatebench_here(played, "run", "--run-tag", journal.stem, "--retry-failed", option, "--wait-for-limit", "1m")
+    assert (retried.code, retried.out, retried.err) == (run.code, run.out, run.err)
+    assert retried.code == 0
+    assert "0 debates: 0 calls" in retried.out
