@@ -80,10 +80,8 @@ def check_attacks(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], limit
     Raises `UsageError` if the runs did not probe any judge.
     """
     parameters = {"run_tags": list(run_tags)}
-    rows: list[Mapping[str, Any]] = []
-    if run_query(con, _IS_BUILT, limit=None).rows:
-        result = run_query(con, _CHECKED, parameters, limit=None)
-        rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+    is_built = bool(run_query(con, _IS_BUILT, limit=None).rows)
+    rows = run_query(con, _CHECKED, parameters, limit=None).dicts() if is_built else []
     if not rows:
         named = ", ".join(f"'{tag}'" for tag in run_tags)
         raise UsageError(f"No judge was probed in run {named}: `debatebench probe-judges` does that.")

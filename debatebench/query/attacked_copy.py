@@ -73,4 +73,4 @@ def _rows(con: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any]) 
     from debatebench.query.safe_query import run_query
 
     found = run_query(con, sql, parameters, limit=None)
-    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+    return found.dicts()

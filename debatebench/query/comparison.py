@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import duckdb
 
 Kind = Literal["run", "version"]
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 _IS_BUILT = """
 select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'comparability_verdicts'
@@ -190,5 +190,4 @@ def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
 
 
 def _records(con: duckdb.DuckDBPyConnection, sql: str, params: Mapping[str, Any]) -> list[Row]:
-    result = run_query(con, sql, params, limit=None, timeout_s=_TIMEOUT_S)
-    return [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+    return run_query(con, sql, params, limit=None, timeout_s=_TIMEOUT_S).dicts()

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.broken import Broken
 from debatebench.transform.domain import Domain
-from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
+from debatebench.transform.graph import check_layers, check_references, in_order
 from debatebench.transform.macros import Macro, check_macro_calls, read_macro
 from debatebench.transform.properties import (
     AddedVersions,
@@ -37,7 +38,7 @@ from debatebench.transform.sql_model import (
     read_sql,
     split_version,
 )
-from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
+from debatebench.transform.testing.generic_tests import Relationships, RowCount
 
 _TAKEN_SCHEMAS = {"raw", "meta", "main", "temp", "pg_catalog", "information_schema", "system"}
 
@@ -453,9 +454,7 @@ def _alias_query(name: str, line: int) -> Query:
 def _check_test_targets(model: SqlModel, known: Collection[str]) -> None:
     """Refuse data tests in the wrong place, with unknown columns, or that compare with unknown SQL models."""
     columns = {column.name.lower() for column in model.properties.columns}
-    placed: list[tuple[GenericTest, str | None]] = [(test, None) for test in model.properties.data_tests]
-    placed += [(test, column.name) for column in model.properties.columns for test in column.data_tests]
-    for test, column in placed:
+    for test, column in model.properties.placed_tests:
         where = f"{shown_path(model.properties_file)}: {test.kind} of {model.name}{'.' + column if column else ''}"
         if test.needs_column is True and column is None:
             raise SqlModelError(f"{where}: the test belongs under a column, not under the SQL model.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -78,6 +78,12 @@ class Project:
     def broken(self) -> Mapping[str, SqlModelError]:
         """Name → why it cannot be read; see `broken.Broken`."""
         return self._checked.broken
+
+    def select(self, selectors: Sequence[str] | None) -> list[str]:
+        """The SQL models that `graph.select_models` selects, or all, each after those that it reads."""
+        from debatebench.transform.graph import select_models
+
+        return list(self.models) if selectors is None else select_models(self.models, selectors, self.broken)
 
     @property
     def queries(self) -> Iterator[Query]:

@@ -160,6 +160,12 @@ class ModelProperties(_Frozen):
         self._check_versions()
         return self
 
+    @property
+    def placed_tests(self) -> list[tuple[GenericTest, str | None]]:
+        """Every data test, with the column that it is under; None for one of the whole SQL model."""
+        placed = [(test, column.name) for column in self.columns for test in column.data_tests]
+        return [*placed, *((test, None) for test in self.data_tests)]
+
     def _check_versions(self) -> None:
         numbers = [version.v for version in self.versions]
         if twice := [number for number in numbers if numbers.count(number) > 1]:

@@ -164,7 +164,7 @@ def _ask(site: Site, section: Section, params: Mapping[str, Any], limit: int | N
     if not section.query:
         return _Result((), (), ())
     result = _run(site, section, section.query, params, limit)
-    rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+    rows = result.dicts()
     notes = []
     if section.note:
         notes = [str(row[0]) for row in _run(site, section, section.note, params, limit).rows if row[0] is not None]
