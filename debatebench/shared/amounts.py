@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 
@@ -27,6 +28,15 @@ def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
     """The first `most` names, and how many more there are: `a, b and 3 more`."""
     shown = separator.join(names[:most])
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?` if a known name is similar, or the same behind another dot, else an empty string."""
+    names = list(known)
+    table = name.partition(".")[2]
+    close = [other for other in names if table and other.partition(".")[2] == table]
+    close += difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""
 
 
 def duration_text(seconds: float) -> str:

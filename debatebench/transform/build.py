@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
+from debatebench.shared.files import shown_path
 from debatebench.shared.memory import out_of_memory
 from debatebench.shared.workspace import packaged
 from debatebench.transform.broken import Broken, broken_among, why_broken
@@ -278,7 +279,6 @@ class _Build:
 
     def _check_contracts(self) -> None:
         """Drop SQL models whose columns differ from those promised in YAML, with everything that reads them."""
-        from debatebench.shared.files import shown_path
         from debatebench.transform.contracts import columns_of_all, contract_breaches
 
         columns = columns_of_all(self.con)
@@ -312,8 +312,6 @@ class _Build:
     def _failure(self, model: SqlModel, error: Exception) -> DebatebenchError:
         """DuckDB's message as one sentence, with the line of the file if the message contains one."""
         import duckdb
-
-        from debatebench.shared.files import shown_path
 
         if (short := out_of_memory(error)) is not None:
             return short

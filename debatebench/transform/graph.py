@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
@@ -10,6 +9,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.files import shown_path
 from debatebench.transform.broken import broken_among
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 
     from debatebench.transform.broken import Broken
     from debatebench.transform.sql_model import MacroCall, Reference, SqlModel
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?` if a known name is similar or is the same in another schema, else an empty string."""
-    names = list(known)
-    table = name.partition(".")[2]
-    close = [other for other in names if table and other.partition(".")[2] == table]
-    close += difflib.get_close_matches(name, names, n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
 
 
 def check_references(query: Query, file: Path, known: Collection[str]) -> None:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.broken import Broken
 from debatebench.transform.domain import Domain
-from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
+from debatebench.transform.graph import check_layers, check_references, in_order
 from debatebench.transform.macros import Macro, check_macro_calls, read_macro
 from debatebench.transform.properties import (
     AddedVersions,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.hashing import hash_of
-from debatebench.transform.graph import did_you_mean
 from debatebench.transform.sql_model import (
     MACROS,
     NAME,

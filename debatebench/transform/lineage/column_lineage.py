@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
-from debatebench.transform.graph import did_you_mean, upstream
+from debatebench.transform.graph import upstream
 from debatebench.transform.lineage.qualified_query import UntraceableError, qualify_query
 from debatebench.transform.lineage.within_query import LineageNode, Trace
 
@@ -152,9 +152,8 @@ class Lineage:
         for relation, column in readings:
             if relation in known:
                 columns = self.columns(relation)
-                close = difflib.get_close_matches(column, columns, n=1)
-                hint = f"Did you mean '{close[0]}'?" if close else f"Its columns: {', '.join(columns)}."
-                return f"{relation} has no column '{column}'. {hint}"
+                hint = did_you_mean(column, columns) or f" Its columns: {', '.join(columns)}."
+                return f"{relation} has no column '{column}'.{hint}"
         table = ".".join(name.split(".")[:2])
         tables = [relation.partition(".")[2] for relation in known]
         hint = did_you_mean(table, known) or did_you_mean(name.split(".")[0], tables)

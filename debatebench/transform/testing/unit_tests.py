@@ -14,11 +14,11 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_identifier
 from debatebench.shared.errors import SqlModelError
 from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
-from debatebench.transform.graph import did_you_mean
 from debatebench.transform.macros import select_macros
 from debatebench.transform.one_query import check_query, execute_one
 from debatebench.transform.testing.data_tests import TestResult, run_test
