@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from debatebench.plan.estimate import CostEstimate
     from debatebench.plan.plan import Plan, PlanPart
-    from debatebench.play.before_run import CheckedRun
-    from debatebench.play.runner import RunSettings
+    from debatebench.play.before_run import CheckedRun, RunSettings
     from debatebench.shared.workspace import Workspace
 
 
@@ -61,18 +60,8 @@ def expected_run(
     from debatebench.warehouse.sources import check_before_run
 
     check_before_run(workspace, plan.run_tag, is_built=is_built)
-    checked = check_run(
-        plan,
-        part,
-        workspace.journal / f"{plan.run_tag}.jsonl",
-        concurrency=settings.concurrency,
-        max_cost=settings.max_cost,
-        retry_failed=settings.retry_failed,
-        replaceable=settings.replaceable,
-        environ=os.environ,
-        warn=warn,
-        now=now(),
-    )
+    journal = workspace.journal / f"{plan.run_tag}.jsonl"
+    checked = check_run(plan, part, journal, settings, environ=os.environ, warn=warn, now=now())
     stored = with_stored_use(workspace, plan.run_tag, checked.remaining.stored)
     return ExpectedRun(checked, estimate(checked.plan, stored, checked.left))
 

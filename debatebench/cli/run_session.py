@@ -18,8 +18,7 @@ from debatebench.shared.errors import DebatebenchError, RunIncompleteError, Usag
 if TYPE_CHECKING:
     from debatebench.cli.playing_options import SessionOptions
     from debatebench.plan.plan import Plan, PlanPart
-    from debatebench.play.before_run import Transcripts
-    from debatebench.play.runner import RunSettings
+    from debatebench.play.before_run import RunSettings, Transcripts
     from debatebench.shared.workspace import Workspace
 
 # The number of live new objects after which the garbage collector runs.
@@ -38,8 +37,8 @@ def play_session(
     transcripts: Transcripts | None = None,
 ) -> None:
     """Print what would be done, or do it: play, land, build, report. `transcripts` are those that are judged."""
+    from debatebench.play.before_run import RunSettings
     from debatebench.play.retries import RetryPolicy
-    from debatebench.play.runner import RunSettings
 
     settings = RunSettings(
         concurrency=options.concurrency,

@@ -365,11 +365,10 @@ class _Estimator:
     def _prompts_on(self, judge: MemberConfig, hearing: RehearsedHearing, topic_id: str) -> _Prompts:
         """The prompts of a hearing without the speeches, although with the lines above them."""
         total, calls = hearing.total, len(hearing.calls)
-        counts = {"motion": total.motions, "category": total.categories, "info_slide": total.slides}
         sizes = self._sizes_of_topic(topic_id, hearing.shows_material)
         own = total.characters + total.heard.times(text_lengths(judge))
-        own += sum(count * sizes[name][0] for name, count in counts.items())
-        most = total.most_bytes + sum(count * sizes[name][1] for name, count in counts.items())
+        own += sum(count * sizes[name][0] for name, count in total.topic.items())
+        most = total.most_bytes + sum(count * sizes[name][1] for name, count in total.topic.items())
         heard = _times(total.heard_answers * CHARACTERS_PER_TOKEN, judge.sent_cap(judge.token_limit))
         return _Prompts(calls, own, most=most + heard + calls * format_tokens(_MESSAGES))
 

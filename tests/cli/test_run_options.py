@@ -41,10 +41,11 @@ from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.schedule import make_plan, plan_part
 from debatebench.plan.selection import parse_numbers
 from debatebench.play.bans import Bans
+from debatebench.play.before_run import RunSettings
 from debatebench.play.panel import judge_debate
 from debatebench.play.probe import check_judges, probe_members
 from debatebench.play.retries import RetryPolicy
-from debatebench.play.runner import RunSettings, play_run
+from debatebench.play.runner import play_run
 from debatebench.providers.base import FailureKind
 from debatebench.shared.errors import InterruptedRunError, UsageError
 from debatebench.shared.records import Debater, ScheduledDebate, Turn, Verdict
