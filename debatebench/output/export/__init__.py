@@ -3,7 +3,7 @@
 An export is a folder with a `manifest.json`. It is written next to its target and moved there when it is complete. A
 new format is a function that writes a snapshot to a folder, and a line in `FORMATS`.
 
-dataset_card.py     the card of a published dataset
+dataset_card.py     the card of a published dataset, from the template dataset_card.md
 dataset_tables.py   the tables of a published dataset
 debateflow.py       debates and annotations in DebateFlow's own JSON, annotations in both shapes
 dbt_names.py        the names of tables and views in a dbt project
