@@ -33,7 +33,8 @@ from debatebench.journal.reading import read_journal
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.schedule import make_plan
 from debatebench.plan.weaknesses import CONTROL_RATIO, weakness_counts
-from debatebench.play.runner import RunSettings, play_run
+from debatebench.play.before_run import RunSettings
+from debatebench.play.runner import play_run
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.stats.significance import wilson_interval
 

@@ -16,7 +16,7 @@ progress_display.py  the live table of a run, or plain lines
 query.py             query, sql
 report.py            report
 run.py               run, retry
-run_checks.py        run: probes and estimates before a run
+run_checks.py        run: probes before a run, and the prompts
 run_cost.py          run: what is left to play and what it costs, the plan's file, the question whether to play
 run_inputs.py        run: options and files → a plan
 run_report.py        run: the report at the end
@@ -28,6 +28,7 @@ sql_completion.py    completion of SQL statements
 sql_models.py        test, lineage, diff-models, docs
 sql_prompt.py        the input of a SQL session: a terminal or a pipe
 sql_session.py       statements and dot commands on one warehouse
+stored_answers.py    run, judge: what stored answers used, for estimates
 warehouse.py         import, land, build, rate
 watched.py           a command whose memory is limited
 """

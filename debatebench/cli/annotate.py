@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import note, now, say, workspace_of
-from debatebench.cli.completion import run_tags
+from debatebench.cli.common import note, now, of_run, say, workspace_of
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,9 +15,7 @@ if TYPE_CHECKING:
 
 def annotate(
     context: typer.Context,
-    run_tag: Annotated[
-        str, typer.Option("--run-tag", autocompletion=run_tags, help="The run or import whose debates are annotated.")
-    ],
+    run_tag: Annotated[str, of_run(help="The run or import whose debates are annotated.")],
     annotator: Annotated[str, typer.Option("--annotator", help="Your name: letters, digits, '.', '_' and '-'.")],
     port: Annotated[int, typer.Option("--port", help="The port on this computer. Default: any free one.")] = 0,
     no_browser: Annotated[

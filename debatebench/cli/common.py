@@ -7,15 +7,17 @@ visible here, and JSON has escapes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from debatebench.cli.completion import run_tags
 from debatebench.shared.visible_text import visible
 
 if TYPE_CHECKING:
@@ -35,6 +37,8 @@ class Format(StrEnum):
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+of_run = partial(typer.Option, "--run-tag", autocompletion=run_tags)
+"""The option that names a run; `help` says what becomes of it."""
 
 
 def workspace_of(context: typer.Context) -> Workspace:
@@ -90,6 +94,11 @@ def note(text: str) -> None:
         print(visible(text), file=sys.stderr, flush=True)
 
 
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    note(f"Warning: {text}")
+
+
 def ask(question: str) -> str:
     """Ask a person at the terminal on stderr, and return the line that is typed; empty at the end of the input."""
     print(visible(question), end="", file=sys.stderr, flush=True)
@@ -135,3 +144,8 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], output: Fo
     from debatebench.shared.result_formats import print_table
 
     print_table(columns, rows, output.value)
+
+
+def print_records(columns: Sequence[str], records: Iterable[object], output: Format) -> None:
+    """Print a result on stdout, of which each row is a record with these attributes."""
+    print_rows(columns, [[getattr(record, name) for name in columns] for record in records], output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +17,7 @@ from debatebench.cli.common import (
     print_json,
     print_rows,
     say,
+    warn,
     workspace_of,
 )
 from debatebench.shared.amounts import counted
@@ -119,42 +120,39 @@ def gate(
     # A pipeline must not pass on the numbers of another version.
     check_fits(workspace_of(context), None)
     attacks = None if max_attack_success is None else _attacks(context, candidate, max_attack_success)
-    if baseline is None:
-        if attacks is None:
-            raise UsageError("Missing option '--baseline': only --max-attack-success checks a candidate by itself.")
-        _end_gate_of_attacks(candidate, attacks, output)
-        return
-    comparison = _comparison(context, baseline, candidate)
-    limits = GateLimits(max_drop, max_win_rate_drop, max_score_drop, max_cost_increase, max_agreement_drop)
-    result = check_gate(
-        comparison,
-        limits,
-        debaters=debater or (),
-        allow_missing=allow_missing,
-        require_comparable=require_comparable,
-    )
-    if attacks is not None:
-        result = replace(
-            result,
-            failures=(*result.failures, *attacks.failures),
-            warnings=(*result.warnings, *attacks.warnings),
+    if baseline is not None:
+        comparison = _comparison(context, baseline, candidate)
+        limits = GateLimits(max_drop, max_win_rate_drop, max_score_drop, max_cost_increase, max_agreement_drop)
+        result = check_gate(
+            comparison,
+            limits,
+            debaters=debater or (),
+            allow_missing=allow_missing,
+            require_comparable=require_comparable,
         )
-    summary = _summary(comparison, result)
-    if output is Format.JSON:
-        print_json({**_gate_data(comparison, result, summary), **_attack_data(attacks)})
-    elif output is Format.CSV:
-        _print_rows(_gate_data(comparison, result, summary)["checks"], output)
+        found = _gate_data(comparison, result, attacks)
+        rows = found["checks"]
+    elif attacks is not None:
+        result, found = None, _attack_gate_data(candidate, attacks)
+        rows = found["attack_checks"]
     else:
-        say("What this gate can find:", output)
-        for power in result.power:
-            say(power_sentence(power), output)
-        _print_checks(result, output)
+        raise UsageError("Missing option '--baseline': only --max-attack-success checks a candidate by itself.")
+    if output is Format.JSON:
+        print_json(found)
+    elif output is Format.CSV:
+        _print_rows(rows, output)
+    else:
+        if result is not None:
+            say("What this gate can find:", output)
+            for power in result.power:
+                say(power_sentence(power), output)
+            _print_checks(result, output)
         _print_attack_checks(attacks, output)
-    for warning in result.warnings:
-        note(f"Warning: {warning}.")
-    if not result.is_passed:
-        raise RegressionError(summary)
-    note(summary)
+    for warning in found["warnings"]:
+        warn(f"{warning}.")
+    if not found["is_passed"]:
+        raise RegressionError(found["summary"])
+    note(found["summary"])
 
 
 def _comparison(context: typer.Context, baseline: str, candidate: str) -> Comparison:
@@ -175,40 +173,6 @@ def _attacks(context: typer.Context, candidate: str, limit: float) -> AttackGate
         return check_attacks(con, find_subject(con, candidate).run_tags, limit)
 
 
-def _end_gate_of_attacks(candidate: str, attacks: AttackGate, output: Format) -> None:
-    """Print a gate that checks attacks only. Raises `RegressionError` if it fails."""
-    summary = f"Passed: {candidate} under attack, {counted(len(attacks.checks), 'check')}."
-    if attacks.failures:
-        summary = f"{candidate} fails under attack: {'; '.join(attacks.failures)}."
-    data = _attack_data(attacks)
-    if output is Format.JSON:
-        is_passed = not attacks.failures
-        print_json(
-            {
-                "is_passed": is_passed,
-                "summary": summary,
-                **data,
-                "failures": attacks.failures,
-                "warnings": attacks.warnings,
-            }
-        )
-    elif output is Format.CSV:
-        _print_rows(data["attack_checks"], output)
-    else:
-        _print_attack_checks(attacks, output)
-    for warning in attacks.warnings:
-        note(f"Warning: {warning}.")
-    if attacks.failures:
-        raise RegressionError(summary)
-    note(summary)
-
-
-def _attack_data(attacks: AttackGate | None) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {} if attacks is None else {"attack_checks": [asdict(check) for check in attacks.checks]}
-
-
 def _print_attack_checks(attacks: AttackGate | None, output: Format) -> None:
     names = ("outcome", "judge_id", "attack", "success_rate", "ci_low", "ci_high", "allowed", "p_value", "detectable")
     if attacks is not None:
@@ -219,8 +183,8 @@ def _print_attack_checks(attacks: AttackGate | None, output: Format) -> None:
 
 def _note_unfinished(comparison: Comparison) -> None:
     for run in comparison.unfinished:
-        note(
-            f"Warning: run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} "
+        warn(
+            f"run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} "
             "debates are complete."
         )
 
@@ -230,8 +194,6 @@ def _note_unfinished(comparison: Comparison) -> None:
 
 def _as_data(comparison: Comparison) -> dict[str, Any]:
     """The comparison as one object; its rows are those of the SQL models."""
-    from dataclasses import asdict
-
     return {
         "baseline": asdict(comparison.baseline),
         "candidate": asdict(comparison.candidate),
@@ -245,9 +207,14 @@ def _as_data(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _gate_data(comparison: Comparison, result: GateResult, summary: str) -> dict[str, Any]:
-    from dataclasses import asdict
-
+def _gate_data(comparison: Comparison, result: GateResult, attacks: AttackGate | None) -> dict[str, Any]:
+    """The outcome of a gate against a baseline, with that under attack if it is checked too."""
+    if attacks is not None:
+        failures, warnings = (*result.failures, *attacks.failures), (*result.warnings, *attacks.warnings)
+        result = replace(result, failures=failures, warnings=warnings)
+    summary = f"Passed: {comparison.candidate} against {comparison.baseline}, {counted(len(result.checks), 'check')}."
+    if not result.is_passed:
+        summary = f"{comparison.candidate} fails against {comparison.baseline}: {'; '.join(result.failures)}."
     return {
         "is_passed": result.is_passed,
         "summary": summary,
@@ -258,14 +225,22 @@ def _gate_data(comparison: Comparison, result: GateResult, summary: str) -> dict
         "checks": [asdict(check) for check in result.checks],
         "failures": result.failures,
         "warnings": result.warnings,
+        **({} if attacks is None else {"attack_checks": [asdict(check) for check in attacks.checks]}),
     }
 
 
-def _summary(comparison: Comparison, result: GateResult) -> str:
-    """The outcome on one line."""
-    if result.is_passed:
-        return f"Passed: {comparison.candidate} against {comparison.baseline}, {counted(len(result.checks), 'check')}."
-    return f"{comparison.candidate} fails against {comparison.baseline}: {'; '.join(result.failures)}."
+def _attack_gate_data(candidate: str, attacks: AttackGate) -> dict[str, Any]:
+    """The outcome of a gate that checks attacks only."""
+    summary = f"Passed: {candidate} under attack, {counted(len(attacks.checks), 'check')}."
+    if attacks.failures:
+        summary = f"{candidate} fails under attack: {'; '.join(attacks.failures)}."
+    return {
+        "is_passed": not attacks.failures,
+        "summary": summary,
+        "attack_checks": [asdict(check) for check in attacks.checks],
+        "failures": attacks.failures,
+        "warnings": attacks.warnings,
+    }
 
 
 # --- for people -------------------------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, note, print_rows, say, workspace_of
-from debatebench.cli.completion import run_tags
+from debatebench.cli.common import Format, FormatOption, note, of_run, print_rows, say, workspace_of
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError
 
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 
 def doctor(
     context: typer.Context,
-    run_tag: Annotated[
-        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Check only this run. Default: all runs.")
-    ] = None,
+    run_tag: Annotated[str | None, of_run(help="Check only this run. Default: all runs.")] = None,
     salvage: Annotated[
         bool,
         typer.Option("--salvage", help="Copy the undamaged part of each damaged journal to a new file next to it."),

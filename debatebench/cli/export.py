@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import note, now, say, workspace_of
-from debatebench.cli.completion import run_tags
+from debatebench.cli.common import note, now, of_run, say, workspace_of
 from debatebench.shared.amounts import counted
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def export(
     out: Annotated[Path, typer.Option("--out", help="Folder for the export. It is created complete or not at all.")],
     run_tag: Annotated[
         list[str] | None,
-        typer.Option("--run-tag", autocompletion=run_tags, help="Export only this run. Repeatable. Default: all runs."),
+        of_run(help="Export only this run. Repeatable. Default: all runs."),
     ] = None,
     select: Annotated[
         list[str] | None,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from debatebench.cli import completion
 from debatebench.cli import playing_options as opt
 from debatebench.cli.common import Format, FormatOption, workspace_of
 from debatebench.cli.judging_plan import panel_of, planned_judging
@@ -26,7 +29,15 @@ Examples:
 def judge(
     context: typer.Context,
     *,
-    source: opt.JudgedSource,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            autocompletion=completion.run_tags,
+            help="The run or import whose debates are judged.",
+            rich_help_panel="What is judged",
+        ),
+    ],
     new_tag: opt.NewTag,
     options: opt.JudgedOptions,
     retry_failed: opt.RetryFailed = False,
@@ -44,7 +55,15 @@ def judge(
 def probe_judges(
     context: typer.Context,
     *,
-    source: opt.ProbedSource,
+    source: Annotated[
+        str,
+        opt.of_debates(
+            "--run-tag",
+            metavar="SOURCE",
+            autocompletion=completion.run_tags,
+            help="The run or import whose debates are judged, clean and attacked.",
+        ),
+    ],
     new_tag: opt.NewTag,
     options: opt.ProbedOptions,
     retry_failed: opt.RetryFailed = False,

@@ -42,16 +42,11 @@ def planned_judging(
     A run that has begun keeps its debates and attacks, as they were then. With `is_probing`, attacked copies are judged
     as well; with None a run that has begun says so.
     """
-    from debatebench.cli.run_inputs import unknown_run, with_begun_options
-    from debatebench.plan.frozen_plan import read_begun_plan
+    from debatebench.cli.run_inputs import begun_under, unknown_run, with_begun_options
     from debatebench.query.stored_debates import read_source_tag, read_stored_debates
-    from debatebench.shared.workspace import check_run_tag
     from debatebench.warehouse.up_to_date import check_fits
 
-    check_run_tag(run_tag)
-    if (workspace.imports / run_tag).exists():
-        raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --as.")
-    begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
+    begun = begun_under(workspace, run_tag, "--as")
     if begun is None and (retry_failed or new_judges):
         raise unknown_run(workspace, run_tag)
     if begun is not None and begun.source is None:

@@ -15,21 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli import completion
-from debatebench.cli.common import Format
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
     from debatebench.plan.plan import PlanOptions
 
-_of_play = partial(typer.Option, rich_help_panel="What is played")
-_of_debates = partial(typer.Option, rich_help_panel="What is judged")
-_of_judges = partial(typer.Option, rich_help_panel="Judges")
-_of_schedule = partial(typer.Option, rich_help_panel="How it is played")
-_of_files = partial(typer.Option, rich_help_panel="Configuration and prompts")
-_of_begun = partial(typer.Option, rich_help_panel="A run that has begun")
-_of_limits = partial(typer.Option, rich_help_panel="Cost, limits and failures")
-_of_checks = partial(typer.Option, rich_help_panel="Before a run")
-_of_output = partial(typer.Option, rich_help_panel="Output")
+of_play = partial(typer.Option, rich_help_panel="What is played")
+of_debates = partial(typer.Option, rich_help_panel="What is judged")
+of_judges = partial(typer.Option, rich_help_panel="Judges")
+of_schedule = partial(typer.Option, rich_help_panel="How it is played")
+of_files = partial(typer.Option, rich_help_panel="Configuration and prompts")
+of_begun = partial(typer.Option, rich_help_panel="A run that has begun")
+of_limits = partial(typer.Option, rich_help_panel="Cost, limits and failures")
+of_checks = partial(typer.Option, rich_help_panel="Before a run")
+of_output = partial(typer.Option, rich_help_panel="Output")
 
 _DURATION = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(s|m|min|h|)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -77,19 +76,19 @@ class JudgeOptions:
 
     selected_judges: Annotated[
         list[str] | None,
-        _of_judges("--judge", autocompletion=completion.judges, help="Use only the judge with this id. Repeatable."),
+        of_judges("--judge", autocompletion=completion.judges, help="Use only the judge with this id. Repeatable."),
     ] = None
-    judges_path: Annotated[Path | None, _of_judges(help="Default: configs/judges.yaml.")] = None
+    judges_path: Annotated[Path | None, of_judges(help="Default: configs/judges.yaml.")] = None
     judge_method: Annotated[
         str | None,
-        _of_judges(help="Method of all judges: direct, chronological, dimensional, non_iterative or debatrix."),
+        of_judges(help="Method of all judges: direct, chronological, dimensional, non_iterative or debatrix."),
     ] = None
     judge_prompt: Annotated[
-        str | None, _of_judges(help="Style of the prompt of all judges: configs/prompts/judge_STYLE.md.")
+        str | None, of_judges(help="Style of the prompt of all judges: configs/prompts/judge_STYLE.md.")
     ] = None
     rubric: Annotated[
         str | None,
-        _of_judges(
+        of_judges(
             metavar="NAME",
             autocompletion=completion.rubrics,
             help="Score the dimensions of configs/rubrics/NAME.yaml, such as debateflow, instead of those of "
@@ -98,15 +97,15 @@ class JudgeOptions:
     ] = None
     balanced_judges: Annotated[
         bool,
-        _of_judges("--balanced-judges/--random-judges", help="Balance how often judges sit on a panel, and with whom."),
+        of_judges("--balanced-judges/--random-judges", help="Balance how often judges sit on a panel, and with whom."),
     ] = True
     allow_judge_overlap: Annotated[
-        bool, _of_judges("--allow-judge-overlap", help="Allow a debater to be a judge too, and mark the run.")
+        bool, of_judges("--allow-judge-overlap", help="Allow a debater to be a judge too, and mark the run.")
     ] = False
-    seed: Annotated[int, _of_schedule(min=-(2**63), max=2**63 - 1, help="Seed of all random choices in the plan.")] = (
+    seed: Annotated[int, of_schedule(min=-(2**63), max=2**63 - 1, help="Seed of all random choices in the plan.")] = (
         12345
     )
-    config_path: Annotated[Path | None, _of_files(help="Default: configs/config.yaml.")] = None
+    config_path: Annotated[Path | None, of_files(help="Default: configs/config.yaml.")] = None
 
     def plan_options(self, **derived: Any) -> PlanOptions:
         """The options of a plan; `derived` are those that no field gives as it is."""
@@ -123,9 +122,13 @@ def _plain(value: Any) -> Any:
     return (tuple(dict.fromkeys(value)) or None) if isinstance(value, list) else value
 
 
+NewTag = Annotated[
+    str,
+    of_debates("--as", metavar="TAG", help="The name of the new run. An unfinished one is resumed."),
+]
 SwapOrder = Annotated[
     bool,
-    _of_judges("--swap-order", help="Show each judge con first in half of its debates, drawn with the seed."),
+    of_judges("--swap-order", help="Show each judge con first in half of its debates, drawn with the seed."),
 ]
 
 
@@ -134,33 +137,33 @@ class PlayedOptions(JudgeOptions):
     """Options of a plan of debates that are played."""
 
     judges_from_selection: Annotated[
-        bool, _of_judges("--judges-from-selection", help="The debaters judge each other's debates.")
+        bool, of_judges("--judges-from-selection", help="The debaters judge each other's debates.")
     ] = False
     swap_order: SwapOrder = False
     selected_topics: Annotated[
         list[str] | None,
-        _of_play("--topic", autocompletion=completion.topics, help="Play only the topic with this id. Repeatable."),
+        of_play("--topic", autocompletion=completion.topics, help="Play only the topic with this id. Repeatable."),
     ] = None
-    sample_topics: Annotated[int | None, _of_play(min=1, help="Play this many topics, drawn with the seed.")] = None
+    sample_topics: Annotated[int | None, of_play(min=1, help="Play this many topics, drawn with the seed.")] = None
     selected_debaters: Annotated[
         list[str] | None,
-        _of_play(
+        of_play(
             "--debater", autocompletion=completion.debaters, help="Play only with this debater, by id. Repeatable."
         ),
     ] = None
-    debates_per_pair: Annotated[int, _of_schedule(min=1, help="Debates per pair of debaters and topic.")] = 1
+    debates_per_pair: Annotated[int, of_schedule(min=1, help="Debates per pair of debaters and topic.")] = 1
     balanced_sides: Annotated[
         bool,
-        _of_schedule("--balanced-sides/--no-balanced-sides", help="Each pair debates each topic in both orders."),
+        of_schedule("--balanced-sides/--no-balanced-sides", help="Each pair debates each topic in both orders."),
     ] = True
-    swap_sides: Annotated[bool, _of_schedule("--swap-sides", help="Draw the sides of each debate with the seed.")] = (
+    swap_sides: Annotated[bool, of_schedule("--swap-sides", help="Draw the sides of each debate with the seed.")] = (
         False
     )
-    topics_path: Annotated[Path | None, _of_files(help="Default: configs/topics.json.")] = None
-    models_path: Annotated[Path | None, _of_files(help="The debaters. Default: configs/models.yaml.")] = None
+    topics_path: Annotated[Path | None, of_files(help="Default: configs/topics.json.")] = None
+    models_path: Annotated[Path | None, of_files(help="The debaters. Default: configs/models.yaml.")] = None
     debate_format: Annotated[
         str | None,
-        _of_files(
+        of_files(
             "--format",
             metavar="NAME",
             autocompletion=completion.formats,
@@ -169,7 +172,7 @@ class PlayedOptions(JudgeOptions):
     ] = None
     weaknesses_path: Annotated[
         Path | None,
-        _of_files(
+        of_files(
             "--weaknesses",
             help="Inject the weaknesses of this file, such as configs/weaknesses.yaml: one in each debate, on one "
             "side.",
@@ -177,11 +180,11 @@ class PlayedOptions(JudgeOptions):
     ] = None
     control_ratio: Annotated[
         float | None,
-        _of_files(min=0, max=1, help="With --weaknesses, the share of debates that have none. Default: 0.2."),
+        of_files(min=0, max=1, help="With --weaknesses, the share of debates that have none. Default: 0.2."),
     ] = None
     debater_prompt: Annotated[
         str | None,
-        _of_files(
+        of_files(
             help="Style of the debaters' prompts: debater_pro_STYLE.md and debater_con_STYLE.md in configs/prompts/."
         ),
     ] = None
@@ -193,7 +196,7 @@ class StoredOptions(JudgeOptions):
 
     selected_debates: Annotated[
         Path | None,
-        _of_debates(
+        of_debates(
             "--debates",
             exists=True,
             dir_okay=False,
@@ -201,11 +204,11 @@ class StoredOptions(JudgeOptions):
         ),
     ] = None
     where: Annotated[
-        str | None, _of_debates(metavar="SQL", help="Judge only the debates for which this holds in marts.debates.")
+        str | None, of_debates(metavar="SQL", help="Judge only the debates for which this holds in marts.debates.")
     ] = None
     repeat: Annotated[
         int,
-        _of_debates(
+        of_debates(
             min=1,
             max=1000,
             help="Judge each debate this often, to see whether a judge agrees with itself. Trials of a debate are "
@@ -213,11 +216,11 @@ class StoredOptions(JudgeOptions):
         ),
     ] = 1
     panel_size: Annotated[
-        int | None, _of_judges(min=1, help="Judges per debate, drawn with the seed. Default: all judges.")
+        int | None, of_judges(min=1, help="Judges per debate, drawn with the seed. Default: all judges.")
     ] = None
     baselines: Annotated[
         list[str] | None,
-        _of_judges(
+        of_judges(
             "--baseline",
             help="Judge by this rule, which sends no requests: always_pro, always_con, always_tie, majority_class, "
             "longest, longest_words, random, last_speaker, lexical_clash; for four teams also always_og, always_oo, "
@@ -240,7 +243,7 @@ class ProbedOptions(StoredOptions):
 
     attacks_path: Annotated[
         Path | None,
-        _of_debates(
+        of_debates(
             "--attacks",
             exists=True,
             dir_okay=False,
@@ -253,7 +256,7 @@ class ProbedOptions(StoredOptions):
 
 RetryFailed = Annotated[
     bool,
-    _of_begun(
+    of_begun(
         "--retry-failed", help="Retry calls that failed permanently, and judges of seats without a valid verdict."
     ),
 ]
@@ -265,36 +268,36 @@ class SessionOptions:
 
     new_judge: Annotated[
         list[str] | None,
-        _of_begun(
+        of_begun(
             autocompletion=completion.judges,
             help="Add this judge of judges.yaml, for seats that no other judge could fill. Repeatable.",
         ),
     ] = None
     replace_parameters: Annotated[
         list[str] | None,
-        _of_begun(
+        of_begun(
             help="Go on with the changed parameters of this debater or judge, although it has answered with others. "
             "Its answers stay, and comparisons name the change. Repeatable.",
         ),
     ] = None
-    concurrency: Annotated[int, _of_limits(min=1, max=4096, help="Maximum number of requests in flight.")] = 32
+    concurrency: Annotated[int, of_limits(min=1, max=4096, help="Maximum number of requests in flight.")] = 32
     max_cost: Annotated[
-        float | None, _of_limits(min=0, help="Stop before a request that could raise the cost above this many USD.")
+        float | None, of_limits(min=0, help="Stop before a request that could raise the cost above this many USD.")
     ] = None
     yes: Annotated[
         bool,
-        _of_limits(
+        of_limits(
             "--yes",
             "-y",
             help="Play without asking. By default, a run at a terminal that may cost money shows its cost and asks.",
         ),
     ] = False
     max_ambiguous_retries: Annotated[
-        int, _of_limits(min=0, help="Retry a call at most this often when an attempt may have been billed.")
+        int, of_limits(min=0, help="Retry a call at most this often when an attempt may have been billed.")
     ] = 3
     wait_for_limit: Annotated[
         float,
-        _of_limits(
+        of_limits(
             parser=duration,
             metavar="<duration>",
             show_default=False,
@@ -304,7 +307,7 @@ class SessionOptions:
     ] = 600.0
     wait_for_provider: Annotated[
         float,
-        _of_limits(
+        of_limits(
             parser=duration,
             metavar="<duration>",
             show_default=False,
@@ -313,117 +316,28 @@ class SessionOptions:
     ] = 600.0
     max_failures_in_a_row: Annotated[
         int,
-        _of_limits(
+        of_limits(
             min=0,
             help="Stop the run when this many calls of one debater or judge in a row ended with errors; 0: never.",
         ),
     ] = 5
     dry_run: Annotated[
         bool,
-        _of_checks(
+        of_checks(
             "--dry-run",
             help="Check all that the run checks first, print what is left to play and its cost, and send no requests.",
         ),
     ] = False
     estimate_time: Annotated[
-        bool, _of_checks("--estimate-time", help="Like --dry-run, and estimate the duration from stored timings.")
+        bool, of_checks("--estimate-time", help="Like --dry-run, and estimate the duration from stored timings.")
     ] = False
-    no_build: Annotated[bool, _of_output("--no-build", help="Land the run, but do not build the SQL models.")] = False
+    no_build: Annotated[bool, of_output("--no-build", help="Land the run, but do not build the SQL models.")] = False
     log_failed_judges: Annotated[
         bool,
-        _of_output("--log-failed-judges", help="Write unusable answers of judges to warehouse/failed_judges/."),
+        of_output("--log-failed-judges", help="Write unusable answers of judges to warehouse/failed_judges/."),
     ] = False
 
     @property
     def is_dry(self) -> bool:
         """Whether no request is sent."""
         return self.dry_run or self.estimate_time
-
-
-# --- only of `run` ----------------------------------------------------------------------------------------------------
-
-RunTag = Annotated[
-    str | None,
-    _of_play(
-        "--run-tag",
-        autocompletion=completion.run_tags,
-        help="The name of the run. An unfinished run is resumed, and needs no other option. Default: the current time.",
-    ),
-]
-QuickTest = Annotated[
-    bool,
-    _of_play(
-        "--quick-test",
-        help="Play one topic with two debaters, drawn with the seed, and at most 3 judges, which may be debaters. "
-        "If configs/quick-test-models.yaml exists, it names them.",
-    ),
-]
-ProdRun = Annotated[
-    bool,
-    _of_play(
-        "--prod-run",
-        help="Play all debaters on all topics in both orders. Simulated debaters and judges are refused.",
-    ),
-]
-NoInput = Annotated[
-    bool,
-    _of_play(
-        "--no-input",
-        help="Ask no questions: not what to play, and not whether to play it. By default, a run at a terminal asks.",
-    ),
-]
-ListPrompts = Annotated[bool, _of_files("--list-prompts", help="List the prompts in configs/prompts/ and exit.")]
-Resume = Annotated[bool, _of_begun("--resume", help="Resume an unfinished run, and never begin one.")]
-NewModel = Annotated[
-    list[str] | None,
-    _of_begun(
-        "--new-model",
-        autocompletion=completion.debaters,
-        help="Add this debater of models.yaml, and its debates. Repeatable.",
-    ),
-]
-SkipOnEmpty = Annotated[bool, _of_limits("--skip-on-empty", help="Ban a debater that keeps giving empty answers.")]
-EmptyDebates = Annotated[
-    int | None,
-    _of_limits(
-        min=1,
-        help="With --skip-on-empty, ban a debater after this many debates in a row without its speech. Default: 3.",
-    ),
-]
-JudgesTest = Annotated[
-    bool, _of_checks("--judges-test", help="Only have each judge judge a tiny debate. Nothing is landed.")
-]
-Probe = Annotated[
-    bool,
-    _of_checks(
-        "--probe",
-        "--openrouter-probe",
-        help="Only send one tiny request to each hosted model. Nothing is landed.",
-    ),
-]
-Print = Annotated[Format, _of_output("--print", help="How to print the result.")]
-
-# --- only of `judge` and `probe-judges` -------------------------------------------------------------------------------
-
-JudgedSource = Annotated[
-    str,
-    typer.Argument(
-        metavar="SOURCE",
-        autocompletion=completion.run_tags,
-        help="The run or import whose debates are judged.",
-        rich_help_panel="What is judged",
-    ),
-]
-ProbedSource = Annotated[
-    str,
-    _of_debates(
-        "--run-tag",
-        metavar="SOURCE",
-        autocompletion=completion.run_tags,
-        help="The run or import whose debates are judged, clean and attacked.",
-    ),
-]
-NewTag = Annotated[
-    str,
-    _of_debates("--as", metavar="TAG", help="The name of the new run. An unfinished one is resumed."),
-]

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.cli.common import note, now
-from debatebench.plan.time_estimate import spoken
 from debatebench.play.progress import Pace, write_progress
-from debatebench.shared.amounts import amount_text, counted
+from debatebench.shared.amounts import amount_text, counted, duration_text
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _say_how_to_leave(progress: Progress) -> None:
 
 
 def _say_that_it_waits(reason: str, longest_s: float) -> None:
-    note(f"{reason} Waiting for it, up to {spoken(longest_s)} (--wait-for-provider).")
+    note(f"{reason} Waiting for it, up to {duration_text(longest_s)} (--wait-for-provider).")
 
 
 def _say_that_it_goes_on(provider: str) -> None:
@@ -83,7 +82,7 @@ def unreachable(progress: Progress) -> str:
 def silent(progress: Progress) -> str:
     """Which debaters and judges send nothing, and for how long; empty if there are none."""
     found = progress.silent()
-    shown = [f"{member_id} silent for {spoken(seconds)}" for member_id, seconds in found[:_MOST_SILENT]]
+    shown = [f"{member_id} silent for {duration_text(seconds)}" for member_id, seconds in found[:_MOST_SILENT]]
     return ", ".join([*shown, *([f"{len(found) - len(shown):,} more silent"] if len(found) > len(shown) else [])])
 
 

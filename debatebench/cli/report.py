@@ -7,15 +7,12 @@ from typing import Annotated
 
 import typer
 
-from debatebench.cli.common import built_workspace, now, say
-from debatebench.cli.completion import run_tags
+from debatebench.cli.common import built_workspace, now, of_run, say
 
 
 def report(
     context: typer.Context,
-    run_tag: Annotated[
-        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Report only this run. Default: all runs.")
-    ] = None,
+    run_tag: Annotated[str | None, of_run(help="Report only this run. Default: all runs.")] = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out-dir", help="Folder for the site. Default: reports/site.")
     ] = None,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from debatebench.cli import completion
 from debatebench.cli import playing_options as opt
 from debatebench.cli import run_checks as checking
-from debatebench.cli.common import Format, FormatOption, note, now, workspace_of
-from debatebench.cli.completion import run_tags
+from debatebench.cli.common import Format, FormatOption, note, now, warn, workspace_of
 from debatebench.cli.run_session import play_session
 from debatebench.shared.errors import UsageError
 
@@ -69,21 +69,75 @@ def refuse_contradictions(stated: Collection[str]) -> None:
 def run(
     context: typer.Context,
     *,
-    run_tag: opt.RunTag = None,
+    run_tag: Annotated[
+        str | None,
+        opt.of_play(
+            "--run-tag",
+            autocompletion=completion.run_tags,
+            help="The name of the run. An unfinished run is resumed, and needs no other option. Default: the current "
+            "time.",
+        ),
+    ] = None,
     options: opt.PlayedOptions,
-    quick_test: opt.QuickTest = False,
-    prod_run: opt.ProdRun = False,
-    no_input: opt.NoInput = False,
-    list_prompts: opt.ListPrompts = False,
-    resume: opt.Resume = False,
+    quick_test: Annotated[
+        bool,
+        opt.of_play(
+            "--quick-test",
+            help="Play one topic with two debaters, drawn with the seed, and at most 3 judges, which may be debaters. "
+            "If configs/quick-test-models.yaml exists, it names them.",
+        ),
+    ] = False,
+    prod_run: Annotated[
+        bool,
+        opt.of_play(
+            "--prod-run",
+            help="Play all debaters on all topics in both orders. Simulated debaters and judges are refused.",
+        ),
+    ] = False,
+    no_input: Annotated[
+        bool,
+        opt.of_play(
+            "--no-input",
+            help="Ask no questions: not what to play, and not whether to play it. By default, a run at a terminal "
+            "asks.",
+        ),
+    ] = False,
+    list_prompts: Annotated[
+        bool, opt.of_files("--list-prompts", help="List the prompts in configs/prompts/ and exit.")
+    ] = False,
+    resume: Annotated[bool, opt.of_begun("--resume", help="Resume an unfinished run, and never begin one.")] = False,
     retry_failed: opt.RetryFailed = False,
-    new_model: opt.NewModel = None,
+    new_model: Annotated[
+        list[str] | None,
+        opt.of_begun(
+            "--new-model",
+            autocompletion=completion.debaters,
+            help="Add this debater of models.yaml, and its debates. Repeatable.",
+        ),
+    ] = None,
     session: opt.SessionOptions,
-    skip_on_empty: opt.SkipOnEmpty = False,
-    empty_debates: opt.EmptyDebates = None,
-    judges_test: opt.JudgesTest = False,
-    probe: opt.Probe = False,
-    output: opt.Print = Format.TABLE,
+    skip_on_empty: Annotated[
+        bool, opt.of_limits("--skip-on-empty", help="Ban a debater that keeps giving empty answers.")
+    ] = False,
+    empty_debates: Annotated[
+        int | None,
+        opt.of_limits(
+            min=1,
+            help="With --skip-on-empty, ban a debater after this many debates in a row without its speech. Default: 3.",
+        ),
+    ] = None,
+    judges_test: Annotated[
+        bool, opt.of_checks("--judges-test", help="Only have each judge judge a tiny debate. Nothing is landed.")
+    ] = False,
+    probe: Annotated[
+        bool,
+        opt.of_checks(
+            "--probe",
+            "--openrouter-probe",
+            help="Only send one tiny request to each hosted model. Nothing is landed.",
+        ),
+    ] = False,
+    output: Annotated[Format, opt.of_output("--print", help="How to print the result.")] = Format.TABLE,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
     from debatebench.cli.run_inputs import load_inputs, planned, unknown_run, with_begun_options
@@ -139,7 +193,7 @@ def run(
 
 def retry(
     context: typer.Context,
-    run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.", autocompletion=run_tags)],
+    run_tag: Annotated[str, typer.Argument(metavar="TAG", help="The run.", autocompletion=completion.run_tags)],
     session: opt.SessionOptions,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -170,13 +224,9 @@ def retry(
 
 def _begun(workspace: Workspace, run_tag: str) -> Plan | None:
     """The plan of a run that has begun. Raises `UsageError` for a tag under which no debates can be played."""
-    from debatebench.plan.frozen_plan import read_begun_plan
-    from debatebench.shared.workspace import check_run_tag
+    from debatebench.cli.run_inputs import begun_under
 
-    check_run_tag(run_tag)
-    if (workspace.imports / run_tag).exists():
-        raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another --run-tag.")
-    begun = read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
+    begun = begun_under(workspace, run_tag, "--run-tag")
     if begun is not None and begun.source is not None:
         source = begun.source.run_tag
         command = f"probe-judges --run-tag {source}" if begun.attacks else f"judge {source}"
@@ -189,7 +239,7 @@ def _begun(workspace: Workspace, run_tag: str) -> Plan | None:
 
 def _note_overlap(plan: Plan) -> None:
     if plan.has_judge_overlap:
-        note("Warning: a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
+        warn("a debater of this run is also a judge; the run is marked, and its verdicts may favour it.")
 
 
 def _note_packaged(workspace: Workspace, options: PlanOptions) -> None:

@@ -9,69 +9,19 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.cli.common import Format, ask, note, now, print_rows, say, why_unread
+from debatebench.cli.common import Format, ask, note, now, print_records, say, warn
 from debatebench.cli.run_report import is_all_simulated
+from debatebench.cli.stored_answers import stored_latencies, with_stored_use
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DebatebenchError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from debatebench.plan.cost_estimate import CostEstimate
+    from debatebench.plan.estimate import CostEstimate
     from debatebench.plan.plan import Plan, PlanPart
-    from debatebench.plan.stored_use import StoredUse
-    from debatebench.play.before_run import CheckedRun
-    from debatebench.play.runner import RunSettings
+    from debatebench.play.before_run import CheckedRun, RunSettings
     from debatebench.shared.workspace import Workspace
-
-_SPEECHES = """
-with speeches as (
-    select t.*, d.provider, d.model_name, coalesce(t.stage, '') as stage_name, length(t.content) as characters,
-        coalesce(sum(length(t.content)) over (
-            partition by t.run_tag, t.debate_id order by t.turn_index rows between unbounded preceding and 1 preceding
-        ), 0) as history
-    from staging.stg_turns as t
-    left join staging.stg_debaters as d on d.run_tag = t.run_tag and d.model_id = t.model_id
-    where t.run_tag <> $run_tag
-)
-
-select provider, model_name, stage_name, count(*), sum(prompt_tokens)::bigint, sum(completion_tokens)::bigint,
-    sum(characters)::bigint, sum(history)::bigint, count(*)
-from speeches
-where provider is not null and model_name is not null and prompt_tokens > 0 and completion_tokens > 0
-group by all
-"""
-_VERDICTS = """
-with lengths as (
-    select run_tag, debate_id, sum(length(content)) as history
-    from staging.stg_turns
-    group by all
-),
-
--- The answers that led to a verdict, where the tokens of each are known.
-verdicts as (
-    select run_tag, debate_id, judge_id, sum(prompt_tokens) as prompt_tokens,
-        sum(completion_tokens) as completion_tokens, count(*) as count_asks
-    from intermediate.int_expenses
-    where purpose = 'verdict' and judge_id is not null
-    group by all
-    having count(prompt_tokens) = count(*) and count(completion_tokens) = count(*)
-)
-
-select j.provider, j.model_name, j.method, count(*), sum(v.prompt_tokens)::bigint, sum(v.completion_tokens)::bigint,
-    0, sum(l.history)::bigint, sum(v.count_asks)::bigint
-from verdicts as v
-join staging.stg_debates as d on d.run_tag = v.run_tag and d.debate_id = v.debate_id
-join staging.stg_runs as r on r.run_tag = v.run_tag
--- A stored debate that was judged again has its speeches where it was played.
-join lengths as l
-    on l.run_tag = case when d.source_debate_id is null then v.run_tag else r.source_run_tag end
-    and l.debate_id = coalesce(d.source_debate_id, v.debate_id)
-join staging.stg_judges as j on j.run_tag = v.run_tag and j.judge_id = v.judge_id
-where v.run_tag <> $run_tag and j.provider is not null and j.model_name is not null and v.prompt_tokens > 0
-    and v.completion_tokens > 0
-group by all
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +34,10 @@ class ExpectedRun:
     @property
     def plan(self) -> Plan:
         """The plan of only the debates that are left."""
-        from debatebench.plan.hearings import Hearings
+        from debatebench.plan.judge_calls import JudgeCalls
 
-        plan, hearings = self.checked.plan, Hearings(self.checked.plan)
-        left = [debate for debate in plan.debates if hearings.is_left(debate, self.checked.left(debate))]
+        plan, judge_calls = self.checked.plan, JudgeCalls(self.checked.plan)
+        left = [debate for debate in plan.debates if judge_calls.is_left(debate, self.checked.left(debate))]
         return plan.model_copy(update={"debates": tuple(left)})
 
     @property
@@ -105,52 +55,22 @@ def expected_run(
     workspace: Workspace, plan: Plan, part: PlanPart | None, settings: RunSettings, *, is_built: bool = True
 ) -> ExpectedRun:
     """Check all that the run checks before its first request, with its errors, and estimate what is left."""
-    from debatebench.plan.cost_estimate import estimate
+    from debatebench.plan.estimate import estimate
     from debatebench.play.before_run import check_run
     from debatebench.warehouse.sources import check_before_run
 
     check_before_run(workspace, plan.run_tag, is_built=is_built)
-    checked = check_run(
-        plan,
-        part,
-        workspace.journal / f"{plan.run_tag}.jsonl",
-        concurrency=settings.concurrency,
-        max_cost=settings.max_cost,
-        retry_failed=settings.retry_failed,
-        replaceable=settings.replaceable,
-        environ=os.environ,
-        warn=warn,
-        now=now(),
-    )
+    journal = workspace.journal / f"{plan.run_tag}.jsonl"
+    checked = check_run(plan, part, journal, settings, environ=os.environ, warn=warn, now=now())
     stored = with_stored_use(workspace, plan.run_tag, checked.remaining.stored)
     return ExpectedRun(checked, estimate(checked.plan, stored, checked.left))
-
-
-def with_stored_use(workspace: Workspace, run_tag: str, stored: StoredUse) -> StoredUse:
-    """`stored` with the use of models in all runs of the warehouse except this one, whose own journal says more."""
-    from debatebench.plan.stored_use import Sums
-    from debatebench.query.relations import read_relations
-    from debatebench.query.safe_query import open_for_reading, run_query
-
-    if not workspace.database.is_file():
-        return stored
-    try:
-        with open_for_reading(workspace.database) as con:
-            if "staging.stg_turns" not in read_relations(con):
-                return stored
-            for found, sql in ((stored.speeches, _SPEECHES), (stored.verdicts, _VERDICTS)):
-                for provider, model, part, *sums in run_query(con, sql, {"run_tag": run_tag}, limit=None).rows:
-                    found.setdefault((provider, model, part), Sums()).add(Sums(*sums))
-    except DebatebenchError as problem:
-        note(f"Stored tokens cannot be read, so the cost is estimated without them: {why_unread(workspace, problem)}")
-    return stored
 
 
 def print_plan(workspace: Workspace, run: ExpectedRun, output: Format) -> None:
     """Print what a run would do and cost; for a run that has begun, what is left of it."""
     checked = run.checked
-    columns, rows = run.expected.table()
-    print_rows(columns, rows, output)
+    columns = ["role", "id", "calls", "prompt_tokens", "completion_tokens", "cost_usd", "most_usd"]
+    print_records(columns, run.expected.members, output)
     if output is Format.TABLE:
         say(run.expected.summary())
     _note_weaknesses(checked.plan)
@@ -207,6 +127,13 @@ def _write_plan(folder: Path, plan: Plan) -> Path:
     return path
 
 
+def print_time(workspace: Workspace, plan: Plan, concurrency: int) -> None:
+    """Print an estimate of how long a plan takes, from the timings in the warehouse."""
+    from debatebench.plan.estimate import estimate_time
+
+    note(estimate_time(plan, stored_latencies(workspace), concurrency).summary())
+
+
 def is_asked() -> bool:
     """Whether a person can be asked: standard input and standard error are a terminal."""
     return sys.stdin.isatty() and sys.stderr.isatty()
@@ -217,13 +144,8 @@ def confirm(run: ExpectedRun) -> None:
     if not run.may_cost:
         return
     checked, expected = run.checked, run.expected
-    what = "Left of run" if checked.has_begun else "New run"
+    what = "RestOfDebate of run" if checked.has_begun else "New run"
     note(f"{what} '{checked.plan.run_tag}': {expected.debates:,} debates, {expected.calls:,} calls.")
     note(expected.costs())
     if ask("Play it? [y/N] ").strip().lower() not in ("y", "yes"):
         raise DebatebenchError("Nothing was sent, because the answer was not y; --yes plays without asking.")
-
-
-def warn(text: str) -> None:
-    """Print a warning."""
-    note(f"Warning: {text}")

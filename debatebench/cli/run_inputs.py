@@ -12,13 +12,14 @@ from debatebench.config.load import load_config, load_debaters, load_judges, loa
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_path
 from debatebench.config.prompt_files import load_prompts
 from debatebench.judges import templates_of
-from debatebench.plan.frozen_plan import plan_of_today
+from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
 from debatebench.plan.selection import QUICK_TEST_JUDGES, quick_test_draw
 from debatebench.providers import is_simulated
 from debatebench.shared.errors import UsageError
 from debatebench.shared.version import git_commit
+from debatebench.shared.workspace import check_run_tag
 
 if TYPE_CHECKING:
     from debatebench.config.types import Config, MemberConfig, TopicConfig
@@ -38,6 +39,17 @@ class Inputs:
     judges: tuple[MemberConfig, ...]
     from_catalogue: tuple[str, ...] = ()
     """Ids of debaters and judges that were picked from a provider's catalogue and are not in any file."""
+
+
+def begun_under(workspace: Workspace, run_tag: str, option: str) -> Plan | None:
+    """The plan of the run that has begun under the tag that `option` gives; None if none has.
+
+    Raises `UsageError` for a tag that no run can have.
+    """
+    check_run_tag(run_tag)
+    if (workspace.imports / run_tag).exists():
+        raise UsageError(f"Run tag '{run_tag}' is already the tag of an import; choose another {option}.")
+    return read_begun_plan(workspace.journal / f"{run_tag}.jsonl")
 
 
 def unknown_run(workspace: Workspace, run_tag: str) -> UsageError:

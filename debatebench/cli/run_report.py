@@ -11,7 +11,7 @@ from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
 
 if TYPE_CHECKING:
-    from debatebench.plan.cost_estimate import CostEstimate
+    from debatebench.plan.estimate import CostEstimate
     from debatebench.plan.plan import Plan
     from debatebench.play.budget import Spending
     from debatebench.play.progress import Progress

@@ -10,16 +10,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.cli import run_checks as checking
 from debatebench.cli import run_cost
-from debatebench.cli.common import Format, note, now
+from debatebench.cli.common import Format, note, now, warn
+from debatebench.cli.stored_answers import with_stored_use
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.cli.playing_options import SessionOptions
     from debatebench.plan.plan import Plan, PlanPart
-    from debatebench.play.before_run import Transcripts
-    from debatebench.play.runner import RunSettings
+    from debatebench.play.before_run import RunSettings, Transcripts
     from debatebench.shared.workspace import Workspace
 
 # The number of live new objects after which the garbage collector runs.
@@ -38,8 +37,8 @@ def play_session(
     transcripts: Transcripts | None = None,
 ) -> None:
     """Print what would be done, or do it: play, land, build, report. `transcripts` are those that are judged."""
+    from debatebench.play.before_run import RunSettings
     from debatebench.play.retries import RetryPolicy
-    from debatebench.play.runner import RunSettings
 
     settings = RunSettings(
         concurrency=options.concurrency,
@@ -62,7 +61,7 @@ def play_session(
         if options.is_dry:
             run_cost.print_plan(workspace, expected, output)
             if options.estimate_time:
-                checking.print_time(workspace, expected.plan, options.concurrency)
+                run_cost.print_time(workspace, expected.plan, options.concurrency)
             return
         run_cost.confirm(expected)
         # Each catalogue of prices is read once.
@@ -98,7 +97,7 @@ def _play(
     progress = Progress(is_simulated=is_all_simulated(whole))
     journal = workspace.journal / f"{plan.run_tag}.jsonl"
     check_before_run(workspace, plan.run_tag, is_built=not options.no_build)
-    stored = run_cost.with_stored_use(workspace, plan.run_tag, StoredUse())
+    stored = with_stored_use(workspace, plan.run_tag, StoredUse())
     try:
         with watching(plan.run_tag, progress, workspace.progress / f"{plan.run_tag}.json"):
             report = play_run(
@@ -108,7 +107,7 @@ def _play(
                 environ=os.environ,
                 now=now,
                 progress=progress,
-                warn=run_cost.warn,
+                warn=warn,
                 part=part,
                 stored=stored,
                 transcripts=transcripts,

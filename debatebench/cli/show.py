@@ -9,15 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, built_workspace, chosen_run, note, print_json, print_rows, say
-from debatebench.cli.completion import run_tags
+from debatebench.cli.common import (
+    Format,
+    FormatOption,
+    built_workspace,
+    chosen_run,
+    note,
+    of_run,
+    print_json,
+    print_rows,
+    say,
+)
 from debatebench.shared.amounts import counted
 
 RunTagOption = Annotated[
     str | None,
-    typer.Option(
-        "--run-tag",
-        autocompletion=run_tags,
+    of_run(
         help="Default: the run that landed last, except those that judge stored debates.",
     ),
 ]
@@ -219,9 +226,7 @@ def inspect_debate(
     debate_id: Annotated[str, typer.Argument(help="The id of the debate, or a unique prefix of it.")],
     run_tag: Annotated[
         str | None,
-        typer.Option(
-            "--run-tag",
-            autocompletion=run_tags,
+        of_run(
             help="The run of the debate. Needed only if several runs contain the id.",
         ),
     ] = None,

@@ -16,13 +16,15 @@ from debatebench.cli.common import (
     built_workspace,
     note,
     now,
+    of_run,
     print_caption,
     print_json,
     print_rows,
     say,
+    warn,
     workspace_of,
 )
-from debatebench.cli.completion import run_tags
+from debatebench.shared.amounts import listed
 from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +117,10 @@ def run_tests(
             close_to_outside(con)
             missing = unbuilt_models(con, project, select)
             if missing:
-                raise SqlModelError(f"{_some(missing)} not in the warehouse yet; run `debatebench build` first.")
+                are = "is" if len(missing) == 1 else "are"
+                raise SqlModelError(
+                    f"{listed(missing, _MOST_NAMED)} {are} not in the warehouse yet; run `debatebench build` first."
+                )
             check_fits(workspace_of(context), note, needs_models=False, con=con)
             results += [*run_unit_tests(project, select), *run_data_tests(con, project, select)]
             if select is None:
@@ -123,16 +128,7 @@ def run_tests(
     _print_results(results, output)
     failed = [result.name for result in results if result.status in ("fail", "error")]
     if failed:
-        raise SqlModelError(f"{len(failed)} of {len(results)} tests failed: {_listed(failed)}.")
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MOST_NAMED])
-    return f"{shown} and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else shown
-
-
-def _some(names: Sequence[str]) -> str:
-    return f"{_listed(names)} {'is' if len(names) == 1 else 'are'}"
+        raise SqlModelError(f"{len(failed)} of {len(results)} tests failed: {listed(failed, _MOST_NAMED)}.")
 
 
 def _print_results(results: Sequence[TestResult], output: Format) -> None:
@@ -209,7 +205,7 @@ def lineage(
     seen = dict.fromkeys(node.relation for node in root.nodes())
     for model in (project.models[relation] for relation in seen if relation in project.models):
         for remark in remarks(model, now().date()) if model.alias_of is None else ():
-            note(f"Warning: {remark}")
+            warn(remark)
 
 
 # --- diff-models ---
@@ -220,9 +216,7 @@ def diff_models(
     name: Annotated[str, typer.Argument(help="A SQL model with versions, such as panel_winners.")],
     before: Annotated[int, typer.Option("--from", help="The version to compare with.")],
     after: Annotated[int, typer.Option("--to", help="The version to compare.")],
-    run_tag: Annotated[
-        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Compare only this run. Default: all runs.")
-    ] = None,
+    run_tag: Annotated[str | None, of_run(help="Compare only this run. Default: all runs.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Maximum number of rows to print; 0 for all.")] = 20,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -249,7 +243,7 @@ def diff_models(
         note(diff.remark)
     for version in (before, after):
         for remark in remarks(versions_of(project.models, name)[1][version], now().date()):
-            note(f"Warning: {remark}")
+            warn(remark)
 
 
 def _key_columns(diff: ModelDiff) -> list[str]:
@@ -344,7 +338,7 @@ def docs(
     today = now().date()
     path = write_docs(project, workspace.files("reports", "**/*"), target, today)
     for warning in reading_warnings(project.models, today):
-        note(f"Warning: {warning}")
+        warn(warning)
     say(str(path))
     if project.broken:
         raise SqlModelError(f"The page lacks what is broken: {why_broken(project.broken)}")

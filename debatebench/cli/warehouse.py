@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from debatebench.cli.common import Format, FormatOption, chosen_run, note, now, print_rows, say, workspace_of
+from debatebench.cli.common import (
+    Format,
+    FormatOption,
+    chosen_run,
+    note,
+    now,
+    of_run,
+    print_rows,
+    say,
+    warn,
+    workspace_of,
+)
 from debatebench.cli.completion import run_tags
 from debatebench.cli.show import RunTagOption
 from debatebench.shared.amounts import counted
@@ -50,7 +61,7 @@ def report_update(workspace: Workspace, update: Update) -> None:
     if update.build is not None:
         note(f"built {len(update.build.built)} SQL models, {len(update.build.unchanged)} unchanged")
         for warning in update.build.warnings:
-            note(f"Warning: {warning}")
+            warn(warning)
         _note_left_out(workspace, {landed.run_tag for landed in update.landed if landed.rows is not None})
     if len(update.set_aside) == 1:
         ((run_tag, reason),) = update.set_aside.items()
@@ -99,7 +110,7 @@ def import_(
     check_path(workspace.database)
     with importing(workspace, run_tag, format_name, path, replace=replace) as report:
         for warning in report.warnings:
-            note(f"Warning: {warning}")
+            warn(warning)
         say(report.summary())
         update = update_warehouse(workspace, [run_tag], now=now, build=not no_build, rows=report.rows, note=note)
         report_update(workspace, update)
@@ -107,9 +118,7 @@ def import_(
 
 def land(
     context: typer.Context,
-    run_tag: Annotated[
-        str | None, typer.Option("--run-tag", autocompletion=run_tags, help="Land only this run. Default: all runs.")
-    ] = None,
+    run_tag: Annotated[str | None, of_run(help="Land only this run. Default: all runs.")] = None,
     reparse: Annotated[
         bool,
         typer.Option(
@@ -160,11 +169,12 @@ def _reparse(workspace: Workspace, run_tag: str | None, prices: Path | None, out
     from debatebench.plan.prices import prices_in
     from debatebench.play.reparsing import ChangedVerdict, reparse_run
     from debatebench.play.repricing import ChangedCosts, reprice_run
+    from debatebench.shared.workspace import check_known_run
     from debatebench.warehouse.sources import sources
 
     known = sources(workspace)
-    if run_tag is not None and run_tag not in known:
-        raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
+    if run_tag is not None:
+        check_known_run(run_tag, known, workspace.warehouse)
     price_of = None if prices is None else prices_in(prices)
     journals = [source.path for source in known.values() if source.is_journal and run_tag in (None, source.run_tag)]
     changed = [row for journal in journals for row in reparse_run(journal)]
@@ -251,7 +261,7 @@ def rate(
         except SqlModelError as error:
             unbuilt = str(error)
         if unbuilt is not None:
-            note(f"Warning: not all SQL models are built: {unbuilt}")
+            warn(f"not all SQL models are built: {unbuilt}")
     with closing(open_for_query(workspace.database)) as con:
         run_tag = chosen_run(con, run_tag)
         path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"

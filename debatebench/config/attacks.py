@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from debatebench.config.prompts import PLACEHOLDER
 from debatebench.config.setting import read_file, read_text
@@ -67,7 +67,7 @@ class Attack(BaseModel):
     kind: str
     place: Literal["append", "prepend", "replace"] = "append"
     turns: Literal["all", "first", "last"] = "all"
-    times: int = 1
+    times: int = Field(1, ge=1)
     favours: Literal["first", "last"] | None = None
     text: str = ""
 
@@ -106,27 +106,13 @@ def _attack(entry: Setting, workspace: Workspace, folder: Path) -> Attack:
         for key in ("template", "place", "turns", "times"):
             if entry.at(key).is_given:
                 entry.at(key).refuse(f"no {key} for the kind {SWAPPED_ORDER}")
-        return Attack(
-            id=name,
-            kind=kind,
-            favours=cast('Literal["first", "last"]', entry.at("favours").choice("first", "last", default="first")),
-        )
+        return Attack(id=name, kind=kind, favours=entry.at("favours").field(Attack, "favours") or "first")
     if entry.at("favours").is_given:
         entry.at("favours").refuse(f"no favours except for the kind {SWAPPED_ORDER}")
-    times = entry.at("times").whole(1, least=1)
-    if times > _MOST_TIMES:
+    plain = entry.fields(Attack, "times", "place", "turns")
+    if plain["times"] > _MOST_TIMES:
         entry.at("times").refuse(f"at most {_MOST_TIMES}")
-    return Attack(
-        id=name,
-        kind=kind,
-        place=cast(
-            'Literal["append", "prepend", "replace"]',
-            entry.at("place").choice("append", "prepend", "replace", default="append"),
-        ),
-        turns=cast('Literal["all", "first", "last"]', entry.at("turns").choice("all", "first", "last", default="all")),
-        times=times,
-        text=_template(entry.at("template"), workspace, folder),
-    )
+    return Attack(id=name, kind=kind, **plain, text=_template(entry.at("template"), workspace, folder))
 
 
 def _template(setting: Setting, workspace: Workspace, folder: Path) -> str:

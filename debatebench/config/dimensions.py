@@ -68,7 +68,7 @@ def _preferences(setting: Setting) -> Preferences:
     stages = tuple(Preferences.model_fields)
     if setting.is_given:
         setting.allow(stages)
-    return Preferences(**{stage: setting.at(stage).optional_text() for stage in stages})
+    return Preferences(**setting.fields(Preferences, *stages))
 
 
 def _not_negative(setting: Setting, default: Decimal) -> Decimal:

@@ -9,18 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from debatebench.config.dimensions import read_dimensions
 from debatebench.config.types import (
-    MOST_K_FACTOR,
-    MOST_RATING,
-    USUAL_TIMEOUT_S,
     Config,
     EloConfig,
     MemberConfig,
-    OnRefusal,
     PriceList,
     Pricing,
     RateLimits,
@@ -32,7 +28,6 @@ from debatebench.shared.visible_text import plain_name
 
 if TYPE_CHECKING:
     from debatebench.config.setting import Setting
-    from debatebench.shared.records import Side
 
 
 # Every setting has a place in the nested form and one in the original harness's flat form, sometimes under two names. A
@@ -57,29 +52,14 @@ _PLACES: dict[str, tuple[str, ...]] = {
     "min_games_for_display": ("elo.min_games_for_display", "min_games_for_display"),
 }
 
-_LIMIT_KEYS = ("max_concurrency", "requests_per_minute", "tokens_per_minute")
-_MODEL_KEYS = (
-    "id",
-    "role",
-    "provider",
-    "model",
-    "endpoint",
-    "api_key_env",
-    "allow_insecure",
-    "environment_proxies",
-    "trust_reported_cost",
-    "timeout",
-    *_LIMIT_KEYS,
-    "token_limit",
-    "thinking_tokens",
-    "method",
-    "prompt_style",
-    "context_window",
-    "parameters",
-    "pricing",
+_LIMIT_KEYS = tuple(RateLimits.model_fields)
+_MODEL_KEYS = {"role", *_LIMIT_KEYS, *MemberConfig.model_fields} - {"limits", "provider_limits", "earlier_parameters"}
+# The keys of a debater or judge that mean what their type says.
+_PLAIN_KEYS = (
+    *("id", "model", "allow_insecure", "environment_proxies", "trust_reported_cost"),
+    *("token_limit", "thinking_tokens", "context_window", "timeout"),
 )
-_PRICES = ("prompt", "completion", "cached_prompt", "cache_write", "reasoning", "request")
-_MOST_TIMEOUT_S = 86_400
+_PRICES = tuple(PriceList.model_fields)
 _SECRET_KEY = re.compile(r"(?i)(x-)?api[-_]?key|authorization|bearer|password|secret|(access|auth)[-_]?token")
 _URL = re.compile(r"https?://[^\s/@?#]+[^\s@#]*")
 _SECRET_IN_URL = re.compile(r"(?i)[?&][^=&]*(key|token|secret|password|sig)[^=&]*=")
@@ -98,25 +78,14 @@ def load_config(path: Path, *, needs_rounds: bool = True) -> Config:
     def setting(name: str) -> Setting:
         return file.at(*_PLACES[name])
 
-    benchmark_version = setting("benchmark_version").name("v1")
+    special = ("rubric_version", "rounds", "dimensions", "elo", "weaknesses")
+    plain = {name: setting(name).field(Config, name) for name in Config.model_fields if name not in special}
     return Config(
-        benchmark_name=setting("benchmark_name").name("debatebench"),
-        benchmark_version=benchmark_version,
-        rubric_version=setting("rubric_version").name(benchmark_version),
-        language=setting("language").name("en"),
+        **plain,
+        rubric_version=setting("rubric_version").name(plain["benchmark_version"]),
         rounds=() if not (needs_rounds or setting("rounds").is_given) else read_rounds(setting("rounds")),
-        temperature=setting("temperature").number(0.7, least=0),
-        on_refusal=cast("OnRefusal", setting("on_refusal").choice("void", "forfeit", default="void")),
-        system_prompt_pro=setting("system_prompt_pro").optional_text(),
-        system_prompt_con=setting("system_prompt_con").optional_text(),
-        judge_system_prompt=setting("judge_system_prompt").optional_text(),
         dimensions=read_dimensions(setting("dimensions"), setting("scale_min"), setting("scale_max")),
-        judges_per_debate=setting("judges_per_debate").whole(3, least=1),
-        elo=EloConfig(
-            initial_rating=setting("initial_rating").number(400.0, least=-MOST_RATING, most=MOST_RATING),
-            k_factor=setting("k_factor").number(32.0, above=0, most=MOST_K_FACTOR),
-            min_games_for_display=setting("min_games_for_display").whole(5, least=0),
-        ),
+        elo=EloConfig(**{name: setting(name).field(EloConfig, name) for name in EloConfig.model_fields}),
     )
 
 
@@ -199,13 +168,12 @@ def read_rounds(setting: Setting) -> tuple[Round, ...]:
     rounds = []
     for entry in entries:
         entry.allow(("role", "speaker", "stage", "max_tokens", "token_limit", "language"))
-        cap = entry.at("max_tokens", "token_limit")
+        role, cap = entry.at("role", "speaker"), entry.at("max_tokens", "token_limit")
         rounds.append(
             Round(
-                role=cast("Side", entry.at("role", "speaker").choice("pro", "con")),
-                stage=entry.at("stage").name("turn"),
-                max_tokens=cap.whole(least=1) if cap.is_given else None,
-                language=entry.at("language").optional_text(),
+                role=role.field(Round, "role"),
+                max_tokens=cap.field(Round, "max_tokens"),
+                **entry.fields(Round, "stage", "language"),
             )
         )
     return tuple(rounds)
@@ -214,11 +182,10 @@ def read_rounds(setting: Setting) -> tuple[Round, ...]:
 def _topic(entry: Setting) -> TopicConfig:
     entry.allow(("id", "motion", "category", "info_slide"))
     return TopicConfig(
-        id=entry.at("id").name(),
+        **entry.fields(TopicConfig, "id", "info_slide"),
         # The same motion in two Unicode forms is one motion.
         motion=normalize("NFC", entry.at("motion").text()),
         category=plain_name(entry.at("category").optional_text() or "") or None,
-        info_slide=entry.at("info_slide").optional_text(),
     )
 
 
@@ -233,13 +200,8 @@ def _members(entries: list[Setting], file: Setting, *, default_provider: str | N
             if name not in providers:
                 setting.holding(name).refuse(f"a provider of this file ({', '.join(sorted(map(str, providers)))})")
             setting.allow(_LIMIT_KEYS)
-            limits[name] = _limits(setting)
+            limits[name] = RateLimits(**setting.fields(RateLimits, *_LIMIT_KEYS))
     return tuple(_member(entry, default_provider, limits) for entry in entries)
-
-
-def _limits(setting: Setting) -> RateLimits:
-    given = {key: setting.at(key).whole(least=1) for key in _LIMIT_KEYS if setting.at(key).is_given}
-    return RateLimits(**given)
 
 
 def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, RateLimits]) -> MemberConfig:
@@ -247,28 +209,18 @@ def _member(entry: Setting, default_provider: str | None, limits: Mapping[str, R
     entry.allow(_MODEL_KEYS)
     if entry.at("role").is_given:
         entry.at("role").choice("debater", "judge")
-    limits_given = {
-        name: entry.at(name).whole(least=1) if entry.at(name).is_given else None
-        for name in ("token_limit", "thinking_tokens", "context_window")
-    }
     _refuse_secrets(entry.at("parameters"))
     provider = entry.at("provider").name(default_provider)
     return MemberConfig(
-        id=entry.at("id").name(),
         provider=provider,
-        model=entry.at("model").name(),
+        **entry.fields(MemberConfig, *_PLAIN_KEYS),
         endpoint=_endpoint(entry.at("endpoint")),
         api_key_env=_key_variable(entry.at("api_key_env")),
-        allow_insecure=entry.at("allow_insecure").flag(default=False),
-        environment_proxies=entry.at("environment_proxies").flag(default=False),
-        trust_reported_cost=entry.at("trust_reported_cost").flag(default=False),
-        **limits_given,
         method=_prompt_style(entry.at("method"), "direct"),
         prompt_style=_prompt_style(entry.at("prompt_style")),
         parameters=entry.at("parameters").mapping(),
         pricing=_pricing(entry.at("pricing")),
-        timeout=entry.at("timeout").number(USUAL_TIMEOUT_S, above=0, most=_MOST_TIMEOUT_S),
-        limits=_limits(entry),
+        limits=RateLimits(**entry.fields(RateLimits, *_LIMIT_KEYS)),
         provider_limits=limits.get(provider, RateLimits()),
     )
 

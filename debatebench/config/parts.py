@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from debatebench.config.dimensions import read_dimensions
 from debatebench.config.load import read_rounds
@@ -13,7 +13,7 @@ from debatebench.config.types import WeaknessConfig
 from debatebench.shared.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from debatebench.config.types import DimensionConfig, Round, Turns
+    from debatebench.config.types import DimensionConfig, Round
     from debatebench.shared.workspace import Workspace
 
 
@@ -69,8 +69,7 @@ def load_weaknesses(path: Path) -> tuple[WeaknessConfig, ...]:
         found[name] = WeaknessConfig(
             id=name,
             instruction=entry.at("instruction").text().strip(),
-            turns=cast("Turns", entry.at("turns").choice("all", "after_opponent")),
-            dimension=entry.at("dimension").name(),
+            **entry.fields(WeaknessConfig, "turns", "dimension"),
         )
     if not found:
         raise ConfigError(f"{path}: weaknesses: found nothing; allowed: a list with at least one weakness.")

@@ -12,8 +12,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args, get_type_hints
 
 from debatebench.shared.errors import ConfigError
 from debatebench.shared.records import MOST_COUNT, MOST_PRICE
@@ -295,6 +296,29 @@ class Setting:
             self.refuse("a number (written without quotes)" if isinstance(self.value, str) else "a number")
         return Decimal(repr(self.value))
 
+    def fields(self, kind: Any, *names: str) -> dict[str, Any]:
+        """The named fields of `kind`, a pydantic model or a dataclass, each in the key of its name; see `field`."""
+        return {name: self.at_key(name).field(kind, name) for name in names}
+
+    def field(self, kind: Any, name: str) -> Any:
+        """This value as a field of `kind`, with the type, the bounds and the default that the field states.
+
+        Text that may be None is free text, any other is a name.
+        """
+        wanted, default, bounds = _field(kind, name)
+        is_optional = type(None) in get_args(wanted)
+        if is_optional:
+            (wanted,) = (each for each in get_args(wanted) if each is not type(None))
+        if wanted is str:
+            return self.optional_text() if is_optional else self.name(default)
+        if self.value is None and (is_optional or default is not None):
+            return default
+        if wanted is bool:
+            return self.flag(default=False)
+        if wanted is int:
+            return self.whole(least=bounds["above"] + 1 if "above" in bounds else bounds["least"])
+        return self.number(**bounds) if wanted is float else self.choice(*get_args(wanted))
+
     def price(self) -> Decimal:
         """A number from 0 to `MOST_PRICE`, which may also be written as text, as in providers' catalogues."""
         try:
@@ -304,6 +328,17 @@ class Setting:
         if not value.is_finite() or not 0 <= value <= MOST_PRICE:
             self.refuse(f"a number from 0 to {MOST_PRICE} (USD per token)")
         return value
+
+
+@cache
+def _field(kind: Any, name: str) -> tuple[Any, Any, dict[str, Any]]:
+    """A field's type, its default (None without one) and its bounds, as arguments of `Setting.number`."""
+    if not hasattr(kind, "model_fields"):
+        return get_type_hints(kind)[name], getattr(kind(), name), {}
+    stated = kind.model_fields[name]
+    named = {"ge": "least", "gt": "above", "le": "most"}
+    bounds = {named[key]: getattr(each, key) for each in stated.metadata for key in named if hasattr(each, key)}
+    return stated.annotation, None if stated.is_required() else stated.default, bounds
 
 
 def _join(path: str, key: str) -> str:

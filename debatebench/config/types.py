@@ -24,7 +24,7 @@ class Round(_Frozen):
     """One turn of the debate format: its speaker, stage and token limit."""
 
     role: Side
-    stage: str
+    stage: str = "turn"
     max_tokens: int | None = Field(None, gt=0)
     language: str | None = None
 
@@ -169,7 +169,7 @@ class MemberConfig(_Frozen):
     pricing: Pricing | None = None
     earlier_parameters: tuple[dict[str, Any], ...] = Field(default=(), exclude=True)
     """Parameters that were replaced after the model had answered with them, oldest first; a plan's parts have them."""
-    timeout: float = Field(default=USUAL_TIMEOUT_S, gt=0, exclude=True)
+    timeout: float = Field(default=USUAL_TIMEOUT_S, gt=0, le=86_400, exclude=True)
     limits: RateLimits = Field(default=RateLimits(), exclude=True)
     provider_limits: RateLimits = Field(default=RateLimits(), exclude=True)
 
@@ -240,7 +240,7 @@ class Config(_Frozen):
     rubric_version: str = "v1"
     language: str = "en"
     rounds: tuple[Round, ...]
-    temperature: float = 0.7
+    temperature: float = Field(0.7, ge=0)
     on_refusal: OnRefusal = "void"
     system_prompt_pro: str | None = None
     system_prompt_con: str | None = None

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from debatebench.shared.records import Side
 
 _PRIVATE = re.compile("[\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
+_TOPIC = ("motion", "category", "info_slide")
 _PRIVATE_RANGES = (range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
 
 _Item = TypeVar("_Item")
@@ -82,9 +83,8 @@ class RehearsedCall:
     """The same in UTF-8, and the JSON schema of the answer if it is sent."""
     speeches: tuple[int, ...]
     """How often each speech is in it, in the order in which they were given."""
-    motions: int
-    categories: int
-    slides: int
+    topic: Mapping[str, int]
+    """How often each text of the topic is in it: `motion`, `category` and `info_slide`."""
     heard: Texts
     """The judge's earlier texts in it."""
     heard_answers: int
@@ -132,9 +132,7 @@ class RehearsedHearing:
             characters=sum(call.characters for call in calls),
             most_bytes=sum(call.most_bytes for call in calls),
             speeches=tuple(map(sum, zip(*(call.speeches for call in calls), strict=True))),
-            motions=sum(call.motions for call in calls),
-            categories=sum(call.categories for call in calls),
-            slides=sum(call.slides for call in calls),
+            topic={name: sum(call.topic[name] for call in calls) for name in _TOPIC},
             heard=_sum(call.heard for call in calls),
             heard_answers=sum(call.heard_answers for call in calls),
             said=_sum(call.said for call in calls),
@@ -184,8 +182,8 @@ class _Rehearsed:
 class _Rehearsal(Hearing):
     """A hearing whose steps are answered at once by made-up answers, one after another.
 
-    A clock that counts calls is set back for each branch of `for_each`, so that it shows how many calls had to wait for
-    each other.
+    A clock counts calls, and all branches of `for_each` begin at the same time: its largest value is the length of the
+    longest chain of calls that wait for each other.
     """
 
     def __init__(
@@ -193,11 +191,12 @@ class _Rehearsal(Hearing):
     ) -> None:
         used = "".join([*prompts.templates.values(), config.model_dump_json(), *map(str, places)])
         self._marks = _unused_characters(used)
-        self._motion, self._category, self._slide = (next(self._marks) for _ in range(3))
+        motion, category, slide = (next(self._marks) for _ in _TOPIC)
+        self._topic_marks = dict(zip(_TOPIC, (motion, category, slide), strict=True))
         self._speeches = [next(self._marks) for _ in places]
         turns = (_turn(n, place, self._speeches[n]) for n, place in enumerate(places))
-        transcript = Transcript("", "", 0, self._motion, self._category, self._slide, tuple(turns))
-        super().__init__(Seat(0, judge, first=first), config, prompts, transcript, _ask_nobody)
+        transcript = Transcript("", "", 0, motion, category, slide, tuple(turns))
+        super().__init__(Seat(0, judge, first=first), config, prompts, transcript, _send_nothing)
         self._texts: dict[str, tuple[int, str]] = {}
         self._asked: list[_Rehearsed] = []
         self._clock = 0
@@ -250,12 +249,13 @@ class _Rehearsal(Hearing):
 
     def calls(self) -> Iterator[RehearsedCall]:
         """What was asked."""
-        slide = topic_values(self._motion, self._category, self._slide)["info_slide"].replace(self._slide, "")
-        known = {self._motion, self._category, self._slide, *self._speeches, *self._texts}
+        slide_mark = self._topic_marks["info_slide"]
+        slide = topic_values("", None, slide_mark)["info_slide"].replace(slide_mark, "")
+        known = {*self._topic_marks.values(), *self._speeches, *self._texts}
         last = max((call.depth for call in self._asked), default=0)
         for call in self._asked:
             found = Counter(mark for mark in _PRIVATE.findall(call.prompt) if mark in known)
-            slides, answers = found[self._slide], Counter[int]()
+            slides, answers = found[slide_mark], Counter[int]()
             heard: Counter[str] = Counter()
             for text in found.keys() & self._texts.keys():
                 number, kind = self._texts[text]
@@ -269,9 +269,7 @@ class _Rehearsal(Hearing):
                 characters=len(call.prompt) - found.total() - slides * len(slide),
                 most_bytes=size - sum(len(m.encode()) * n for m, n in found.items()) - slides * len(slide.encode()),
                 speeches=tuple(found[speech] for speech in self._speeches),
-                motions=found[self._motion],
-                categories=found[self._category],
-                slides=slides,
+                topic={name: found[mark] for name, mark in self._topic_marks.items()},
                 heard=Texts(**heard),
                 heard_answers=answers.total(),
                 said=call.said,
@@ -320,5 +318,5 @@ def _sum(texts: Iterable[Texts]) -> Texts:
     return Texts(*map(sum, zip(Texts(), *texts, strict=True)))
 
 
-async def _ask_nobody(step: Step, member: MemberConfig, request: Request) -> Answer:
+async def _send_nothing(step: Step, member: MemberConfig, request: Request) -> Answer:
     raise AssertionError(f"A rehearsal sends nothing: {step.name}, {member.id}, {request.model}.")

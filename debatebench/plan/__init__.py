@@ -1,9 +1,9 @@
 """Configuration → a frozen plan: every debate with sides, seed and panel, and the expected cost and time.
 
 attacks.py           which side of a stored debate attacks its judges, and what they read then
-cost_estimate.py     the calls, tokens and cost of a plan
+estimate.py          the calls, tokens, cost and time of a plan
 frozen_plan.py       the plan of a run that has begun, from its journal and today's inputs
-hearings.py          the calls of the judges of each debate, by rehearsal of their methods
+judge_calls.py       the calls of the judges of each debate, from their methods played with made-up answers
 judged_plan.py       stored debates → the plan of a run that judges them again
 member_changes.py   debaters and judges whose entry has changed since their run began
 panels.py            which judges sit on the panel of which debate, drawn or balanced
@@ -11,11 +11,9 @@ plan.py              a plan as plain data
 plan_differences.py  what differs between two plans, in words
 plan_records.py      a plan → records
 prices.py            configured prices, or those of the provider's catalogue when the run begins
-prompt_sizes.py      how long the prompts of a plan are without speeches
 schedule.py          topics × pairs × repetitions → debates
 selection.py         which topics, debaters and judges take part
 source.py           the stored debates that a run judges again
 stored_use.py        tokens and lengths of stored answers, by model
-time_estimate.py     how long a plan will take, from stored timings of the same members
 weaknesses.py        which debate gets which weakness, on which side
 """

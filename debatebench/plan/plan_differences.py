@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from debatebench.shared.amounts import listed
 from debatebench.shared.config_sections import config_sections
 
 if TYPE_CHECKING:
@@ -84,8 +85,7 @@ def _changed_list(name: str, old: Mapping[str, dict[str, Any]], new: Mapping[str
     if not changes and list(old) != list(new):
         changes.append("in a different order")
     if changes:
-        more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
-        yield f"{name} ({'; '.join(changes[:5])}{more})"
+        yield f"{name} ({listed(changes, 5, '; ')})"
 
 
 def _asked_by(plan: Plan, template: str) -> tuple[bool, bool]:

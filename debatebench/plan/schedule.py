@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import combinations, permutations
 from typing import TypeVar
@@ -179,14 +179,19 @@ def _check_overlap(debaters: Sequence[MemberConfig], pool: Sequence[MemberConfig
 _Entry = TypeVar("_Entry", MemberConfig, TopicConfig)
 
 
-def selected(entries: Sequence[_Entry], ids: Sequence[str] | None, kind: str) -> tuple[_Entry, ...]:
-    """The selected entries, in the order of their file; all entries without a selection."""
+def selected(
+    entries: Sequence[_Entry], ids: Sequence[str] | None, kind: str, *, in_no_file: Collection[str] = ()
+) -> tuple[_Entry, ...]:
+    """The selected entries, in the order of their file; all entries without a selection.
+
+    Raises `UsageError` for an id that is neither among them nor in `in_no_file`.
+    """
     if ids is None:
         return tuple(entries)
     known = [entry.id for entry in entries]
     ids = [plain_name(id_) for id_ in ids]
     for wanted in ids:
-        if wanted not in known:
+        if wanted not in known and wanted not in in_no_file:
             raise UsageError(f"No {kind} '{wanted}'. Known: {', '.join(known) or 'none'}.")
     return tuple(entry for entry in entries if entry.id in ids)
 

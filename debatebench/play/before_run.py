@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,26 +12,45 @@ from typing import TYPE_CHECKING, Any, cast
 from debatebench.journal.events import pass_on
 from debatebench.journal.reading import check_free, has_begun, read_journal
 from debatebench.plan.attacks import attacked_turns
-from debatebench.plan.hearings import Hearings
+from debatebench.plan.judge_calls import JudgeCalls
 from debatebench.plan.prices import with_listed_prices
 from debatebench.plan.source import hash_of_speeches
 from debatebench.play.budget import check_affordable
 from debatebench.play.opening import allow_connections, begin, check_free_space, open_providers
 from debatebench.play.remaining import Remaining
 from debatebench.play.resume import Resume
+from debatebench.play.retries import RetryPolicy
 from debatebench.providers.endpoints import unread_exceptions
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import Turn
 
 if TYPE_CHECKING:
     from debatebench.journal.writing import Journal
-    from debatebench.plan.hearings import Left
+    from debatebench.plan.judge_calls import RestOfDebate
     from debatebench.plan.plan import Plan, PlanPart
     from debatebench.providers.base import Provider
     from debatebench.shared.records import ScheduledDebate
 
 Transcripts = Mapping[str, Sequence[Turn]]
 """The speeches of stored debates, by the id of the debate."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """How a plan is played, as opposed to what is planned; two sessions of one run may have different settings."""
+
+    concurrency: int = 32
+    retry_failed: bool = False
+    """Send again the requests that had failed for good; also lifts bans."""
+    empty_debates: int | None = None
+    """Ban a debater after this many consecutive debates ended because it gave no speech; None never bans one."""
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    max_cost: Decimal | None = None
+    """The USD that the run may cost over all its sessions, in the worst case; None for no limit."""
+    replaceable: frozenset[str] = frozenset()
+    """Ids of debaters and judges whose changed parameters a begun run may go on with, although they have answered."""
+    grace_s: float = 120.0
+    """How long requests in flight are awaited after an interrupt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +75,7 @@ class CheckedRun:
     resume: Resume
     remaining: Remaining
 
-    def left(self, debate: ScheduledDebate) -> Left:
+    def left(self, debate: ScheduledDebate) -> RestOfDebate:
         """The calls that are left of a debate."""
         return self.remaining.left(debate, self.plan)
 
@@ -69,9 +88,8 @@ def make_ready(
     plan: Plan,
     part: PlanPart | None,
     journal_path: Path,
+    settings: RunSettings,
     *,
-    concurrency: int,
-    max_cost: Decimal | None,
     environ: Mapping[str, str],
     warn: Callable[[str], None],
 ) -> Ready:
@@ -81,7 +99,7 @@ def make_ready(
     """
     whole = plan if part is None else plan.with_part(part)
     providers = open_providers(whole, environ)
-    for judge_id, count in Hearings(whole).too_long().items():
+    for judge_id, count in JudgeCalls(whole).too_long().items():
         debates, verdicts = (
             ("a debate does", "verdict on it") if count == 1 else (f"{count:,} debates do", "verdicts on them")
         )
@@ -96,14 +114,14 @@ def make_ready(
             "10.0.0.0/8, with a port if need be."
         )
     check_free_space(journal_path)
-    allow_connections(concurrency, providers)
+    allow_connections(settings.concurrency, providers)
     if not (journal_path.is_file() and has_begun(journal_path)):
         plan = with_listed_prices(plan, environ, warn)
-        check_limit(plan, max_cost)
+        check_limit(plan, settings.max_cost)
     elif part is not None:
         newcomers = with_listed_prices(plan.with_members(part.debaters, part.judges), environ, warn)
         part = part.model_copy(update={"debaters": newcomers.debaters, "judges": newcomers.judges})
-        check_limit(newcomers, max_cost)
+        check_limit(newcomers, settings.max_cost)
     return Ready(plan, part, providers)
 
 
@@ -145,11 +163,8 @@ def check_run(
     plan: Plan,
     part: PlanPart | None,
     journal_path: Path,
+    settings: RunSettings,
     *,
-    concurrency: int,
-    max_cost: Decimal | None,
-    retry_failed: bool,
-    replaceable: Collection[str] = (),
     environ: Mapping[str, str],
     warn: Callable[[str], None],
     now: datetime,
@@ -158,10 +173,10 @@ def check_run(
 
     Raises the errors of `play_run`. What it returns is true until another process plays the run.
     """
-    ready = make_ready(plan, part, journal_path, concurrency=concurrency, max_cost=max_cost, environ=environ, warn=warn)
+    ready = make_ready(plan, part, journal_path, settings, environ=environ, warn=warn)
     check_free(journal_path)
     resume = Resume()
-    remaining = Remaining(resume, retry_failed=retry_failed)
+    remaining = Remaining(resume, retry_failed=settings.retry_failed)
     if journal_path.exists():
         for event in read_journal(journal_path):
             pass_on(journal_path, event, remaining.see)
@@ -172,10 +187,10 @@ def check_run(
         ready.plan,
         ready.part,
         now,
-        replaceable=replaceable,
+        replaceable=settings.replaceable,
         priced=lambda changed: with_listed_prices(changed, environ, warn),
     )
-    check_limit(whole, max_cost)
+    check_limit(whole, settings.max_cost)
     return CheckedRun(ready, whole, is_begun, resume, remaining)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from debatebench.plan.prompt_sizes import format_tokens
+from debatebench.plan.estimate import format_tokens
 from debatebench.providers import is_simulated
 from debatebench.providers.prices import as_bound, most_of
 from debatebench.providers.sent_schema import sent_schema
@@ -248,7 +248,7 @@ def check_affordable(plan: Plan) -> None:
             )
 
 
-def shown_source(provider: str, cost_source: str | None) -> str | None:
+def source_of_cost(provider: str, cost_source: str | None) -> str | None:
     """Where a cost comes from, in the words of a report: records call the made-up cost of a simulated member billed."""
     return SIMULATED if cost_source is not None and is_simulated(provider) else cost_source
 
@@ -266,7 +266,7 @@ def settle_rows(ledger: Ledger, rows: Iterable[dict[str, Any]]) -> None:
 
 def _costs_of(row: dict[str, Any]) -> tuple[Decimal | None, str | None, Decimal | None]:
     """The cost in a row of `raw.calls`, where it comes from, and the most that it can be."""
-    source = shown_source(row["provider"], row.get("cost_source"))
+    source = source_of_cost(row["provider"], row.get("cost_source"))
     return money(row.get("cost")), source, money(row.get("possible_cost"))
 
 

@@ -14,11 +14,10 @@ from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from debatebench.plan.time_estimate import spoken
 from debatebench.play.attempts import Attempt, call_id_of, reply_of, status_of
-from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, shown_source
+from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, source_of_cost
 from debatebench.play.pacing import TOO_BUSY, GivenUpError, estimated_tokens
-from debatebench.play.retries import RetryPolicy, Tries, is_for_now, way_out
+from debatebench.play.retries import RetryPolicy, Tries, is_for_now, needed_change
 from debatebench.providers.asking import Answer, CallFailedError, Step
 from debatebench.providers.base import (
     Completion,
@@ -30,7 +29,7 @@ from debatebench.providers.base import (
 )
 from debatebench.providers.prices import bound_of, cost_of
 from debatebench.providers.unreachable import PROXY_LOGIN
-from debatebench.shared.amounts import amount_text
+from debatebench.shared.amounts import amount_text, duration_text
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError
 from debatebench.shared.records import to_money
 
@@ -164,7 +163,7 @@ class DurableCalls:
         self._failures[member.id] += 1
         if self._failures[member.id] == self._policy.failures_in_a_row:
             said = f"{self._policy.failures_in_a_row} calls of '{member.id}' in a row ended with errors, the last with"
-            self._stop_for(f"{said}: {failure} {way_out(member, failure) or ''}".rstrip())
+            self._stop_for(f"{said}: {failure} {needed_change(member, failure) or ''}".rstrip())
 
     def _stop_for(self, reason: str) -> None:
         """Stop because of calls that have failed, which only a retry asks again."""
@@ -235,7 +234,7 @@ class DurableCalls:
         self._progress.provider_unreachable(name, str(failure), longest_s)
         if is_over:
             self.stop(
-                f"{failure} The run has waited for it for {spoken(longest_s)} (--wait-for-provider).",
+                f"{failure} The run has waited for it for {duration_text(longest_s)} (--wait-for-provider).",
                 RunIncompleteError,
             )
 
@@ -260,7 +259,7 @@ class DurableCalls:
                 admission.tried()
             elif (
                 self._resume.is_new(call.member)
-                and (mend := way_out(call.member, failure))
+                and (mend := needed_change(call.member, failure))
                 and self._policy.failures_in_a_row
             ):
                 said = (
@@ -340,7 +339,7 @@ class DurableCalls:
         if failure is not None and failure.partial_body:
             outcome["partial_body_base64"] = base64.b64encode(failure.partial_body).decode("ascii")
         self._journal.append(outcome, with_next=reply is not None)
-        self._ledger.settle(call.key, status, cost, shown_source(call.member.provider, cost_source), could_cost)
+        self._ledger.settle(call.key, status, cost, source_of_cost(call.member.provider, cost_source), could_cost)
         self._ledger.serve(call.member.id, counted.service_tier)
         self._progress.call_settled(status, cost)
         if is_unpriced and could_cost is None and self._ledger.limit is not None:

@@ -10,13 +10,13 @@ import msgspec
 
 from debatebench.judges import hear
 from debatebench.judges.base import Judgment, Seat, Transcript
-from debatebench.plan.hearings import shown_first
+from debatebench.plan.judge_calls import shown_first
 from debatebench.plan.schedule import replacement_judges
 from debatebench.providers.asking import CallFailedError
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.plan.hearings import Hearings
+    from debatebench.plan.judge_calls import JudgeCalls
     from debatebench.plan.plan import Plan
     from debatebench.providers.asking import Answer, Ask, Step
     from debatebench.providers.base import Request
@@ -29,7 +29,7 @@ async def judge_debate(
     plan: Plan,
     ask: Ask,
     may_ask_again: Callable[[int], bool] = lambda _: False,
-    hearings: Hearings | None = None,
+    judge_calls: JudgeCalls | None = None,
 ) -> list[Judgment]:
     """The judgments of every judge that was asked, by panel position, each replacement after the judge it replaced.
 
@@ -37,12 +37,12 @@ async def judge_debate(
     are filled in rounds: once all judges have answered, the next judges of the pool take the empty seats in panel
     order. The seating therefore depends on the answers and never on their speed, and a resumed run seats the same
     judges. If seats are empty then, `may_ask_again` is called with 1, 2 and so on, and says whether their first
-    judges are asked again; a later verdict of a judge takes the place of its earlier one. With `hearings`, each step
+    judges are asked again; a later verdict of a judge takes the place of its earlier one. With `judge_calls`, each step
     says how many calls must follow it.
     """
     ask = _once(ask)
-    if hearings is not None:
-        ask = _with_calls_after(ask, debate, hearings)
+    if judge_calls is not None:
+        ask = _with_calls_after(ask, debate, judge_calls)
     transcript = _transcript(debate, turns, plan)
     pool = _pool(debate, plan)
     seats = [
@@ -90,11 +90,11 @@ def _once(ask: Ask) -> Ask:
     return asked
 
 
-def _with_calls_after(ask: Ask, debate: ScheduledDebate, hearings: Hearings) -> Ask:
+def _with_calls_after(ask: Ask, debate: ScheduledDebate, judge_calls: JudgeCalls) -> Ask:
     """The same, with the number of calls that must follow each one, so that long chains go first."""
 
     async def asked(step: Step, member: MemberConfig, request: Request) -> Answer:
-        if after := hearings.calls_after(debate, member.id, step.name):
+        if after := judge_calls.calls_after(debate, member.id, step.name):
             step = msgspec.structs.replace(step, calls_after=after)
         return await ask(step, member, request)
 

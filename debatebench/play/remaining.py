@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from debatebench.plan.hearings import Left
+from debatebench.plan.judge_calls import RestOfDebate
 from debatebench.plan.stored_use import StoredUse
 from debatebench.play.pacing import TOO_BUSY
 from debatebench.shared.advice import Vote, advice, empty_seats
@@ -161,14 +161,14 @@ class Remaining:
         may_add_judges = not plan.options.judges_from_selection
         return advice(plan.run_tag, debate.panel, seen.votes, seen.reason, may_add_judges=may_add_judges)
 
-    def left(self, debate: ScheduledDebate, plan: Plan) -> Left:
+    def left(self, debate: ScheduledDebate, plan: Plan) -> RestOfDebate:
         """The calls that are left of a debate.
 
         A reader of the journal does not see which answers hold no speech or no vote; requests that follow from those
         are not counted.
         """
         turns = len(plan.config.rounds)
-        nothing = Left(turns, ())
+        nothing = RestOfDebate(turns, ())
         if debate.debate_id in self._resume.complete_debates:
             return nothing
         banned = self._resume.bans.reasons
@@ -176,10 +176,10 @@ class Remaining:
             return nothing
         seen = self._seen.get(debate.debate_id)
         if seen is None:
-            return Left(0, debate.panel)
+            return RestOfDebate(0, debate.panel)
         done = turns if debate.debate_id in self._resume.reopened else seen.turns_done()
         if not seen.has_ended:
-            return Left(done, debate.panel, seen.answered())
+            return RestOfDebate(done, debate.panel, seen.answered())
         if seen.is_refused:
             return nothing
         if not self.retry_failed and (seen.is_silent or (done < turns and not seen.is_for_now)):
@@ -193,7 +193,7 @@ class Remaining:
             judges = [*seats.failed, *new, *seats.unusable]
         else:
             judges = [*filter(seen.is_for_now_of, seats.failed), *new]
-        return Left(done, tuple(judges[: seats.count]), seen.answered())
+        return RestOfDebate(done, tuple(judges[: seats.count]), seen.answered())
 
 
 def _is_for_now(status: str) -> bool:

@@ -89,7 +89,7 @@ def is_for_now(failure: ProviderFailure) -> bool:
     return failure.kind in (FailureKind.UNSENT, FailureKind.STOP) or _is_overload(failure)
 
 
-def way_out(member: MemberConfig, failure: ProviderFailure) -> str | None:
+def needed_change(member: MemberConfig, failure: ProviderFailure) -> str | None:
     """The change to the entry of a member that this failure calls for: the parameter or the model that it names."""
     if failure.kind is not FailureKind.FAILED:
         return None

@@ -11,9 +11,8 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +21,11 @@ import uvloop
 
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
-from debatebench.plan.cost_estimate import CostEstimate, estimate
-from debatebench.plan.hearings import Hearings
+from debatebench.plan.estimate import CostEstimate, estimate
+from debatebench.plan.judge_calls import JudgeCalls
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
-from debatebench.play.before_run import check_limit, check_transcripts, heard_in, make_ready
+from debatebench.play.before_run import RunSettings, check_limit, check_transcripts, heard_in, make_ready
 from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
 from debatebench.play.debate_records import attacked_turn_records, debate_record, event_rows, injected, participants
@@ -35,7 +34,6 @@ from debatebench.play.pacing import Pacing
 from debatebench.play.panel import judge_debate, panel_reason
 from debatebench.play.progress import Progress
 from debatebench.play.resume import Resume
-from debatebench.play.retries import RetryPolicy
 from debatebench.providers import provider_key
 from debatebench.providers.asking import CallFailedError
 from debatebench.providers.base import FailureKind
@@ -55,24 +53,6 @@ if TYPE_CHECKING:
 
 # How many debates are started per request that may be in flight.
 _DEBATES_PER_SLOT = 2
-
-
-@dataclass(frozen=True, slots=True)
-class RunSettings:
-    """How a plan is played, as opposed to what is planned; two sessions of one run may have different settings."""
-
-    concurrency: int = 32
-    retry_failed: bool = False
-    """Send again the requests that had failed for good; also lifts bans."""
-    empty_debates: int | None = None
-    """Ban a debater after this many consecutive debates ended because it gave no speech; None never bans one."""
-    policy: RetryPolicy = field(default_factory=RetryPolicy)
-    max_cost: Decimal | None = None
-    """The USD that the run may cost over all its sessions, in the worst case; None for no limit."""
-    replaceable: frozenset[str] = frozenset()
-    """Ids of debaters and judges whose changed parameters a begun run may go on with, although they have answered."""
-    grace_s: float = 120.0
-    """How long requests in flight are awaited after an interrupt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +103,7 @@ def play_run(
     provider's catalogue, once, when the run begins; problems with that are reported through `warn`.
     """
     progress = progress or Progress()
-    ready = make_ready(
-        plan,
-        part,
-        journal_path,
-        concurrency=settings.concurrency,
-        max_cost=settings.max_cost,
-        environ=environ,
-        warn=warn,
-    )
+    ready = make_ready(plan, part, journal_path, settings, environ=environ, warn=warn)
     plan, part = ready.plan, ready.part
     # From today's configuration: the plan of a run that began earlier does not hold the provider limits.
     today = plan if part is None else plan.with_part(part)
@@ -189,7 +161,7 @@ class _Session:
         self._plan = plan
         self._transcripts = transcripts
         self._stored = stored
-        self._hearings = Hearings(plan)
+        self._judge_calls = JudgeCalls(plan)
         self._journal = journal
         self._resume = resume
         self._providers = providers
@@ -223,7 +195,7 @@ class _Session:
         self._progress.ledger = self._resume.ledger
         self._progress.debates_planned = len(self._plan.debates)
         self._progress.debates_complete = len(self._complete)
-        calls = self._hearings.calls_by_debate()
+        calls = self._judge_calls.calls_by_debate()
         self._progress.plan_calls({each: count for each, count in calls.items() if each not in self._complete})
         if self._settings.retry_failed:
             self._lift_bans()
@@ -305,7 +277,7 @@ class _Session:
                 self._plan,
                 self._calls,
                 partial(self._may_ask_again, scheduled.debate_id),
-                calls_of_panel=self._hearings.depth(scheduled),
+                calls_of_panel=self._judge_calls.depth(scheduled),
             ):
                 turns.append(turn)
             is_stored = scheduled.source_debate_id is not None
@@ -316,7 +288,7 @@ class _Session:
                 self._plan,
                 self._calls,
                 partial(self._may_ask_again, scheduled.debate_id),
-                self._hearings,
+                self._judge_calls,
             )
         except CallFailedError as failure:
             status = self._plan.config.on_refusal if failure.kind is FailureKind.REFUSED else "incomplete"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import socket
 import ssl
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError, causes
 
 PROXY_LOGIN = 407
 """The status by which a proxy wants a name and a password, which is never asked for twice: some lock the account."""
@@ -64,7 +63,7 @@ def obstacle_of(error: BaseException) -> Obstacle | None:
     # Its import takes long, and no error of a connection is there before it.
     import httpx
 
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return _BY_VERIFY_CODE.get(getattr(cause, "verify_code", 0), _OTHER_AUTHORITY)
         if isinstance(cause, ssl.SSLError) and any(words in str(cause) for words in _NOT_TLS):
@@ -74,13 +73,3 @@ def obstacle_of(error: BaseException) -> Obstacle | None:
         if isinstance(cause, httpx.ProxyError) and (status := re.match(r"\d{3}\b", str(cause))):
             return _BY_PROXY_STATUS.get(int(status[0]))
     return None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and the errors from which it was made."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__

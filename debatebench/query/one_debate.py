@@ -81,7 +81,7 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
     with closing(open_for_query(database)) as con:
         check_marts(con)
         found = run_query(con, _DEBATES, {"debate_id": debate_id, "run_tag": run_tag}, limit=None)
-        rows = [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+        rows = found.dicts()
         rows = [row for row in rows if row["debate_id"] == debate_id] or rows
         if not rows and (attacked := find_attacked(con, debate_id, run_tag)) is not None:
             return attacked
@@ -99,7 +99,7 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
         key = {"run_tag": debate["run_tag"], "debate_id": debate["debate_id"]}
         for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS), ("notes", _NOTES)):
             part = run_query(con, sql, key, limit=None)
-            debate[name] = [dict(zip(part.columns, row, strict=True)) for row in part.rows]
+            debate[name] = part.dicts()
     return debate
 
 

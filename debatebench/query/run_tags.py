@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
+from debatebench.shared.workspace import check_known_run
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,8 +51,7 @@ def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
         raise UsageError(NO_RUNS)
     if run_tag is None:
         return _last_run_tag(con, known)
-    if run_tag not in known:
-        raise UsageError(f"No run '{run_tag}' in the warehouse. Known: {', '.join(known)}.")
+    check_known_run(run_tag, known, "the warehouse")
     return run_tag
 
 

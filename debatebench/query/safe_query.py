@@ -49,6 +49,10 @@ class QueryResult:
     rows: list[tuple[Any, ...]]
     truncated: bool
 
+    def dicts(self) -> list[dict[str, Any]]:
+        """The rows as column → value."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
 
 def open_for_query(
     database: Path, *, memory_limit: str = "2GB", threads: int | None = None

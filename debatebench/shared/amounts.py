@@ -1,8 +1,10 @@
-"""Amounts of money and numbers of things, as people read them."""
+"""Amounts of money, durations, and numbers and names of things, as people read them."""
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 
@@ -20,3 +22,25 @@ def amount_text(amount: Decimal | float) -> str:
 def counted(count: int, noun: str) -> str:
     """A number and its noun, which takes an s unless it is one: 1 answer, 2 answers, 1,000 answers."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """The first `most` names, and how many more there are: `a, b and 3 more`."""
+    shown = separator.join(names[:most])
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?` if a known name is similar, or the same behind another dot, else an empty string."""
+    names = list(known)
+    table = name.partition(".")[2]
+    close = [other for other in names if table and other.partition(".")[2] == table]
+    close += difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def duration_text(seconds: float) -> str:
+    """A duration in words: `42 s`, `12 min`, `3.5 h`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s" if seconds >= 10 or seconds == 0 else f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -22,7 +22,7 @@ of others, so it is shown with `visible`: on one line, whatever it quotes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from debatebench.shared.visible_text import visible
@@ -114,3 +114,13 @@ class InterruptedRunError(DebatebenchError):
     """The user stopped the run; the answers so far are in the journal."""
 
     exit_code = 130
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and the errors from which it was made, each once."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

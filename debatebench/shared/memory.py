@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import re
 import resource
-from collections.abc import Iterator
 from contextlib import suppress
 
-from debatebench.shared.errors import OutOfMemoryError
+from debatebench.shared.errors import OutOfMemoryError, causes
 
 _M_ARENA_MAX = -8
 # What the interpreter, the dynamic linker and DuckDB say, besides raising MemoryError.
@@ -41,7 +40,7 @@ def spare_address_space() -> None:
 
 def out_of_memory(error: BaseException) -> OutOfMemoryError | None:
     """The error if this one, or one that led to it, says that the process got no more memory or threads."""
-    for each in _chain(error):
+    for each in causes(error):
         if isinstance(each, OutOfMemoryError):
             return each
         is_memory = isinstance(each, MemoryError) or (isinstance(each, OSError) and each.errno == errno.ENOMEM)
@@ -54,15 +53,6 @@ def check_memory(error: BaseException) -> None:
     """Raise `OutOfMemoryError` if that is what the error means, before something else is concluded from it."""
     if (short := out_of_memory(error)) is not None:
         raise short from error
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
-        yield following
-        following = following.__cause__ or following.__context__
 
 
 def _sentence(error: BaseException) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -168,6 +169,12 @@ def packaged(kind: Kind) -> Path:
     package = Path(__file__).resolve().parents[1]
     in_wheel = package / "packaged" / kind
     return in_wheel if in_wheel.is_dir() else package.parent / kind
+
+
+def check_known_run(run_tag: str, known: Collection[str], place: object) -> None:
+    """Raise `UsageError` if there is no such run in `place`, with those that are `known` there."""
+    if run_tag not in known:
+        raise UsageError(f"No run '{run_tag}' in {place}. Known: {', '.join(known) or 'none yet'}.")
 
 
 def check_run_tag(tag: str) -> str:

@@ -9,9 +9,8 @@ domain.py          what is handed in: landed tables, Python functions, the rule 
 expansion.py       expand macros: replace every call by its formula
 graph.py           dependencies: layers, order, selections such as `+name`
 incremental.py     bring a table up to date for the landed rows that changed
-load.py            SQL and YAML files → checked SQL models
-load_macros.py     the files of `sql/macros/` and their YAML → checked macros
-macros.py          SQL macros: parse, check, order
+load.py            SQL and YAML files → checked SQL models and macros
+macros.py          SQL macros: read, parse, check
 model_versions.py  the versions of a SQL model, and which of them are deprecated
 one_query.py       a check by DuckDB's own parser: a text is one query and only reads
 parse_cache.py     results of parsing, cached in the warehouse (`meta.parsed`)

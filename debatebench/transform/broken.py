@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 
+from debatebench.shared.amounts import listed
 from debatebench.shared.errors import SqlModelError
 
 _MOST_SHOWN = 3
@@ -53,15 +54,10 @@ def why_broken(broken: Mapping[str, SqlModelError]) -> str:
         names.setdefault(id(error), []).append(name)
     texts = []
     for first, *others in names.values():
-        because = f" Not built because of it: {_listed(others)}." if others else ""
+        because = f" Not built because of it: {listed(sorted(others), _MOST_SHOWN)}." if others else ""
         texts.append(f"{broken[first].message}{because}")
     more = len(texts) - _MOST_SHOWN
     return " ".join(texts[:_MOST_SHOWN]) + (f" {more} more errors are like these." if more > 0 else "")
-
-
-def _listed(names: Collection[str]) -> str:
-    shown = ", ".join(sorted(names)[:_MOST_SHOWN])
-    return f"{shown} and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else shown
 
 
 def broken_among(broken: Mapping[str, SqlModelError], selectors: Collection[str]) -> dict[str, SqlModelError]:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
+from debatebench.shared.files import shown_path
 from debatebench.shared.memory import out_of_memory
 from debatebench.shared.workspace import packaged
 from debatebench.transform.broken import Broken, broken_among, why_broken
@@ -95,7 +96,7 @@ def build(
     create_meta_tables(con)
     has_macros = update_macros(con, project.macros, drop_others=select is None)
     work = _Build(con, project, full_refresh, now)
-    chosen = _chosen(project, select)
+    chosen = set(project.select(select))
     try:
         work.run(chosen)
         dropped = work.drop_removed() if select is None else ()
@@ -117,14 +118,6 @@ def build(
     if broken:
         raise PartlyBuiltError(broken, result)
     return result
-
-
-def _chosen(project: Project, select: Sequence[str] | None) -> set[str]:
-    if select is None:
-        return set(project.models)
-    from debatebench.transform.graph import select_models
-
-    return set(select_models(project.models, select, project.broken))
 
 
 def _keeps_contract(con: duckdb.DuckDBPyConnection, model: SqlModel, columns: Mapping[str, str]) -> bool:
@@ -286,7 +279,6 @@ class _Build:
 
     def _check_contracts(self) -> None:
         """Drop SQL models whose columns differ from those promised in YAML, with everything that reads them."""
-        from debatebench.shared.files import shown_path
         from debatebench.transform.contracts import columns_of_all, contract_breaches
 
         columns = columns_of_all(self.con)
@@ -320,8 +312,6 @@ class _Build:
     def _failure(self, model: SqlModel, error: Exception) -> DebatebenchError:
         """DuckDB's message as one sentence, with the line of the file if the message contains one."""
         import duckdb
-
-        from debatebench.shared.files import shown_path
 
         if (short := out_of_memory(error)) is not None:
             return short

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,16 +37,27 @@ class BuiltModel:
     landed: str | None = None
 
 
+_COLUMNS = {
+    "name": "varchar",
+    "version": "bigint",
+    "materialized": "varchar",
+    "sql_sha256": "varchar",
+    "definition": "varchar",
+    "fingerprint": "varchar",
+    "rows": "bigint",
+    "seconds": "double",
+    "built_at": "timestamp",
+    "landed": "varchar",
+}
+
+
 def create_meta_tables(con: duckdb.DuckDBPyConnection) -> None:
     """Create `meta.builds` (one row per SQL model), `meta.macros` (one per macro) and `meta.build_state` (one row when
     everything is up to date).
     """
     con.execute("create schema if not exists meta")
-    con.execute(
-        "create table if not exists meta.builds (name varchar, version bigint, materialized varchar, "
-        "sql_sha256 varchar, definition varchar, fingerprint varchar, rows bigint, seconds double, built_at timestamp, "
-        "landed varchar)"
-    )
+    columns = ", ".join(f"{name} {sql_type}" for name, sql_type in _COLUMNS.items())
+    con.execute(f"create table if not exists meta.builds ({columns})")
     # Earlier versions created the table without this column.
     con.execute("alter table meta.builds add column if not exists landed varchar")
     con.execute("create table if not exists meta.build_state (state varchar)")
@@ -58,40 +69,21 @@ def read_builds(con: duckdb.DuckDBPyConnection) -> dict[str, BuiltModel]:
     if "meta.builds" not in relations(con):
         return {}
     # The columns are in the order of the fields; an earlier version had one column less, a later one may have more.
-    count = len(fields(BuiltModel))
-    return {row[0]: BuiltModel(*row[:count]) for row in con.execute("from meta.builds").fetchall()}
+    return {row[0]: BuiltModel(*row[: len(_COLUMNS)]) for row in con.execute("from meta.builds").fetchall()}
 
 
 def write_builds(con: duckdb.DuckDBPyConnection, built: Iterable[BuiltModel], state: str | None) -> None:
     """Replace `meta.builds`, and store `state` when everything is up to date (None when it is not)."""
     with transaction(con):
-        _write_builds(con, sorted(built, key=lambda row: row.name))
+        con.execute("delete from meta.builds")
+        rows = sorted(built, key=lambda row: row.name)
+        values = [[getattr(row, column) for row in rows] for column in _COLUMNS]
+        unnested = ", ".join(f"unnest(?::{sql_type}[])" for sql_type in _COLUMNS.values())
+        # A later version may have added columns.
+        con.execute(f"insert into meta.builds ({', '.join(_COLUMNS)}) select {unnested}", values)
         con.execute("delete from meta.build_state")
         if state is not None:
             con.execute("insert into meta.build_state (state) values (?)", [state])
-
-
-def _write_builds(con: duckdb.DuckDBPyConnection, rows: Sequence[BuiltModel]) -> None:
-    con.execute("delete from meta.builds")
-    # A later version may have added columns.
-    names = ", ".join(field.name for field in fields(BuiltModel))
-    con.execute(
-        f"insert into meta.builds ({names}) select unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::varchar[]), "
-        "unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::varchar[]), unnest(?::bigint[]), unnest(?::double[]), "
-        "unnest(?::timestamp[]), unnest(?::varchar[])",
-        [
-            [row.name for row in rows],
-            [row.version for row in rows],
-            [row.materialized for row in rows],
-            [row.sql_sha256 for row in rows],
-            [row.definition for row in rows],
-            [row.fingerprint for row in rows],
-            [row.rows for row in rows],
-            [row.seconds for row in rows],
-            [row.built_at for row in rows],
-            [row.landed for row in rows],
-        ],
-    )
 
 
 def is_current(con: duckdb.DuckDBPyConnection, project: Project) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.files import shown_path
 from debatebench.transform.broken import broken_among
@@ -19,16 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from debatebench.transform.broken import Broken
-    from debatebench.transform.sql_model import SqlModel
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?` if a known name is similar or is the same in another schema, else an empty string."""
-    names = list(known)
-    table = name.partition(".")[2]
-    close = [other for other in names if table and other.partition(".")[2] == table]
-    close += difflib.get_close_matches(name, names, n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    from debatebench.transform.sql_model import MacroCall, Reference, SqlModel
 
 
 def check_references(query: Query, file: Path, known: Collection[str]) -> None:
@@ -55,27 +46,43 @@ def check_layers(model: SqlModel) -> None:
             )
 
 
-def in_order(models: Mapping[str, SqlModel], broken: Broken | None = None) -> dict[str, SqlModel]:
-    """The same SQL models, each after those that it reads; equal inputs give equal orders.
+class _Item(Protocol):
+    """What is put in order: a SQL model, which reads others, or a macro, which calls others."""
 
-    A cycle is refused, or its SQL models are added to `broken` and left out.
+    @property
+    def file(self) -> Path: ...
+
+    @property
+    def needs(self) -> Sequence[Reference | MacroCall]: ...
+
+
+Item = TypeVar("Item", bound=_Item)
+
+
+def in_order(
+    items: Mapping[str, Item], broken: Broken | None = None, *, kind: str = "SQL models", verb: str = "read"
+) -> dict[str, Item]:
+    """The same items, each after those that it needs; equal inputs give equal orders.
+
+    A cycle is refused, or its items are added to `broken` and left out.
     """
-    edges = {name: [d for d in models[name].dependencies if d in models] for name in sorted(models)}
+    edges = {name: [each.name for each in items[name].needs if each.name in items] for name in sorted(items)}
     try:
-        return {name: models[name] for name in TopologicalSorter(edges).static_order()}
+        return {name: items[name] for name in TopologicalSorter(edges).static_order()}
     except CycleError as error:
         cycle: list[str] = error.args[1][::-1]
     steps = []
-    for reader, read in pairwise(cycle):
-        line = next(r.line for r in models[reader].query.references if r.name == read)
-        steps.append(f"{reader} reads {read} ({shown_path(models[reader].file)}:{line})")
-    found = SqlModelError(f"SQL models read each other in a cycle: {', '.join(steps)}.")
+    for item, needed in pairwise(cycle):
+        line = next(each.line for each in items[item].needs if each.name == needed)
+        steps.append(f"{item} {verb}s {needed} ({shown_path(items[item].file)}:{line})")
+    found = SqlModelError(f"{kind} {verb} each other in a cycle: {', '.join(steps)}.")
     if broken is None:
         raise found
     for name in cycle:
         with broken.of(name):
             raise found
-    return in_order({name: model for name, model in models.items() if name not in cycle}, broken)
+    rest = {name: item for name, item in items.items() if name not in cycle}
+    return in_order(rest, broken, kind=kind, verb=verb)
 
 
 def upstream(models: Mapping[str, SqlModel], names: Iterable[str]) -> set[str]:

@@ -1,25 +1,27 @@
-"""Files → checked SQL models: each SQL file is joined with its YAML, every name is known, and there is no cycle."""
+"""Files → checked SQL models and macros: each SQL file is joined with its YAML, every name is known, and nothing is in
+a cycle.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.transform.broken import Broken
-from debatebench.transform.domain import Domain, PythonFunctions
-from debatebench.transform.graph import check_layers, check_references, did_you_mean, in_order
-from debatebench.transform.load_macros import load_macros, macro_tests
-from debatebench.transform.macros import Macro, check_macro_calls
+from debatebench.transform.domain import Domain
+from debatebench.transform.graph import check_layers, check_references, in_order
+from debatebench.transform.macros import Macro, check_macro_calls, read_macro
 from debatebench.transform.properties import (
     AddedVersions,
-    CommonColumn,
-    LocatedMacroTest,
-    LocatedUnitTest,
+    Located,
+    LocatedTest,
+    MacroTest,
     ModelProperties,
     PropertiesFile,
     UnitTest,
@@ -27,6 +29,7 @@ from debatebench.transform.properties import (
 )
 from debatebench.transform.sql_model import (
     MACROS,
+    NAME,
     Query,
     Reference,
     SingularTest,
@@ -35,23 +38,13 @@ from debatebench.transform.sql_model import (
     read_sql,
     split_version,
 )
-from debatebench.transform.testing.generic_tests import GenericTest, Relationships, RowCount
+from debatebench.transform.testing.generic_tests import Relationships, RowCount
 
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TAKEN_SCHEMAS = {"raw", "meta", "main", "temp", "pg_catalog", "information_schema", "system"}
 
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One entry of `models` in a YAML file."""
-
-    properties: ModelProperties
-    file: Path
-    line: int
-
-    @property
-    def where(self) -> str:
-        return f"{shown_path(self.file)}:{self.line}"
+T = TypeVar("T")
+Test = TypeVar("Test", UnitTest, MacroTest)
+Item = TypeVar("Item", SqlModel, Macro, SingularTest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +54,8 @@ class Checked:
     models: dict[str, SqlModel]
     macros: dict[str, Macro]
     singular_tests: tuple[SingularTest, ...]
-    unit_tests: tuple[LocatedUnitTest, ...]
-    macro_tests: tuple[LocatedMacroTest, ...]
+    unit_tests: tuple[LocatedTest[UnitTest], ...]
+    macro_tests: tuple[LocatedTest[MacroTest], ...]
     common_columns: dict[str, str]
     broken: Broken
     """What was left out."""
@@ -73,78 +66,7 @@ def load_files(files: Mapping[str, Path], domain: Domain, *, skip_broken: bool =
 
     With `skip_broken`, what has an error is left out with all that depends on it; else the first error is raised.
     """
-    broken = Broken(skip=skip_broken)
-    yaml_files = read_yaml_files(files, broken)
-    common = _common_columns(yaml_files, broken)
-    entries = _entries(yaml_files, common, broken)
-    macros = load_macros(files, yaml_files, domain.functions, broken)
-    models, singular = _read_models(files, entries, broken)
-    _check_described_files(entries, models, files, broken)
-    models |= _aliases(entries, models, broken)
-
-    known = [*models, *domain.tables, *broken]
-    for model in models.values():
-        with broken.of(model.name):
-            if model.alias_of is None:
-                check_references(model.query, model.file, known)
-                check_macro_calls(model.query, model.file, macros, broken)
-                check_layers(model)
-                _check_functions(model, domain.functions)
-            _check_test_targets(model, known)
-    for test in singular.values():
-        with broken.of(f"tests.{test.name}"):
-            check_references(test.query, test.file, known)
-            check_macro_calls(test.query, test.file, macros, broken)
-    ordered = in_order(models, broken)
-    _check_incremental(ordered, domain, broken)
-    broken.spread({name: _needed(model.query) for name, model in ordered.items()})
-    broken.spread({f"tests.{name}": _needed(test.query) for name, test in singular.items()})
-    ordered = {name: model for name, model in ordered.items() if name not in broken}
-    return Checked(
-        models=ordered,
-        macros=macros,
-        singular_tests=tuple(test for name, test in singular.items() if f"tests.{name}" not in broken),
-        unit_tests=tuple(_unit_tests(yaml_files, ordered, broken)),
-        macro_tests=tuple(macro_tests(yaml_files, macros, broken)),
-        common_columns={name: column.description for name, column in common.items()},
-        broken=broken,
-    )
-
-
-def _needed(query: Query) -> list[str]:
-    """The SQL models that a query reads and the macros that it calls."""
-    return [*(reference.name for reference in query.references), *(call.name for call in query.macro_calls)]
-
-
-def _read_models(
-    files: Mapping[str, Path], entries: Mapping[str, _Entry], broken: Broken
-) -> tuple[dict[str, SqlModel], dict[str, SingularTest]]:
-    """The SQL models and singular tests by name."""
-    models: dict[str, SqlModel] = {}
-    singular: dict[str, SingularTest] = {}
-    for path, file in sorted(files.items()):
-        if not path.endswith(".sql") or path.startswith(f"{MACROS}/"):
-            continue
-        where = PurePosixPath(path)
-        name = f"{where.parts[0]}.{where.stem}" if len(where.parts) > 1 else path
-        with broken.of(name):
-            if where.parts[0] == "tests":
-                _check_new(f"the test '{where.stem}'", file, singular.get(where.stem))
-                singular[where.stem] = SingularTest(where.stem, file, parse_query(read_sql(file), file))
-            else:
-                _check_read(name, entries, broken)
-                _check_new(name, file, models.get(name))
-                models[name] = _model(path, file, entries)
-    return models, singular
-
-
-def _check_read(name: str, entries: Mapping[str, _Entry], broken: Mapping[str, SqlModelError]) -> None:
-    """Refuse a SQL model that is not described if a YAML file of its schema cannot be read, by the file's error."""
-    schema, _, table = name.partition(".")
-    if name not in entries and f"{schema}.{split_version(table)[0]}" not in entries:
-        for path, error in broken.items():
-            if path.startswith(f"{schema}/"):
-                raise error
+    return _Loading(files, domain, Broken(skip=skip_broken)).checked()
 
 
 def read_yaml_files(files: Mapping[str, Path], broken: Broken) -> dict[PurePosixPath, PropertiesFile]:
@@ -154,18 +76,18 @@ def read_yaml_files(files: Mapping[str, Path], broken: Broken) -> dict[PurePosix
         if name.endswith((".yml", ".yaml")):
             with broken.of(name):
                 read[PurePosixPath(name)] = read_properties(file)
-    added = _added_versions(read)
-    if not added:
-        return read
+    added: dict[str, list[tuple[PurePosixPath, Located[AddedVersions]]]] = {}
     for path, each in read.items():
-        models = tuple(
-            (_completed(entry, added.pop(dotted_name(entry.name, path), ()), broken), line)
-            for entry, line in each.models
-        )
-        read[path] = replace(each, models=models)
-    for name, versions in added.items():
-        for addition in versions:
-            with broken.of(str(addition.path)):
+        for addition in each.added:
+            added.setdefault(dotted_name(addition.entry.name, path), []).append((path, addition))
+    for path, each in read.items() if added else ():
+        models = [
+            _completed(model, added.pop(dotted_name(model.entry.name, path), ()), broken) for model in each.models
+        ]
+        read[path] = replace(each, models=tuple(models))
+    for name, additions in added.items():
+        for path, addition in additions:
+            with broken.of(str(path)):
                 raise SqlModelError(
                     f"{addition.where}: {name} has versions here, but no file describes it. Describe it, or rename "
                     "this file if it replaces the packaged one that does."
@@ -173,71 +95,16 @@ def read_yaml_files(files: Mapping[str, Path], broken: Broken) -> dict[PurePosix
     return read
 
 
-@dataclass(frozen=True, slots=True)
-class _Added:
-    """Versions that one YAML file adds to the SQL model of another."""
-
-    versions: AddedVersions
-    path: PurePosixPath
-    where: str
-
-
-def _added_versions(read: Mapping[PurePosixPath, PropertiesFile]) -> dict[str, tuple[_Added, ...]]:
-    """Dotted name → the versions that are added to the SQL model."""
-    found: dict[str, tuple[_Added, ...]] = {}
-    for path, each in read.items():
-        for added, line in each.added:
-            name = dotted_name(added.name, path)
-            found[name] = (*found.get(name, ()), _Added(added, path, f"{shown_path(each.file)}:{line}"))
-    return found
-
-
-def _completed(properties: ModelProperties, added: Iterable[_Added], broken: Broken) -> ModelProperties:
-    for each in added:
-        with broken.of(str(each.path)):
+def _completed(
+    model: Located[ModelProperties], additions: Iterable[tuple[PurePosixPath, Located[AddedVersions]]], broken: Broken
+) -> Located[ModelProperties]:
+    for path, addition in additions:
+        with broken.of(str(path)):
             try:
-                properties = properties.with_added(each.versions)
+                model = replace(model, entry=model.entry.with_added(addition.entry))
             except ValueError as error:
-                raise SqlModelError(f"{each.where}: {properties.name}: {error}.") from None
-    return properties
-
-
-def _common_columns(yaml_files: Mapping[PurePosixPath, PropertiesFile], broken: Broken) -> dict[str, CommonColumn]:
-    """The columns that have the same meaning everywhere, by name."""
-    found: dict[str, CommonColumn] = {}
-    places: dict[str, str] = {}
-    for path, read in yaml_files.items():
-        for column, line in zip(read.properties.columns, read.column_lines, strict=True):
-            name, where = column.name.lower(), f"{shown_path(read.file)}:{line}"
-            with broken.of(str(path)):
-                if name in places:
-                    raise SqlModelError(f"{where}: the column '{name}' is already described at {places[name]}.")
-                found[name], places[name] = column, where
-    return found
-
-
-def _entries(
-    yaml_files: Mapping[PurePosixPath, PropertiesFile], common: Mapping[str, CommonColumn], broken: Broken
-) -> dict[str, _Entry]:
-    """Dotted name → entry; the schema of an undotted name is the top folder of the YAML file."""
-    typed = {name: column for name, column in common.items() if column.data_type is not None}
-    entries: dict[str, _Entry] = {}
-    for path, read in yaml_files.items():
-        for properties, line in read.models:
-            name = dotted_name(properties.name, path)
-            entry = _Entry(properties, read.file, line)
-            with broken.of(name):
-                try:
-                    entry = replace(entry, properties=properties.with_common(typed))
-                except KeyError as missing:
-                    raise SqlModelError(
-                        f"{entry.where}: {name} lists the column {missing}, which has no common `data_type`; write "
-                        f"`{{name: {missing.args[0]}, data_type: …}}`.{did_you_mean(missing.args[0], typed)}"
-                    ) from None
-                if name in entries:
-                    raise SqlModelError(f"{entry.where}: {name} is already described at {entries[name].where}.")
-                entries[name] = entry
-    return entries
+                raise SqlModelError(f"{addition.where}: {model.entry.name}: {error}.") from None
+    return model
 
 
 def dotted_name(name: str, yaml_path: PurePosixPath) -> str:
@@ -246,49 +113,307 @@ def dotted_name(name: str, yaml_path: PurePosixPath) -> str:
     return name if "." in name or len(yaml_path.parts) < 2 else f"{yaml_path.parts[0]}.{name}"
 
 
-def _model(path: str, file: Path, entries: Mapping[str, _Entry]) -> SqlModel:
-    """The SQL model of one SQL file and its YAML."""
-    parts = PurePosixPath(path).parts
-    if len(parts) < 2:
-        raise SqlModelError(
-            f"{shown_path(file)}: a SQL model must be in a folder, which is its schema: marts/name.sql."
+class _Loading:
+    """Reads and checks the files; what is wrong goes to `broken`, which raises it unless it is to be skipped."""
+
+    def __init__(self, files: Mapping[str, Path], domain: Domain, broken: Broken) -> None:
+        self.files, self.domain, self.broken = files, domain, broken
+        self.yaml_files = read_yaml_files(files, broken)
+        columns = [column for read in self.yaml_files.values() for column in read.columns]
+        once = self._once((f"the column '{column.entry.name.lower()}'", column) for column in columns)
+        self.common = {column.entry.name.lower(): column.entry for column in once.values()}
+        self.described = self._once(self._described_models())
+        self.described_macros = self._once(
+            (f"{MACROS}.{each.entry.name.lower()}", each) for read in self.yaml_files.values() for each in read.macros
         )
-    schema, table = parts[0], parts[-1].removesuffix(".sql")
-    if schema in _TAKEN_SCHEMAS:
-        raise SqlModelError(f"{shown_path(file)}: the schema '{schema}' is not for SQL models; use another folder.")
-    for part in (schema, table):
-        if not _NAME.fullmatch(part):
-            raise SqlModelError(f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
-    name = f"{schema}.{table}"
-    base, version = split_version(table)
-    entry = entries.get(name)
-    properties, properties_file = (entry.properties, entry.file) if entry else (None, file)
-    if entry is not None and entry.properties.versions:
-        numbers = ", ".join(str(v.v) for v in entry.properties.versions)
-        raise SqlModelError(
-            f"{shown_path(file)}: {name} has the versions {numbers} ({entry.where}), so the build creates the "
-            "unsuffixed name; rename the file to one of the versions."
+
+    def _once(self, entries: Iterable[tuple[str, Located[T]]]) -> dict[str, Located[T]]:
+        """Name → entry; a second entry with the same name is refused."""
+        found: dict[str, Located[T]] = {}
+        for name, located in entries:
+            with self.broken.of(name):
+                if name in found:
+                    raise SqlModelError(f"{located.where}: {name} is already described at {found[name].where}.")
+                found[name] = located
+        return found
+
+    def _described_models(self) -> Iterator[tuple[str, Located[ModelProperties]]]:
+        """The dotted name and the entry of every SQL model in the YAML."""
+        typed = {name: column for name, column in self.common.items() if column.data_type is not None}
+        for path, read in self.yaml_files.items():
+            for model in read.models:
+                name = dotted_name(model.entry.name, path)
+                with self.broken.of(name):
+                    try:
+                        yield name, replace(model, entry=model.entry.with_common(typed))
+                    except KeyError as missing:
+                        raise SqlModelError(
+                            f"{model.where}: {name} lists the column {missing}, which has no common `data_type`; write "
+                            f"`{{name: {missing.args[0]}, data_type: …}}`.{did_you_mean(missing.args[0], typed)}"
+                        ) from None
+
+    def checked(self) -> Checked:
+        """Everything that is in order."""
+        macros = self._macros()
+        models, singular = self._read_models()
+        for name, located in self.described.items():
+            versions = [f"{name}_v{version.v}" for version in located.entry.versions]
+            self._check_files(located, versions or [name], models)
+        models |= self._aliases(models)
+        known = [*models, *self.domain.tables, *self.broken]
+        for model in models.values():
+            with self.broken.of(model.name):
+                if model.alias_of is None:
+                    self._check_names(model, known, macros)
+                    check_layers(model)
+                    self._check_functions(model)
+                _check_test_targets(model, known)
+        for name, test in singular.items():
+            with self.broken.of(name):
+                self._check_names(test, known, macros)
+        ordered = in_order(models, self.broken)
+        self._check_incremental(ordered)
+        ordered = self._without_broken(ordered)
+        return Checked(
+            models=ordered,
+            macros=macros,
+            singular_tests=tuple(self._without_broken(singular).values()),
+            unit_tests=tuple(self._unit_tests(ordered)),
+            macro_tests=tuple(self._macro_tests(macros)),
+            common_columns={name: column.description for name, column in self.common.items()},
+            broken=self.broken,
         )
-    if entry is None and version is not None:
-        entry = entries.get(f"{schema}.{base}")
-        if entry is not None and any(v.v == version for v in entry.properties.versions):
-            properties, properties_file = entry.properties.of_version(version), entry.file
-    if properties is None:
-        raise SqlModelError(
-            f"{shown_path(file)}:1: {name} has no description; add it under `models` in sql/{schema}/_{schema}.yml."
-            f"{did_you_mean(name, (other for other in entries if other.startswith(schema + '.')))}"
+
+    def _without_broken(self, items: Mapping[str, Item]) -> dict[str, Item]:
+        """What is not broken and needs nothing that is; `items` are in dependency order."""
+        self.broken.spread({name: _needed(item.query) for name, item in items.items()})
+        return {name: item for name, item in items.items() if name not in self.broken}
+
+    # --- files ---
+
+    def _macros(self) -> dict[str, Macro]:
+        """Every macro that is not broken, each after those that it calls."""
+        macros: dict[str, Macro] = {}
+        for path, file in sorted(self.files.items()):
+            if path.endswith(".sql") and path.startswith(f"{MACROS}/"):
+                name = f"{MACROS}.{PurePosixPath(path).stem}"
+                with self.broken.of(name):
+                    self._check_read(name, self.described_macros)
+                    macros[name] = read_macro(path, file, self.described_macros, self.domain.functions)
+        for name, located in self.described_macros.items():
+            self._check_files(located, [name], macros)
+        for macro in macros.values():
+            with self.broken.of(macro.name):
+                check_macro_calls(macro.query, macro.file, macros, self.broken)
+        sound = {name: macro for name, macro in macros.items() if name not in self.broken}
+        return self._without_broken(in_order(sound, self.broken, kind="Macros", verb="call"))
+
+    def _read_models(self) -> tuple[dict[str, SqlModel], dict[str, SingularTest]]:
+        """The SQL models and singular tests by name; the name of a test begins with `tests.`."""
+        models: dict[str, SqlModel] = {}
+        singular: dict[str, SingularTest] = {}
+        for path, file in sorted(self.files.items()):
+            if not path.endswith(".sql") or path.startswith(f"{MACROS}/"):
+                continue
+            where = PurePosixPath(path)
+            name = f"{where.parts[0]}.{where.stem}" if len(where.parts) > 1 else path
+            with self.broken.of(name):
+                if where.parts[0] == "tests":
+                    _check_new(f"the test '{where.stem}'", file, singular.get(name))
+                    singular[name] = SingularTest(where.stem, file, parse_query(read_sql(file), file))
+                else:
+                    self._check_read(name, self.described)
+                    _check_new(name, file, models.get(name))
+                    models[name] = self._model(path, file)
+        return models, singular
+
+    def _check_read(self, name: str, described: Collection[str]) -> None:
+        """Refuse what is not described if a YAML file of its schema cannot be read, by the file's error."""
+        schema, _, table = name.partition(".")
+        if name not in described and f"{schema}.{split_version(table)[0]}" not in described:
+            for path, error in self.broken.items():
+                if path.startswith(f"{schema}/"):
+                    raise error
+
+    def _check_files(self, located: Located[T], names: Iterable[str], there: Collection[str]) -> None:
+        """Refuse a description without a SQL file."""
+        for name in names:
+            if name not in there and name not in self.broken:
+                path = f"{name.replace('.', '/')}.sql"
+                with self.broken.of(name):
+                    raise SqlModelError(
+                        f"{located.where}: {name} is described, but there is no sql/{path}."
+                        f"{did_you_mean(path, (other for other in self.files if other.endswith('.sql')))}"
+                    )
+
+    def _model(self, path: str, file: Path) -> SqlModel:
+        """The SQL model of one SQL file and its YAML."""
+        parts = PurePosixPath(path).parts
+        if len(parts) < 2:
+            raise SqlModelError(
+                f"{shown_path(file)}: a SQL model must be in a folder, which is its schema: marts/name.sql."
+            )
+        schema, table = parts[0], parts[-1].removesuffix(".sql")
+        if schema in _TAKEN_SCHEMAS:
+            raise SqlModelError(f"{shown_path(file)}: the schema '{schema}' is not for SQL models; use another folder.")
+        for part in (schema, table):
+            if not NAME.fullmatch(part):
+                raise SqlModelError(
+                    f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _."
+                )
+        name = f"{schema}.{table}"
+        base, version = split_version(table)
+        located = self.described.get(name)
+        properties = located.entry if located else None
+        if located is not None and located.entry.versions:
+            numbers = ", ".join(str(v.v) for v in located.entry.versions)
+            raise SqlModelError(
+                f"{shown_path(file)}: {name} has the versions {numbers} ({located.where}), so the build creates the "
+                "unsuffixed name; rename the file to one of the versions."
+            )
+        if located is None and version is not None:
+            located = self.described.get(f"{schema}.{base}")
+            if located is not None and any(v.v == version for v in located.entry.versions):
+                properties = located.entry.of_version(version)
+        if located is None or properties is None:
+            raise SqlModelError(
+                f"{shown_path(file)}:1: {name} has no description; add it under `models` in sql/{schema}/_{schema}.yml."
+                f"{did_you_mean(name, (other for other in self.described if other.startswith(schema + '.')))}"
+            )
+        is_version = bool(properties.versions)
+        return SqlModel(
+            name=name,
+            file=file,
+            path=path,
+            query=parse_query(read_sql(file), file),
+            properties=properties,
+            base_name=base if is_version else table,
+            version=version if is_version else None,
+            properties_file=located.file,
         )
-    is_version = bool(properties.versions)
-    return SqlModel(
-        name=name,
-        file=file,
-        path=path,
-        query=parse_query(read_sql(file), file),
-        properties=properties,
-        base_name=base if is_version else table,
-        version=version if is_version else None,
-        properties_file=properties_file,
-    )
+
+    def _aliases(self, models: Mapping[str, SqlModel]) -> dict[str, SqlModel]:
+        """The unsuffixed name of every versioned model: a view on the latest version."""
+        found: dict[str, SqlModel] = {}
+        for name, located in self.described.items():
+            if not located.entry.versions:
+                continue
+            with self.broken.of(name):
+                number = located.entry.latest
+                if number is None:
+                    raise SqlModelError(
+                        f"{located.where}: every version of {name} is a prerelease; one must be the latest."
+                    )
+                if (latest := f"{name}_v{number}") in self.broken:
+                    raise self.broken[latest]
+                found[name] = _alias(name, located, models[latest])
+        return found
+
+    # --- checks ---
+
+    def _check_names(self, item: SqlModel | SingularTest, known: Collection[str], macros: Mapping[str, Macro]) -> None:
+        """Refuse unknown relations and macros."""
+        check_references(item.query, item.file, known)
+        check_macro_calls(item.query, item.file, macros, self.broken)
+
+    def _check_functions(self, model: SqlModel) -> None:
+        """Refuse a view that calls a Python function, because another process could not read it."""
+        called = self.domain.functions.python_functions(model.query.functions)
+        if called and model.materialized == "view":
+            raise SqlModelError(
+                f"{shown_path(model.file)}: {model.name} calls the Python function '{called[0]}', so it cannot be a "
+                f"view; set `config: {{materialized: table}}` in {shown_path(model.properties_file)}."
+            )
+
+    def _check_incremental(self, models: Mapping[str, SqlModel]) -> None:
+        """Refuse `incremental_by` where rows cannot be separated by part; `models` are in dependency order."""
+        reading_parts = set(self.domain.tables)
+        for model in models.values():
+            above = [name for name in model.dependencies if name in reading_parts]
+            reading_parts |= {model.name} if above else set()
+            part = model.properties.config.incremental_by
+            if part is None:
+                continue
+            where = f"{shown_path(model.properties_file)}: {model.name} is incremental by {part}"
+            with self.broken.of(model.name):
+                if part != self.domain.part:
+                    raise SqlModelError(
+                        f"{where}, but rows are landed by {self.domain.part}; write `{self.domain.part}`."
+                    )
+                if not model.has_column(part):
+                    raise SqlModelError(f"{where}, but it describes no column of that name.")
+                for name in above:
+                    if name in models and not models[name].has_column(part):
+                        raise SqlModelError(
+                            f"{where}, but it reads {name}, whose rows are computed for all values of {part} together; "
+                            "leave `incremental_by` out."
+                        )
+
+    # --- unit tests ---
+
+    def _unit_tests(self, models: Mapping[str, SqlModel]) -> Iterator[LocatedTest[UnitTest]]:
+        """Every unit test of a SQL model that is not broken."""
+
+        def tested(test: UnitTest, name: str, where: str) -> str:
+            if name not in models:
+                raise SqlModelError(f"{where}: no SQL model '{name}'.{did_you_mean(name, models)}")
+            model = models[models[name].alias_of or name]
+            for given in test.given:
+                if given.input.lower() not in model.dependencies:
+                    raise SqlModelError(
+                        f"{where}: {model.name} does not read '{given.input}'; it reads "
+                        f"{', '.join(model.dependencies) or 'nothing'}."
+                    )
+            return model.name
+
+        for_models = (
+            (dotted_name(each.entry.model, path), each)
+            for path, read in self.yaml_files.items()
+            for each in read.unit_tests
+        )
+        return self._located(for_models, tested)
+
+    def _macro_tests(self, macros: Mapping[str, Macro]) -> Iterator[LocatedTest[MacroTest]]:
+        """Every unit test of a macro that is not broken."""
+
+        def tested(test: MacroTest, name: str, where: str) -> str:
+            if name not in macros:
+                raise SqlModelError(f"{where}: there is no macro '{name}'.{did_you_mean(name, macros)}")
+            for argument in dict.fromkeys(key for row in test.given for key in row):
+                if argument not in macros[name].parameters:
+                    raise SqlModelError(
+                        f"{where}: {name} has no argument '{argument}'."
+                        f"{did_you_mean(argument, macros[name].parameters)}"
+                    )
+            return name
+
+        for_macros = (
+            (f"{MACROS}.{each.entry.macro.lower().removeprefix(f'{MACROS}.')}", each)
+            for read in self.yaml_files.values()
+            for each in read.macro_tests
+        )
+        return self._located(for_macros, tested)
+
+    def _located(
+        self, tests: Iterable[tuple[str, Located[Test]]], tested: Callable[[Test, str, str], str]
+    ) -> Iterator[LocatedTest[Test]]:
+        """The tests of what is not broken. `tested` returns the name of what a test runs, after a check that it can."""
+        seen: dict[tuple[str, str], str] = {}
+        for name, located in tests:
+            test, where = located.entry, f"{located.where}: unit test {located.entry.name}"
+            if name in self.broken:
+                continue
+            with self.broken.of(f"unit test {test.name}"):
+                key = (tested(test, name, where), test.name)
+                if key in seen:
+                    raise SqlModelError(f"{where}: the name is already used at {seen[key]}.")
+                seen[key] = located.where
+                yield LocatedTest(test, key[0], located.file, located.line)
+
+
+def _needed(query: Query) -> list[str]:
+    """The SQL models that a query reads and the macros that it calls."""
+    return [*(reference.name for reference in query.references), *(call.name for call in query.macro_calls)]
 
 
 def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -> None:
@@ -299,45 +424,13 @@ def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -
         )
 
 
-def _check_described_files(
-    entries: Mapping[str, _Entry], models: Mapping[str, SqlModel], files: Mapping[str, Path], broken: Broken
-) -> None:
-    """Refuse a description without a SQL file."""
-    for name, entry in entries.items():
-        names = [f"{name}_v{v.v}" for v in entry.properties.versions] or [name]
-        for expected in names:
-            if expected not in models and expected not in broken:
-                path = expected.replace(".", "/") + ".sql"
-                with broken.of(expected):
-                    raise SqlModelError(
-                        f"{entry.where}: {expected} is described, but there is no sql/{path}."
-                        f"{did_you_mean(path, (other for other in files if other.endswith('.sql')))}"
-                    )
-
-
-def _aliases(entries: Mapping[str, _Entry], models: Mapping[str, SqlModel], broken: Broken) -> dict[str, SqlModel]:
-    """The unsuffixed name of every versioned model: a view on the latest version."""
-    found: dict[str, SqlModel] = {}
-    for name, entry in entries.items():
-        if not entry.properties.versions:
-            continue
-        with broken.of(name):
-            number = entry.properties.latest
-            if number is None:
-                raise SqlModelError(f"{entry.where}: every version of {name} is a prerelease; one must be the latest.")
-            if (latest := f"{name}_v{number}") in broken:
-                raise broken[latest]
-            found[name] = _alias(name, entry, models[latest])
-    return found
-
-
-def _alias(name: str, entry: _Entry, latest: SqlModel) -> SqlModel:
+def _alias(name: str, located: Located[ModelProperties], latest: SqlModel) -> SqlModel:
     described = latest.properties
     return SqlModel(
         name=name,
-        file=entry.file,
+        file=located.file,
         path=str(PurePosixPath(latest.path).with_name(f"{latest.base_name}.sql")),
-        query=_alias_query(latest.name, entry.line),
+        query=_alias_query(latest.name, located.line),
         properties=described.model_copy(
             update={
                 "config": described.config.model_copy(update={"materialized": "view", "incremental_by": None}),
@@ -348,7 +441,7 @@ def _alias(name: str, entry: _Entry, latest: SqlModel) -> SqlModel:
         ),
         base_name=latest.base_name,
         alias_of=latest.name,
-        properties_file=entry.file,
+        properties_file=located.file,
     )
 
 
@@ -358,45 +451,10 @@ def _alias_query(name: str, line: int) -> Query:
     return Query(sql, sha256, sha256, (Reference(name, line),), ())
 
 
-def _check_functions(model: SqlModel, functions: PythonFunctions) -> None:
-    """Refuse a view that calls a Python function, because another process could not read it."""
-    called = functions.python_functions(model.query.functions)
-    if called and model.materialized == "view":
-        raise SqlModelError(
-            f"{shown_path(model.file)}: {model.name} calls the Python function '{called[0]}', so it cannot be a view; "
-            f"set `config: {{materialized: table}}` in {shown_path(model.properties_file)}."
-        )
-
-
-def _check_incremental(models: Mapping[str, SqlModel], domain: Domain, broken: Broken) -> None:
-    """Refuse `incremental_by` where rows cannot be separated by part; `models` are in dependency order."""
-    reading_parts = set(domain.tables)
-    for model in models.values():
-        above = [name for name in model.dependencies if name in reading_parts]
-        reading_parts |= {model.name} if above else set()
-        part = model.properties.config.incremental_by
-        if part is None:
-            continue
-        where = f"{shown_path(model.properties_file)}: {model.name} is incremental by {part}"
-        with broken.of(model.name):
-            if part != domain.part:
-                raise SqlModelError(f"{where}, but rows are landed by {domain.part}; write `{domain.part}`.")
-            if not model.has_column(part):
-                raise SqlModelError(f"{where}, but it describes no column of that name.")
-            for name in above:
-                if name in models and not models[name].has_column(part):
-                    raise SqlModelError(
-                        f"{where}, but it reads {name}, whose rows are computed for all values of {part} together; "
-                        "leave `incremental_by` out."
-                    )
-
-
 def _check_test_targets(model: SqlModel, known: Collection[str]) -> None:
     """Refuse data tests in the wrong place, with unknown columns, or that compare with unknown SQL models."""
     columns = {column.name.lower() for column in model.properties.columns}
-    placed: list[tuple[GenericTest, str | None]] = [(test, None) for test in model.properties.data_tests]
-    placed += [(test, column.name) for column in model.properties.columns for test in column.data_tests]
-    for test, column in placed:
+    for test, column in model.properties.placed_tests:
         where = f"{shown_path(model.properties_file)}: {test.kind} of {model.name}{'.' + column if column else ''}"
         if test.needs_column is True and column is None:
             raise SqlModelError(f"{where}: the test belongs under a column, not under the SQL model.")
@@ -412,37 +470,3 @@ def _check_test_targets(model: SqlModel, known: Collection[str]) -> None:
         for name in used:
             if columns and name.lower() not in columns:
                 raise SqlModelError(f"{where}: no column '{name}'.{did_you_mean(name, sorted(columns))}")
-
-
-def _unit_tests(
-    yaml_files: Mapping[PurePosixPath, PropertiesFile], models: Mapping[str, SqlModel], broken: Broken
-) -> Iterator[LocatedUnitTest]:
-    """Every unit test of a SQL model that is not broken, after a check that its SQL model and inputs exist."""
-    seen: dict[tuple[str, str], str] = {}
-    for path, read in yaml_files.items():
-        for test, line in zip(read.properties.unit_tests, read.unit_test_lines, strict=True):
-            if not isinstance(test, UnitTest) or (name := dotted_name(test.model, path)) in broken:
-                continue
-            place = f"{shown_path(read.file)}:{line}"
-            with broken.of(f"unit test {test.name}"):
-                model = _tested_model(test, name, f"{place}: unit test {test.name}", models)
-                if (model, test.name) in seen:
-                    raise SqlModelError(
-                        f"{place}: unit test {test.name}: the name is already used at {seen[model, test.name]}."
-                    )
-                seen[model, test.name] = place
-                yield LocatedUnitTest(test, model, read.file, line)
-
-
-def _tested_model(test: UnitTest, name: str, where: str, models: Mapping[str, SqlModel]) -> str:
-    """The SQL model that a unit test runs, after a check that it exists and reads the inputs that are given."""
-    if name not in models:
-        raise SqlModelError(f"{where}: no SQL model '{name}'.{did_you_mean(name, models)}")
-    model = models[models[name].alias_of or name]
-    for given in test.given:
-        if given.input.lower() not in model.dependencies:
-            raise SqlModelError(
-                f"{where}: {model.name} does not read '{given.input}'; it reads "
-                f"{', '.join(model.dependencies) or 'nothing'}."
-            )
-    return model.name

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.hashing import hash_of
-from debatebench.transform.graph import did_you_mean
 from debatebench.transform.sql_model import (
     MACROS,
+    NAME,
     PARSED,
+    MacroCall,
     Parsed,
     Query,
     called_functions,
     called_macros,
     parse_statement,
+    read_sql,
     text_sha256,
     tokens_sha256,
 )
@@ -32,8 +33,8 @@ from debatebench.transform.sql_model import (
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from debatebench.transform.broken import Broken
-    from debatebench.transform.properties import MacroProperties
+    from debatebench.transform.domain import PythonFunctions
+    from debatebench.transform.properties import Located, MacroProperties
     from debatebench.transform.sql_model import SqlModel
 
 _SHAPE = "write `create macro name(arguments) as expression`"
@@ -57,9 +58,60 @@ class Macro:
     properties_file: Path
 
     @property
+    def needs(self) -> tuple[MacroCall, ...]:
+        """The macros that it calls."""
+        return self.query.macro_calls
+
+    @property
     def signature(self) -> str:
         """`macros.wilson_low(wins, games)`."""
         return f"{self.name}({', '.join(self.parameters)})"
+
+
+def read_macro(
+    path: str, file: Path, described: Mapping[str, Located[MacroProperties]], functions: PythonFunctions
+) -> Macro:
+    """The macro of one file of `macros/` and its YAML. Raises `SqlModelError` with file and line."""
+    if len(PurePosixPath(path).parts) != 2:
+        raise SqlModelError(f"{shown_path(file)}: a macro must be in sql/{MACROS} itself, not in a subfolder.")
+    sql = read_sql(file)
+    found = parse_macro(sql, file)
+    stem, (own, *parameters) = PurePosixPath(path).stem, found.signature
+    name = f"{MACROS}.{stem}"
+    if own != stem:
+        raise SqlModelError(
+            f"{shown_path(file)}: contains the macro '{own}'; rename the file to {own}.sql, or the macro to {stem}."
+        )
+    for part in found.signature:
+        if not NAME.fullmatch(part):
+            raise SqlModelError(f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
+    for function in functions.python_functions([own, *found.functions]):
+        what = "has the name of" if function == own else "calls"
+        raise SqlModelError(
+            f"{shown_path(file)}: {name} {what} the Python function '{function}'; "
+            "a macro is SQL that any client can run."
+        )
+    if name not in described:
+        raise SqlModelError(
+            f"{shown_path(file)}:1: {name} has no description; add it under `macros` in sql/{MACROS}/_{MACROS}.yml."
+            f"{did_you_mean(name, described)}"
+        )
+    located = described[name]
+    for argument in located.entry.arguments:
+        if argument.name not in parameters:
+            listed = ", ".join(parameters) or "none"
+            raise SqlModelError(f"{located.where}: {name} has no argument '{argument.name}'. Its arguments: {listed}.")
+    query = found.query(sql)
+    return Macro(
+        name=name,
+        file=file,
+        query=query,
+        parameters=tuple(parameters),
+        expression=query.sql[found.start :],
+        places=found.places,
+        properties=located.entry,
+        properties_file=located.file,
+    )
 
 
 def parse_macro(sql: str, file: Path) -> Parsed:
@@ -162,27 +214,6 @@ def check_macro_calls(
     for function in query.functions:
         if f"{MACROS}.{function}" in macros:
             raise SqlModelError(f"{shown_path(file)}: '{function}' is a macro; write {MACROS}.{function}(…).")
-
-
-def macros_in_order(macros: Mapping[str, Macro], broken: Broken) -> dict[str, Macro]:
-    """The same macros, each after those that it calls, without those that are broken or call each other in a cycle."""
-    edges = {name: [call.name for call in macros[name].query.macro_calls if call.name in macros] for name in macros}
-    try:
-        ordered = list(TopologicalSorter(dict(sorted(edges.items()))).static_order())
-    except CycleError as error:
-        cycle: list[str] = error.args[1][::-1]
-    else:
-        broken.spread({name: edges[name] for name in ordered})
-        return {name: macros[name] for name in ordered if name not in broken}
-    steps = []
-    for caller, called in pairwise(cycle):
-        line = next(call.line for call in macros[caller].query.macro_calls if call.name == called)
-        steps.append(f"{caller} calls {called} ({shown_path(macros[caller].file)}:{line})")
-    found = SqlModelError(f"Macros call each other in a cycle: {', '.join(steps)}.")
-    for name in cycle:
-        with broken.of(name):
-            raise found
-    return macros_in_order({name: macro for name, macro in macros.items() if name not in cycle}, broken)
 
 
 def select_macros(

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import shown_path
 from debatebench.transform.contracts import columns_of_all
-from debatebench.transform.graph import did_you_mean
 from debatebench.transform.one_query import execute_one
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ The warehouse does not store SQL to run: a text always comes from its file.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from debatebench.transform import macros, sql_model
-from debatebench.transform.sql_model import PARSED, MacroCall, Parsed, Reference
+from debatebench.transform.sql_model import PARSED, Parsed
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,18 +34,8 @@ def recall_parsed(con: duckdb.DuckDBPyConnection) -> None:
     rows = con.execute("select sha256, found from meta.parsed where parser = ?", [_parser()]).fetchall()
     for sha256, text in rows:
         # If the stored content is not readable, the texts are parsed again.
-        with suppress(ValueError, KeyError, TypeError):
-            found = json.loads(text)
-            PARSED[sha256] = Parsed(
-                length=found["length"],
-                tokens_sha256=found["tokens_sha256"],
-                references=tuple(Reference(*each) for each in found["references"]),
-                functions=tuple(found["functions"]),
-                macro_calls=tuple(MacroCall(*each) for each in found["macro_calls"]),
-                signature=tuple(found["signature"]),
-                start=found["start"],
-                places=tuple((start, end, name) for start, end, name in found["places"]),
-            )
+        with suppress(msgspec.MsgspecError):
+            PARSED[sha256] = msgspec.json.decode(text, type=Parsed)
 
 
 def remember_parsed(con: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> None:
@@ -54,15 +44,8 @@ def remember_parsed(con: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> No
     known = sorted(set(hashes) & PARSED.keys())
     con.execute(
         "insert into meta.parsed select unnest(?::varchar[]), ?, unnest(?::varchar[])",
-        [known, _parser(), [_json(PARSED[sha256]) for sha256 in known]],
+        [known, _parser(), [msgspec.json.encode(PARSED[sha256]).decode() for sha256 in known]],
     )
-
-
-def _json(found: Parsed) -> str:
-    fields = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
-    fields["references"] = [(each.name, each.line) for each in found.references]
-    fields["macro_calls"] = [(each.name, each.line, each.arguments) for each in found.macro_calls]
-    return json.dumps(fields)
 
 
 def _parser() -> str:

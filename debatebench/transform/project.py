@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from debatebench.transform.domain import Domain
     from debatebench.transform.load import Checked
     from debatebench.transform.macros import Macro
-    from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
+    from debatebench.transform.properties import LocatedTest, MacroTest, UnitTest
     from debatebench.transform.sql_model import Query, SingularTest, SqlModel
 
 
@@ -60,7 +60,7 @@ class Project:
         return self._checked.singular_tests
 
     @property
-    def unit_tests(self) -> tuple[LocatedUnitTest, ...]:
+    def unit_tests(self) -> tuple[LocatedTest[UnitTest], ...]:
         """The unit tests of SQL models, of all YAML files."""
         return self._checked.unit_tests
 
@@ -70,7 +70,7 @@ class Project:
         return self._checked.common_columns
 
     @property
-    def macro_tests(self) -> tuple[LocatedMacroTest, ...]:
+    def macro_tests(self) -> tuple[LocatedTest[MacroTest], ...]:
         """The unit tests of macros, of all YAML files."""
         return self._checked.macro_tests
 
@@ -78,6 +78,12 @@ class Project:
     def broken(self) -> Mapping[str, SqlModelError]:
         """Name → why it cannot be read; see `broken.Broken`."""
         return self._checked.broken
+
+    def select(self, selectors: Sequence[str] | None) -> list[str]:
+        """The SQL models that `graph.select_models` selects, or all, each after those that it reads."""
+        from debatebench.transform.graph import select_models
+
+        return list(self.models) if selectors is None else select_models(self.models, selectors, self.broken)
 
     @property
     def queries(self) -> Iterator[Query]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import (
     AliasChoices,
@@ -27,6 +27,8 @@ from debatebench.transform.testing.generic_tests import GenericTest, parse_gener
 
 if TYPE_CHECKING:
     from debatebench.shared.strict_yaml import Yaml
+
+T = TypeVar("T")
 
 _LARGEST_FILE = 1024 * 1024
 _DEEPEST_NESTING = 32
@@ -157,6 +159,12 @@ class ModelProperties(_Frozen):
             raise ValueError(f"column '{twice[0]}' is described twice")
         self._check_versions()
         return self
+
+    @property
+    def placed_tests(self) -> list[tuple[GenericTest, str | None]]:
+        """Every data test, with the column that it is under; None for one of the whole SQL model."""
+        placed = [(test, column.name) for column in self.columns for test in column.data_tests]
+        return [*placed, *((test, None) for test in self.data_tests)]
 
     def _check_versions(self) -> None:
         numbers = [version.v for version in self.versions]
@@ -355,36 +363,40 @@ class Properties(_Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class LocatedMacroTest:
-    """A unit test of a macro, with its file and line."""
+class Located(Generic[T]):
+    """An entry of a YAML file, with its place."""
 
-    test: MacroTest
-    macro: str
+    entry: T
     file: Path
     line: int
 
+    @property
+    def where(self) -> str:
+        """`file:line`."""
+        return f"{shown_path(self.file)}:{self.line}"
+
 
 @dataclass(frozen=True, slots=True)
-class LocatedUnitTest:
-    """A unit test of the YAML, with its SQL model, file and line."""
+class LocatedTest(Generic[T]):
+    """A unit test of the YAML, with the dotted name of the SQL model or macro that it tests, and its place."""
 
-    test: UnitTest
-    model: str
+    test: T
+    tested: str
     file: Path
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class PropertiesFile:
-    """A YAML file after reading, with the line of every entry: `models` are those that it describes."""
+    """The entries of a YAML file: `models` are those that it describes, `added` those to which it adds versions."""
 
     file: Path
-    properties: Properties
-    column_lines: tuple[int, ...]
-    models: tuple[tuple[ModelProperties, int], ...]
-    added: tuple[tuple[AddedVersions, int], ...]
-    macro_lines: tuple[int, ...]
-    unit_test_lines: tuple[int, ...]
+    columns: tuple[Located[CommonColumn], ...]
+    models: tuple[Located[ModelProperties], ...]
+    added: tuple[Located[AddedVersions], ...]
+    macros: tuple[Located[MacroProperties], ...]
+    unit_tests: tuple[Located[UnitTest], ...]
+    macro_tests: tuple[Located[MacroTest], ...]
 
 
 def read_properties(file: Path) -> PropertiesFile:
@@ -408,15 +420,23 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
         found = "" if first["type"] in ("missing", "value_error") else f" (found {_short(first['input'])})"
         raise SqlModelError(f"{shown_path(file)}:{line}: {where}: {message}{found}.") from None
-    entries = [(entry, _locate(yaml.lines, ("models", i))[1]) for i, entry in enumerate(properties.models)]
+
+    def located(key: str, kind: type[T]) -> tuple[Located[T], ...]:
+        entries = enumerate(getattr(properties, key))
+        return tuple(
+            Located(entry, file, _locate(yaml.lines, (key, place))[1])
+            for place, entry in entries
+            if isinstance(entry, kind)
+        )
+
     return PropertiesFile(
-        file=file,
-        properties=properties,
-        column_lines=tuple(_locate(yaml.lines, ("columns", i))[1] for i in range(len(properties.columns))),
-        models=tuple((entry, line) for entry, line in entries if isinstance(entry, ModelProperties)),
-        added=tuple((entry, line) for entry, line in entries if isinstance(entry, AddedVersions)),
-        macro_lines=tuple(_locate(yaml.lines, ("macros", i))[1] for i in range(len(properties.macros))),
-        unit_test_lines=tuple(_locate(yaml.lines, ("unit_tests", i))[1] for i in range(len(properties.unit_tests))),
+        file,
+        located("columns", CommonColumn),
+        located("models", ModelProperties),
+        located("models", AddedVersions),
+        located("macros", MacroProperties),
+        located("unit_tests", UnitTest),
+        located("unit_tests", MacroTest),
     )
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # sqlglot logs text that it parses as a command; the error raised here is clearer than a line on stderr.
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+"""The name of a schema, a SQL model, a macro or an argument."""
+
 _VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
 
 MACROS = "macros"
@@ -125,6 +128,11 @@ class SqlModel:
     def schema(self) -> str:
         """The schema of the model, which is the first folder of its path."""
         return self.name.partition(".")[0]
+
+    @property
+    def needs(self) -> tuple[Reference, ...]:
+        """What the model reads, by line."""
+        return self.query.references
 
     @property
     def dependencies(self) -> tuple[str, ...]:

@@ -18,13 +18,14 @@ from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
-from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, NewerDataError, UsageError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, HeldWarehouseError, NewerDataError
 from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
 from debatebench.shared.memory import check_memory
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.records import Call, Debate, Debater, Judge, Record, Run, ScheduledDebate, Turn, Verdict
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
+from debatebench.shared.workspace import check_known_run
 from debatebench.warehouse.annotation_findings import Finding, annotation_findings
 from debatebench.warehouse.publish import private_copy
 from debatebench.warehouse.sources import (
@@ -89,8 +90,8 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
     built = _findings_of_models(workspace) if landed and problem is None else {}
     annotated = folders_of_annotations(workspace.journal)
     known = sorted({*journals, *saved, *imports, *landed, *annotated})
-    if run_tag is not None and run_tag not in known:
-        raise UsageError(f"No run '{run_tag}' in {workspace.warehouse}. Known: {', '.join(known) or 'none yet'}.")
+    if run_tag is not None:
+        check_known_run(run_tag, known, workspace.warehouse)
     found = [problem] if problem is not None else []
     for tag in known if run_tag is None else [run_tag]:
         journal = workspace.journal / f"{tag}.jsonl"

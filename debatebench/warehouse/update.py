@@ -20,9 +20,9 @@ from debatebench.shared.errors import (
     HeldWarehouseError,
     SqlDataError,
     SqlModelError,
-    UsageError,
 )
 from debatebench.shared.memory import check_memory
+from debatebench.shared.workspace import check_known_run
 from debatebench.warehouse.publish import private_copy, publishing
 from debatebench.warehouse.sources import Content, LandingSource, landed_contents, published_contents, sources
 from debatebench.warehouse.up_to_date import note_current
@@ -162,9 +162,7 @@ class _Work:
 
     def source_of(self, run_tag: str, known: Mapping[str, LandingSource]) -> LandingSource:
         """Its source, or a `UsageError`."""
-        if run_tag not in known:
-            listed = ", ".join(known) or "none yet"
-            raise UsageError(f"No run '{run_tag}' in {self.workspace.warehouse}. Known: {listed}.")
+        check_known_run(run_tag, known, self.workspace.warehouse)
         return known[run_tag]
 
     def failure(self, run_tags: Sequence[str]) -> str | None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 import typer
+from command_line import debatebench_here
 from typer.testing import CliRunner
 
 from debatebench.cli import playing_options as opt
 from debatebench.cli import run as playing
 from debatebench.cli.app import COMMANDS, make_app
 from debatebench.cli.option_groups import with_groups
+from debatebench.judges import METHODS
 from debatebench.plan.plan import PlanOptions
+from debatebench.play.before_run import RunSettings
 from debatebench.play.retries import RetryPolicy
-from debatebench.play.runner import RunSettings
 
 SHARING = ("run", "retry", "judge", "probe-judges")
 # What these options mean depends on the command: a debate format where debates are played, else how to print.
@@ -54,6 +57,12 @@ def test_a_session_without_options_has_the_defaults_of_sessions():
         session.wait_for_provider,
         session.max_failures_in_a_row,
     ) == (policy.ambiguous, policy.busy_s, policy.unreachable_s, policy.failures_in_a_row)
+
+
+def test_the_help_names_every_judge_method_and_every_baseline():
+    options = declared("judge")["judge"]
+    for name, method in METHODS.items():
+        assert name in options["--baseline" if method.is_baseline else "--judge-method"].help, name
 
 
 def test_every_option_that_cannot_be_combined_exists():
@@ -104,3 +113,14 @@ def test_commands_without_groups_keep_their_options():
 
     for name in ("land", "query", "gate", "export"):
         assert options_of(with_groups(COMMANDS[name])) == options_of(COMMANDS[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--dry-run", "--estimate-time"])
+def test_to_retry_is_to_run_with_retry_failed(played: Path, option: str):
+    (journal,) = (played / "warehouse" / "journal").glob("*.jsonl")
+    retried = debatebench_here(played, "retry", journal.stem, option, "--wait-for-limit", "1m")
+    run = debatebench_here(played, "run", "--run-tag", journal.stem, "--retry-failed", option, "--wait-for-limit", "1m")
+    assert (retried.code, retried.out, retried.err) == (run.code, run.out, run.err)
+    assert retried.code == 0
+    assert "0 debates: 0 calls" in retried.out

@@ -26,25 +26,26 @@ from tournament import KEY, good_answers, is_judge, play, verdict_text, write_wo
 from two_runs import two_runs
 
 from debatebench.cli.run import refuse_contradictions
-from debatebench.cli.run_checks import stored_latencies
 from debatebench.cli.run_inputs import Inputs, load_inputs, planned, with_begun_options
 from debatebench.cli.run_wizard import Terminal, pick, select
+from debatebench.cli.stored_answers import stored_latencies
 from debatebench.config.prompt_files import LibraryPrompt, load_prompts, prompt_library
 from debatebench.config.transcript_layout import in_order
 from debatebench.config.types import MemberConfig, Pricing, TopicConfig
 from debatebench.journal.reading import events_of, read_journal
 from debatebench.journal.writing import Journal
 from debatebench.landing.journal_records import journal_records
+from debatebench.plan.estimate import Latencies, estimate_time
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.schedule import make_plan, plan_part
 from debatebench.plan.selection import parse_numbers
-from debatebench.plan.time_estimate import Latencies, estimate_time
 from debatebench.play.bans import Bans
+from debatebench.play.before_run import RunSettings
 from debatebench.play.panel import judge_debate
 from debatebench.play.probe import check_judges, probe_members
 from debatebench.play.retries import RetryPolicy
-from debatebench.play.runner import RunSettings, play_run
+from debatebench.play.runner import play_run
 from debatebench.providers.base import FailureKind
 from debatebench.shared.errors import InterruptedRunError, UsageError
 from debatebench.shared.records import Debater, ScheduledDebate, Turn, Verdict

@@ -104,8 +104,8 @@ def test_the_longest_chain_of_calls_is_the_time_that_a_hearing_takes(method: str
 
 def length_of(call: RehearsedCall, texts: Sequence[str], lengths: Texts, topic: dict[str, str]) -> int:
     said = sum(count * len(text) for count, text in zip(call.speeches, texts, strict=True))
-    counts = {"motion": call.motions, "category": call.categories, "info_slide": call.slides}
-    return call.characters + said + call.heard.times(lengths) + sum(n * len(topic[name]) for name, n in counts.items())
+    of_topic = sum(count * len(topic[name]) for name, count in call.topic.items())
+    return call.characters + said + call.heard.times(lengths) + of_topic
 
 
 @settings(max_examples=60, deadline=None)
@@ -149,7 +149,7 @@ def test_no_prompt_has_more_bytes_than_its_rehearsal_says(method: str) -> None:
     ask = Judge(Texts(400, 400, 60))
     heard(Seat(0, judge), config, prompts, transcript_of(places, ["x" * 50] * 4, category="c"), ask)
     sent = sum(largest_cost(request, judge) or 0 for request in ask.requests.values())
-    topic = total.motions * len("Ban cars.") + total.categories
+    topic = total.topic["motion"] * len("Ban cars.") + total.topic["category"]
     answers = total.heard_answers * 400
     bound = total.most_bytes + topic + sum(total.speeches) * 50 + answers + len(ask.requests) * 96
     assert bound - answers <= sent <= bound
@@ -162,7 +162,7 @@ def test_a_character_of_the_templates_is_not_taken_for_a_speech() -> None:
     odd = plain.model_copy(update={"templates": {**plain.templates, "judge_default": f"{private}{{{{ motion }}}}"}})
     places = places_of(2, is_of_teams=False)
     call = rehearse(judge, config, odd, places, None).total
-    assert (call.motions, call.speeches) == (2, (1, 1))
+    assert (call.topic["motion"], call.speeches) == (2, (1, 1))
     assert call.characters > len(private)
 
 

@@ -18,8 +18,9 @@ from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.landing.journal_records import journal_records, journal_rows
 from debatebench.plan.frozen_plan import read_begun_plan
+from debatebench.play.before_run import RunSettings
 from debatebench.play.resume import Resume
-from debatebench.play.runner import RunSettings, play_run
+from debatebench.play.runner import play_run
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import Call, Record, Row
 

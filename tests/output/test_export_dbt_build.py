@@ -89,7 +89,7 @@ def test_dbt_builds_every_model_and_passes_every_test(theirs: Path, project: Pro
     names = dbt_names(project.models, project.macros)
     kinds = [unique_id.partition(".")[0] for unique_id in found]
     assert kinds.count("model") == len(names.models)
-    assert kinds.count("unit_test") == sum(unit.model not in names.tables for unit in project.unit_tests)
+    assert kinds.count("unit_test") == sum(unit.tested not in names.tables for unit in project.unit_tests)
     ours = [test for model in project.models.values() for test in model.properties.data_tests]
     ours += [test for m in project.models.values() for column in m.properties.columns for test in column.data_tests]
     # A test of a SQL model with versions is one for each here, and so it is for dbt.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,13 +23,12 @@ from debatebench.judges import METHODS, Method, hear, templates_of
 from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.hearing import Decision, Hearing
 from debatebench.judges.rehearsal import Texts
-from debatebench.plan.cost_estimate import MemberEstimate, estimate, text_lengths
-from debatebench.plan.hearings import Hearings, Left, shown_first
+from debatebench.plan.estimate import Latencies, MemberEstimate, estimate, estimate_time, text_lengths
+from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate, shown_first
 from debatebench.plan.plan import Plan, PlanOptions, begun_plan
 from debatebench.plan.schedule import make_plan
 from debatebench.plan.source import Source, SourceDebate, SourceSpeaker, SourceSpeech
 from debatebench.plan.stored_use import StoredUse, Sums
-from debatebench.plan.time_estimate import Latencies, estimate_time
 from debatebench.play.budget import check_affordable, largest_cost
 from debatebench.play.debate import play_debate
 from debatebench.play.panel import judge_debate
@@ -71,11 +71,13 @@ class Players:
     lengths: Texts
     characters: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
     bounds: defaultdict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
+    calls: Counter[str] = field(default_factory=Counter)
 
     async def __call__(self, step: Step, member: MemberConfig, request: Request) -> Answer:
         bound = largest_cost(request, member)
         assert bound is not None
         self.bounds[member.id] += bound
+        self.calls[member.id] += 1
         self.characters[member.id] += sum(len(message.content) for message in request.messages)
         if step.purpose == "turn":
             return Answer("c", Completion("s" * self.speech), datetime(2026, 1, 1), 1.0)
@@ -86,7 +88,7 @@ def played(plan: Plan, players: Players) -> None:
     async def play() -> None:
         for debate in plan.debates:
             turns = [turn async for turn in play_debate(debate, plan, players)]
-            for judgment in await judge_debate(debate, turns, plan, players, hearings=Hearings(plan)):
+            for judgment in await judge_debate(debate, turns, plan, players, judge_calls=JudgeCalls(plan)):
                 assert judgment.verdict.is_valid, judgment.verdict.invalid_reason
 
     asyncio.run(play())
@@ -110,6 +112,27 @@ def test_likely_prompts_are_the_real_ones_where_answers_have_the_likely_lengths(
     assert {id_: member.prompt_tokens for id_, member in found.items() if id_ in CALLS} == {
         method: round(players.characters[method] / 4) for method in CALLS
     }
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_plan_of_any_kind_is_estimated_within_ten_percent(seed: int) -> None:
+    drawn = random.Random(seed)
+    methods = drawn.sample(list(CALLS), drawn.randint(1, len(CALLS)))
+    order, limit = drawn.random() < 0.5, drawn.choice([120, 400, 900])
+    if drawn.random() < 0.5:
+        plan = plan_of(*methods, swap_order=order, topics=drawn.randint(1, 3), token_limit=limit)
+    else:
+        plan = judging_plan(*methods, swap_order=order, token_limit=limit)
+    players = Players(200, text_lengths(plan.judges[0]))
+    (played if plan.source is None else judged)(plan, players)
+    found = {id_: member for id_, member in found_by_id(plan).items() if id_ in players.characters}
+    assert {id_: member.calls for id_, member in found.items()} == players.calls
+    for id_, member in found.items():
+        assert member.prompt_tokens == pytest.approx(players.characters[id_] / 4, rel=0.1)
+        assert member.cost_usd is not None
+        assert member.cost_usd == pytest.approx(Decimal(players.characters[id_]) / 4, rel=Decimal("0.1"))
+        assert member.most_usd is not None
+        assert players.bounds[id_] <= member.most_usd
 
 
 @pytest.mark.parametrize("swap_order", [False, True])
@@ -153,17 +176,19 @@ def test_a_hearing_that_was_stopped_counts_only_what_is_missing() -> None:
     names = [f"verdict:debatrix:clarity:speech:{n}:0" for n in range(4)]
     answered = frozenset([*names, "verdict:debatrix:clarity:speech:2:1", "verdict:direct:0", "turn:0"])
 
-    def left(debate: ScheduledDebate) -> Left:
-        return Left(4, debate.panel, answered) if debate == first else Left(4, ())
+    def left(debate: ScheduledDebate) -> RestOfDebate:
+        return RestOfDebate(4, debate.panel, answered) if debate == first else RestOfDebate(4, ())
 
     rest = estimate(plan, left=left)
     assert [(member.id, member.calls) for member in rest.members[2:]] == [("debatrix", 13), ("direct", 0)]
     assert (rest.debates, rest.turns, rest.verdicts) == (1, 0, 1)
-    whole = estimate(plan, left=lambda debate: Left(4, debate.panel) if debate == first else Left(4, ()))
+    whole = estimate(
+        plan, left=lambda debate: RestOfDebate(4, debate.panel) if debate == first else RestOfDebate(4, ())
+    )
     assert 0 < rest.members[2].prompt_tokens < whole.members[2].prompt_tokens
-    every = frozenset(f"verdict:debatrix:{call.path}:0" for call in Hearings(plan).of(first, "debatrix").calls)
-    assert not Hearings(plan).is_left(first, Left(4, first.panel, every | {"verdict:direct:0"}))
-    assert Hearings(plan).is_left(first, Left(4, first.panel, every))
+    every = frozenset(f"verdict:debatrix:{call.path}:0" for call in JudgeCalls(plan).of(first, "debatrix").calls)
+    assert not JudgeCalls(plan).is_left(first, RestOfDebate(4, first.panel, every | {"verdict:direct:0"}))
+    assert JudgeCalls(plan).is_left(first, RestOfDebate(4, first.panel, every))
 
 
 def test_stored_use_with_one_method_is_not_taken_for_another() -> None:
@@ -185,7 +210,7 @@ def test_stored_use_with_one_method_is_not_taken_for_another() -> None:
 
 def test_tokens_per_character_are_those_of_the_model_with_another_method() -> None:
     plan = plan_of("debatrix", "direct")
-    direct = Hearings(plan).of(plan.debates[0], "direct")
+    direct = JudgeCalls(plan).of(plan.debates[0], "direct")
     assert len(direct.calls) == 1
     plain = found_by_id(plan)
     # The prompts of `direct` with such speeches, at two tokens for each character.
@@ -212,7 +237,7 @@ def test_a_method_that_is_added_is_estimated(monkeypatch: pytest.MonkeyPatch) ->
     found = estimate(plan)
     assert (found.members[2].calls, found.verdicts) == (4, 2)
     assert found.members[2].completion_tokens == 4 * 1200 / 4
-    assert Hearings(plan).calls(plan.debates[0]) == 4 + 2
+    assert JudgeCalls(plan).calls(plan.debates[0]) == 4 + 2
 
 
 def baseline(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +281,7 @@ def test_the_time_of_a_hearing_is_that_of_its_longest_chain() -> None:
 
 def test_the_progress_of_a_run_counts_the_calls_of_each_method() -> None:
     plan = plan_of(*CALLS)
-    calls = Hearings(plan).calls_by_debate()
+    calls = JudgeCalls(plan).calls_by_debate()
     assert set(calls.values()) == {4 + sum(CALLS.values())}
     progress = Progress()
     progress.plan_calls(calls)
@@ -285,9 +310,9 @@ def test_calls_of_a_panel_say_how_many_must_follow() -> None:
         return await Players(200, Texts(9, 9, 9))(step, member, request)
 
     async def play() -> None:
-        hearings, debate = Hearings(plan), plan.debates[0]
-        turns = [turn async for turn in play_debate(debate, plan, ask, calls_of_panel=hearings.depth(debate))]
-        await judge_debate(debate, turns, plan, ask, hearings=hearings)
+        judge_calls, debate = JudgeCalls(plan), plan.debates[0]
+        turns = [turn async for turn in play_debate(debate, plan, ask, calls_of_panel=judge_calls.depth(debate))]
+        await judge_debate(debate, turns, plan, ask, judge_calls=judge_calls)
 
     asyncio.run(play())
     assert [seen[f"turn:{n}"] for n in range(4)] == [10, 9, 8, 7]
@@ -366,7 +391,7 @@ def test_stored_debates_are_estimated_by_their_own_speeches(swap_order: bool) ->
     for member in found.members:
         assert member.most_usd is not None
         assert players.bounds[member.id] <= member.most_usd
-    assert Hearings(plan).calls_by_debate() == {
+    assert JudgeCalls(plan).calls_by_debate() == {
         "d1-1": 44, "d1-2": 44, "d2-1": 57, "d2-2": 57
     }  # fmt: skip
 

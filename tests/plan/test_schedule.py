@@ -32,8 +32,8 @@ from debatebench.config.load import (
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import PromptSet
 from debatebench.config.types import DimensionConfig
-from debatebench.plan.cost_estimate import estimate
-from debatebench.plan.hearings import Left
+from debatebench.plan.estimate import MemberEstimate, estimate
+from debatebench.plan.judge_calls import RestOfDebate
 from debatebench.plan.panels import PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.plan_differences import plan_differences
@@ -568,9 +568,7 @@ def test_an_estimate_counts_calls_tokens_and_known_costs() -> None:
     assert found.unpriced == ("b", "j-free-00", "j-free-01")
     assert found.cost_usd == a.cost_usd + judge.cost_usd
     assert "Not included, because they have no price: b, j-free-00, j-free-01." in found.summary()
-    columns, rows = found.table()
-    assert columns == ["role", "id", "calls", "prompt_tokens", "completion_tokens", "cost_usd", "most_usd"]
-    assert rows[1] == ["debater", "b", 2, b.prompt_tokens, 150, None, None]
+    assert b == MemberEstimate("debater", "b", 2, b.prompt_tokens, 150, None, None)
 
 
 def test_an_unknown_cost_is_unknown_and_not_zero() -> None:
@@ -651,11 +649,13 @@ def test_stored_answers_of_the_same_model_count_and_else_those_of_others() -> No
 
 def test_what_is_left_is_estimated_alone() -> None:
     plan = priced_plan(2)
-    whole, nothing = estimate(plan), estimate(plan, left=lambda _: Left(4, ()))
+    whole, nothing = estimate(plan), estimate(plan, left=lambda _: RestOfDebate(4, ()))
     assert (nothing.debates, nothing.calls, nothing.cost_usd, nothing.most_usd) == (0, 0, 0, 0)
-    rest = estimate(plan, left=lambda debate: Left(3, debate.panel[:1]))
+    rest = estimate(plan, left=lambda debate: RestOfDebate(3, debate.panel[:1]))
     assert (rest.debates, rest.turns, rest.verdicts) == (2, 2, 2)
-    last = estimate(plan, left=lambda debate: Left(0, debate.panel) if debate == plan.debates[0] else Left(4, ()))
+    last = estimate(
+        plan, left=lambda debate: RestOfDebate(0, debate.panel) if debate == plan.debates[0] else RestOfDebate(4, ())
+    )
     assert whole.cost_usd is not None
     assert last.cost_usd is not None
     assert last.cost_usd < whole.cost_usd

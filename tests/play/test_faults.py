@@ -56,12 +56,13 @@ from debatebench.journal.reading import read_journal
 from debatebench.landing.journal_records import journal_records
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
+from debatebench.play.before_run import RunSettings
 from debatebench.play.budget import Spending, largest_cost
 from debatebench.play.budget import money as _money
 from debatebench.play.calls import RunStoppedError
 from debatebench.play.progress import Progress
 from debatebench.play.retries import RetryPolicy
-from debatebench.play.runner import RunReport, RunSettings, play_run
+from debatebench.play.runner import RunReport, play_run
 from debatebench.providers.asking import Answer, CallFailedError
 from debatebench.providers.base import FailureKind, Message, Request
 from debatebench.shared.errors import DebatebenchError

@@ -21,8 +21,9 @@ from debatebench.landing.journal_records import journal_records
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
+from debatebench.play.before_run import RunSettings
 from debatebench.play.retries import RetryPolicy
-from debatebench.play.runner import RunReport, RunSettings, play_run
+from debatebench.play.runner import RunReport, play_run
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Call, Debate, Judge, Run, Turn
 from debatebench.shared.workspace import Workspace

@@ -23,7 +23,8 @@ from debatebench.journal.reading import read_journal
 from debatebench.plan.frozen_plan import read_begun_plan
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.schedule import make_plan
-from debatebench.play.runner import RunSettings, play_run
+from debatebench.play.before_run import RunSettings
+from debatebench.play.runner import play_run
 from debatebench.shared.workspace import Workspace, packaged
 from debatebench.stats.significance import wilson_interval
 

@@ -31,7 +31,8 @@ from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
-from debatebench.play.runner import RunSettings, play_run
+from debatebench.play.before_run import RunSettings
+from debatebench.play.runner import play_run
 from debatebench.providers.base import Reply, Request, TimeLimits
 from debatebench.providers.simulated.provider import Simulated
 from debatebench.shared.hashing import hash_of

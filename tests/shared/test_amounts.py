@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.shared.amounts import amount_text, counted
+from debatebench.shared.amounts import amount_text, counted, duration_text, listed
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,18 @@ def test_an_amount_that_is_not_0_never_looks_like_0(amount: Decimal) -> None:
 )
 def test_a_number_takes_the_singular_of_its_noun_only_for_one(count: int, text: str) -> None:
     assert counted(count, "answer") == text
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(0, ""), (1, "n0"), (2, "n0, n1"), (3, "n0, n1 and 1 more"), (1203, "n0, n1 and 1,201 more")]
+)
+def test_of_many_names_the_first_are_listed_and_the_others_are_counted(count: int, shown: str):
+    assert listed([f"n{n}" for n in range(count)], 2) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0 s"), (0.25, "0.2 s"), (42.4, "42 s"), (119, "119 s"), (720, "12 min"), (7200, "2.0 h"), (12_600, "3.5 h")],
+)
+def test_a_duration_has_the_unit_that_a_person_would_choose(seconds: float, shown: str):
+    assert duration_text(seconds) == shown

@@ -42,7 +42,7 @@ def near(expected: float | None) -> Any:
 
 
 def test_every_macro_is_described_with_its_arguments_and_tested_or_called_by_one_that_is():
-    tested = {unit.macro for unit in PROJECT.macro_tests}
+    tested = {unit.tested for unit in PROJECT.macro_tests}
     for name in reversed(PROJECT.macros):
         macro = PROJECT.macros[name]
         assert [argument.name for argument in macro.properties.arguments] == list(macro.parameters), name

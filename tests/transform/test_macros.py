@@ -614,12 +614,12 @@ def test_lineage_follows_windows_in_macros_through_ctes_and_queries_in_arguments
 def test_the_documentation_has_every_macro_and_what_calls_it(tmp_path: Path) -> None:
     test = "unit_tests: [{name: half_of_one, macro: half, given: [{x: 1}], expect: [0.5]}]"
     project = write_project(tmp_path, FILES | {"macros/t.yml": test})
-    described = {each.name: each for each in describe_macros(project)}
-    half = described["macros.half"]
-    assert [link.text for link in half.called_by] == ["macros.share"]
-    assert [link.text for link in described["macros.share"].called_by] == ["marts.shares"]
-    assert [link.text for link in described["macros.share"].calls] == ["macros.half"]
-    assert [unit.name for unit in half.unit_tests] == ["half of one"]
+    described = {each.key: each for each in describe_macros(project)}
+    half, share = described["macros.half"], described["macros.share"]
+    assert half.edges == (("Called by", (("macros.share", "macros.share"),)),)
+    assert dict(share.edges)["Called by"] == (("marts.shares", "marts.shares"),)
+    assert dict(share.edges)["Calls"] == (("macros.half", "macros.half"),)
+    assert [name for name, _ in half.unit_tests] == ["half of one"]
     page = render_docs(project, Workspace(tmp_path).files("reports", "**/*"), date(2026, 1, 1))
     assert 'id="macros.half"' in page
     assert "macros.share(part, whole)" in page

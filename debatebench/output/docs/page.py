@@ -8,16 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from debatebench.output.docs.content import (
-    RelationDoc,
+    Entry,
     anchor,
     describe_macros,
-    describe_project,
+    describe_relations,
     describe_tests,
+    spans,
 )
-from debatebench.output.docs.graph_layout import layered_layout
 from debatebench.shared.errors import ConfigError, UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.version import __version__
@@ -41,32 +42,14 @@ _LONGEST_NAME = 26
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A box of the drawing; `x` and `y` are its upper left corner."""
-
-    name: str
-    label: str
-    href: str
-    schema: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A line of the drawing, from a relation to one that reads it."""
-
-    source: str
-    target: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
 class Drawing:
-    """The graph of all relations, in units of the view box."""
+    """The graph of all relations, in units of the view box: boxes by their upper left corner, and lines by their path.
 
-    nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
+    A box is (name, label, schema, x, y), a line (from, to, path).
+    """
+
+    nodes: list[tuple[str, str, str, float, float]]
+    edges: list[tuple[str, str, str]]
     width: float
     height: float
     node_width: int = _NODE_WIDTH
@@ -96,10 +79,12 @@ def render_docs(project: Project, files: Mapping[str, Path], today: date) -> str
     """The page as HTML: the graph, then every landed table and SQL model, then macros and singular tests."""
     from debatebench.output.report.html import environment, render
 
-    relations = describe_project(project, today)
+    relations = describe_relations(project, today)
     style = _inline("\n".join(_asset(files, name) for name in _STYLES), "style")
     script = _inline(_asset(files, _SCRIPT), "script")
-    schemas = sorted({relation.schema for relation in relations}, key=_schema_order)
+    groups: dict[str, list[Entry]] = {}
+    for entry in sorted(relations, key=lambda each: (_schema_order(each.group), each.key)):
+        groups.setdefault(entry.group, []).append(entry)
     return render(
         environment(files),
         _TEMPLATE,
@@ -109,16 +94,14 @@ def render_docs(project: Project, files: Mapping[str, Path], today: date) -> str
             "style_hash": _csp_hash(style),
             "script": script,
             "script_hash": _csp_hash(script),
-            "drawing": _drawing(relations),
-            "groups": [
-                (schema, sorted((each for each in relations if each.schema == schema), key=lambda each: each.name))
-                for schema in schemas
-            ],
-            "macros": describe_macros(project),
-            "singular_tests": describe_tests(project),
+            "drawing": draw(relations),
+            "schemas": list(groups),
+            "groups": groups | {"macros": describe_macros(project), "tests": describe_tests(project)},
             "models": len(project.models),
-            "columns": sum(len(relation.columns) for relation in relations if relation.schema != "raw"),
+            "columns": sum(len(entry.columns) for entry in relations if entry.group != "raw"),
             "version": __version__,
+            "anchor": anchor,
+            "spans": spans,
         },
     )
 
@@ -153,47 +136,33 @@ def _csp_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
 
 
-def _drawing(relations: Sequence[RelationDoc]) -> Drawing:
-    """The graph, landed tables on the left."""
-    names = {relation.name for relation in relations}
-    above = {each.name: [link.text for link in each.reads if link.text in names] for each in relations}
-    layout = layered_layout(above)
-    nodes = []
-    for relation in relations:
-        x, y = _corner(*layout.nodes[relation.name])
-        nodes.append(
-            Node(
-                relation.name,
-                shortened(relation.table, _LONGEST_NAME),
-                "#" + anchor(relation.name),
-                relation.schema,
-                x,
-                y,
-            )
-        )
+def draw(relations: Sequence[Entry]) -> Drawing:
+    """The graph in layers, each relation to the right of all that it reads, which come before it in `relations`.
+
+    Within a layer, relations are ordered by the mean place of what they read, so that few lines cross.
+    """
+    reads = {each.key: each.reads for each in relations}
+    layer: dict[str, int] = {}
+    for name in reads:
+        layer[name] = max((layer[read] + 1 for read in reads[name]), default=0)
+    row: dict[str, float] = {}
+    for number in range(max(layer.values(), default=-1) + 1):
+        means = {name: fmean([row[read] for read in reads[name]] or [0.0]) for name in reads if layer[name] == number}
+        for position, name in enumerate(sorted(means, key=lambda name: (means[name], name))):
+            row[name] = position - len(means) / 2
+    top = min(row.values(), default=0.0)
+    at = {name: (layer[name] * _LAYER + _MARGIN, (row[name] - top) * _ROW + _MARGIN) for name in reads}
     return Drawing(
-        nodes=tuple(nodes),
-        edges=tuple(Edge(*ends, _path(points)) for ends, points in layout.edges.items()),
-        width=(layout.layers - 1) * _LAYER + _NODE_WIDTH + 2 * _MARGIN,
-        height=layout.rows * _ROW + _NODE_HEIGHT + 2 * _MARGIN,
+        nodes=[(each.key, shortened(each.title, _LONGEST_NAME), each.group, *at[each.key]) for each in relations],
+        edges=[(read, name, _path(at[read], at[name])) for name in reads for read in reads[name]],
+        width=max((x for x, _ in at.values()), default=0) + _NODE_WIDTH + _MARGIN,
+        height=max((y for _, y in at.values()), default=0) + _NODE_HEIGHT + _MARGIN,
     )
 
 
-def _corner(layer: int, row: float) -> tuple[float, float]:
-    return layer * _LAYER + _MARGIN, round(row * _ROW + _MARGIN, 1)
-
-
-def _path(points: Sequence[tuple[int, float]]) -> str:
-    """Curves that start and end horizontally, and run straight through the layers between."""
-    (first_x, first_y), *_ = corners = [_corner(*point) for point in points]
-    half = _NODE_HEIGHT / 2
-    x, y = first_x + _NODE_WIDTH, first_y + half
-    parts = [f"M{x:g} {y:g}"]
-    for number, (left, top) in enumerate(corners[1:], 1):
-        middle, level = (x + left) / 2, top + half
-        parts.append(f"C{middle:g} {y:g} {middle:g} {level:g} {left:g} {level:g}")
-        x, y = left, level
-        if number < len(corners) - 1:
-            x = left + _NODE_WIDTH
-            parts.append(f"H{x:g}")
-    return "".join(parts)
+def _path(source: tuple[float, float], target: tuple[float, float]) -> str:
+    """A curve that starts and ends horizontally."""
+    (x, y), (end_x, end_y) = source, target
+    x, y, end_y = x + _NODE_WIDTH, y + _NODE_HEIGHT / 2, end_y + _NODE_HEIGHT / 2
+    middle = (x + end_x) / 2
+    return f"M{x:g} {y:g}C{middle:g} {y:g} {middle:g} {end_y:g} {end_x:g} {end_y:g}"

@@ -1,12 +1,11 @@
 """Exports: chosen runs of the warehouse as Parquet files, JSONL, a DuckDB file, a dbt project or a dataset to publish.
 
 An export is a folder with a `manifest.json`. It is written next to its target and moved there when it is complete. A
-new format is a module with `write(snapshot, folder)` and a line in `FORMATS`.
+new format is a function that writes a snapshot to a folder, and a line in `FORMATS`.
 
-dataset_card.py     the card of a published dataset
+dataset_card.py     the card of a published dataset, from the template dataset_card.md
 dataset_tables.py   the tables of a published dataset
-debateflow.py       debates and annotations in DebateFlow's own JSON, annotations with lists
-debateflow_keyed.py the same, annotations with keys
+debateflow.py       debates and annotations in DebateFlow's own JSON, annotations in both shapes
 dbt_names.py        the names of tables and views in a dbt project
 dbt_project.py      a dbt project that builds the same tables
 dbt_properties.py   our YAML → dbt's YAML
@@ -29,13 +28,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, cast
 
 from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, ToRead, make_manifest, write_manifest
-from debatebench.output.export.snapshot import DatasetOptions, Snapshot, open_snapshot
+from debatebench.output.export.snapshot import DatasetOptions, open_snapshot
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.output_paths import check_output
@@ -46,26 +45,20 @@ if TYPE_CHECKING:
 
 
 FORMATS: dict[str, str] = {
-    "parquet": "debatebench.output.export.parquet",
-    "jsonl": "debatebench.output.export.jsonl",
-    "debateflow": "debatebench.output.export.debateflow",
-    "debateflow-keyed": "debatebench.output.export.debateflow_keyed",
-    "duckdb": "debatebench.output.export.duckdb_file",
-    "dbt": "debatebench.output.export.dbt_project",
-    "huggingface": "debatebench.output.export.huggingface",
+    "parquet": "debatebench.output.export.parquet:write",
+    "jsonl": "debatebench.output.export.jsonl:write",
+    "debateflow": "debatebench.output.export.debateflow:write",
+    "debateflow-keyed": "debatebench.output.export.debateflow:write_keyed",
+    "duckdb": "debatebench.output.export.duckdb_file:write",
+    "dbt": "debatebench.output.export.dbt_project:write",
+    "huggingface": "debatebench.output.export.huggingface:write",
 }
-"""Format → the module that writes it."""
+"""Format → the function that writes a snapshot to a folder and returns the `Contents`."""
 
 
 # A run that judges stored debates needs the run that has the speeches: the first two build the SQL models again, and
 # readers of a dataset have nothing else.
 _WITH_SOURCES = ("duckdb", "dbt", "huggingface")
-
-
-class _Format(Protocol):
-    """The interface of the module of a format."""
-
-    def write(self, snapshot: Snapshot, folder: Path) -> Contents: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +124,7 @@ def export(
                 dataset=dataset,
             ) as snapshot,
         ):
-            contents = cast(_Format, import_module(FORMATS[format_name])).write(snapshot, folder)
+            contents = cast(Contents, resolve_name(FORMATS[format_name])(snapshot, folder))
             manifest = make_manifest(snapshot, format_name, folder, contents)
             write_manifest(folder, manifest)
         to_read = _write_to_read(workspace, place, contents)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.duckdb_sql import quoted_identifier
+from debatebench.shared.strict_yaml import read_yaml
 
 if TYPE_CHECKING:
     import duckdb
 
-_DEBATE = ("run_tag", "debate_id")
+_DEBATE = "run_tag debate_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Joined:
 
     relation: str
     columns: tuple[str, ...]
-    by: tuple[str, ...] = _DEBATE
+    by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,159 +95,21 @@ def _plain(type_: Any) -> str:
     return str(type_)
 
 
-_OF_A_VERDICT = (
-    *_DEBATE, "judge_id", "panel_position", "presented_first", "is_valid", "invalid_reason", "declared_winner",
-    "scores", "raw_response", "created_at", "count_asks",
-    "replaces_judge_id", "is_repaired", "is_truncated_after_verdict", "is_injection_suspected",
-)  # fmt: skip
-_JUDGE = Joined(
-    "staging.stg_judges",
-    ("provider", "model_name", "method", "is_baseline", "prompt_style"),
-    by=("run_tag", "judge_id"),
-)
-_COSTS = Joined(
-    "intermediate.int_verdict_costs",
-    ("prompt_tokens", "completion_tokens", "cost_usd", "count_unpriced"),
-    by=(*_DEBATE, "judge_id"),
-)
+def _tables(group: str) -> tuple[DatasetTable, ...]:
+    found = []
+    for name, stated in _DATA[group].items():
+        table = _DATA["tables"].get(stated.get("like"), {}) | stated
+        joined = [
+            Joined(relation, tuple(each["columns"].split()), tuple(each.get("by", _DEBATE).split()))
+            for relation, each in table.get("joined", {}).items()
+        ]
+        columns, order = tuple(table["columns"].split()), tuple(table["order"].split())
+        found.append(DatasetTable(name, table["about"], table["from"], columns, order, tuple(joined)))
+    return tuple(found)
 
-TABLES: tuple[DatasetTable, ...] = (
-    DatasetTable(
-        "debates",
-        "One row per debate: motion, sides, the panel's winner, and whether a check found the debate fit to be judged.",
-        "marts.debates",
-        (
-            *_DEBATE, "topic_id", "motion", "category", "format", "pro_model_id", "con_model_id", "repetition",
-            "status", "status_reason", "refused_by", "winner", "count_pro", "count_con", "count_tie",
-            "count_valid_verdicts", "count_invalid_verdicts", "pro_mean_score", "con_mean_score", "count_turns",
-            "total_tokens", "cost_usd", "recorded_winner", "source_debate_id", "trial", "is_control", "created_at",
-        ),
-        ("source_position", "debate_id"),
-        (
-            Joined("staging.stg_topics", ("info_slide",), by=("run_tag", "topic_id")),
-            Joined("staging.stg_runs", ("source_run_tag", "language", "is_simulated"), by=("run_tag",)),
-            Joined("marts.debate_coherence", ("is_coherent", "reasons")),
-        ),
-    ),
-    DatasetTable(
-        "turns",
-        "One row per speech. A debate that is judged again has its speeches in the run that held it "
-        "(`source_run_tag`, `source_debate_id`).",
-        "staging.stg_turns",
-        (
-            *_DEBATE, "turn_index", "position", "side", "model_id", "stage", "content", "reasoning", "created_at",
-            "duration_ms", "prompt_tokens", "completion_tokens", "cost_usd", "finish_reason", "is_truncated",
-            "serving_provider",
-        ),
-        ("debate_id", "turn_index"),
-    ),
-    DatasetTable(
-        "verdicts",
-        "One row per judge and debate: the scores of every judge, none averaged, and the judge's own words.",
-        "staging.stg_verdicts",
-        _OF_A_VERDICT,
-        ("debate_id", "panel_position", "judge_id"),
-        (Joined("marts.judge_verdicts", ("winner",), by=(*_DEBATE, "judge_id")), _JUDGE, _COSTS),
-    ),
-    DatasetTable(
-        "judge_notes",
-        "One row per statement of a judge on the way to a verdict: analyses, scores with their reasons, winners.",
-        "staging.stg_judge_notes",
-        (*_DEBATE, "judge_id", "note_index", "step", "dimension", "turn_index", "position", "text", "score"),
-        ("debate_id", "judge_id", "note_index"),
-    ),
-    DatasetTable(
-        "annotations",
-        "One row per person and debate: the scores of every annotator, none averaged.",
-        "staging.stg_annotations",
-        (
-            *_DEBATE, "annotator_id", "winner", "scores", "confidence", "is_coherent", "justification", "annotated_at",
-            "source", "metadata",
-        ),
-        ("debate_id", "annotator_id"),
-    ),
-    DatasetTable(
-        "adjudications",
-        "One row per debate on which people agreed on a verdict after they had annotated it one by one.",
-        "staging.stg_adjudications",
-        (*_DEBATE, "adjudicator_id", "winner", "scores", "justification", "adjudicated_at"),
-        ("debate_id",),
-    ),
-    DatasetTable(
-        "gold",
-        "One row per debate and judged unit: verdicts that came with the debates.",
-        "staging.stg_gold",
-        (*_DEBATE, "unit", "label", "winner", "winning_positions", "count_votes"),
-        ("debate_id", "unit"),
-    ),
-    DatasetTable(
-        "weaknesses",
-        "One row per side into which a flaw was injected.",
-        "staging.stg_weaknesses",
-        (*_DEBATE, "side", "weakness_type", "dimension"),
-        ("debate_id", "side"),
-    ),
-    DatasetTable(
-        "runs",
-        "One row per run: what its debates were made with.",
-        "staging.stg_runs",
-        (
-            "run_tag", "source", "format", "source_run_tag", "benchmark_name", "benchmark_version", "rubric_version",
-            "harness_version", "git_commit", "language", "seed", "created_at", "is_simulated", "config", "options",
-            "prompt_hashes",
-        ),
-        ("run_tag",),
-    ),
-    DatasetTable(
-        "dimensions",
-        "One row per run and scored dimension: its scale, and what a score means.",
-        "staging.stg_dimensions",
-        (
-            "run_tag", "dimension", "source_position", "min_score", "max_score", "description", "anchors", "weight",
-            "allows_ties", "tie_band",
-        ),
-        ("source_position", "dimension"),
-    ),
-    DatasetTable(
-        "settings",
-        "One row per setting of a run that can make its numbers differ from another run's.",
-        "marts.run_settings",
-        ("run_tag", "item", "part", "value"),
-        ("item", "part"),
-    ),
-)  # fmt: skip
+
+_DATA: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yml").read_bytes(), deepest=5).data
+TABLES = _tables("tables")
 """The tables, in the order of the dataset's card. A table without rows is left out."""
-
-ATTACKED: tuple[DatasetTable, ...] = (
-    DatasetTable(
-        "attacked_debates",
-        "One row per copy of a stored debate that was altered to mislead its judges. Its clean copy is in `debates`.",
-        "staging.stg_attacked_debates",
-        (*_DEBATE, "topic_id", "source_debate_id", "trial", "attack", "attack_side", "status", "created_at"),
-        ("debate_id",),
-        (Joined("staging.stg_runs", ("source_run_tag",), by=("run_tag",)),),
-    ),
-    DatasetTable(
-        "attacked_turns",
-        "One row per speech of an altered copy, as its judges read it.",
-        "staging.stg_attacked_turns",
-        (*_DEBATE, "turn_index", "position", "side", "stage", "content"),
-        ("debate_id", "turn_index"),
-    ),
-    DatasetTable(
-        "attacked_verdicts",
-        "One row per judge and altered copy.",
-        "staging.stg_attacked_verdicts",
-        _OF_A_VERDICT,
-        ("debate_id", "panel_position", "judge_id"),
-        (_JUDGE, _COSTS),
-    ),
-    DatasetTable(
-        "attacked_notes",
-        "One row per statement of a judge on the way to a verdict on an altered copy.",
-        "staging.stg_attacked_notes",
-        (*_DEBATE, "judge_id", "note_index", "step", "dimension", "turn_index", "position", "text", "score"),
-        ("debate_id", "judge_id", "note_index"),
-    ),
-)
+ATTACKED = _tables("attacked")
 """The tables that `--with-attacked` adds. Their debates are in no other table."""

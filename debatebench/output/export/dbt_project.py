@@ -88,7 +88,7 @@ def _write_database(snapshot: Snapshot, path: Path, names: DbtNames) -> dict[str
 
 def _left_out(project: Project, names: DbtNames) -> tuple[LeftOut, ...]:
     """What is left out: SQL and unit tests of SQL models that are exported as tables, and macros."""
-    tests = tuple(located.test.name for located in project.unit_tests if located.model in names.tables)
+    tests = tuple(located.test.name for located in project.unit_tests if located.tested in names.tables)
     found = (
         ("SQL of models", "Python computes them, so their rows are exported instead", tuple(sorted(names.tables))),
         ("unit tests", "their SQL models are exported as tables", tests),

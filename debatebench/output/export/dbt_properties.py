@@ -28,12 +28,13 @@ def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
     texts: dict[str, str] = {}
     for path, read in read_yaml_files(project.files, Broken(skip=False)).items():
         models = []
-        for properties, _ in read.models:
-            models += _models(dotted_name(properties.name, path), properties, project.models, descriptions, names)
+        for described in read.models:
+            name = dotted_name(described.entry.name, path)
+            models += _models(name, described.entry, project.models, descriptions, names)
         tests = [
             unit_test(located, project.models, names)
             for located in project.unit_tests
-            if located.file == read.file and located.model not in names.tables
+            if located.file == read.file and located.tested not in names.tables
         ]
         if models or tests:
             content = {"version": 2} | ({"models": models} if models else {}) | ({"unit_tests": tests} if tests else {})

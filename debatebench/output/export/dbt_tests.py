@@ -27,7 +27,7 @@ from debatebench.transform.testing.generic_tests import (
 
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
-    from debatebench.transform.properties import LocatedUnitTest
+    from debatebench.transform.properties import LocatedTest, UnitTest
     from debatebench.transform.sql_model import SqlModel
 
 
@@ -96,9 +96,9 @@ def _stays_text(value: str) -> bool:
     return False
 
 
-def unit_test(located: LocatedUnitTest, models: Mapping[str, SqlModel], names: DbtNames) -> dict[str, Any]:
+def unit_test(located: LocatedTest[UnitTest], models: Mapping[str, SqlModel], names: DbtNames) -> dict[str, Any]:
     """A unit test as an entry of `unit_tests`. dbt requires every input, and the same keys in all expected rows."""
-    test, model = located.test, models[located.model]
+    test, model = located.test, models[located.tested]
     entry: dict[str, Any] = {"name": test.name, "model": names.models[model.name]}
     if test.description:
         entry["description"] = without_jinja(test.description)

@@ -36,11 +36,15 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
 
     What the format cannot hold is left out and listed. Raises `UsageError` for several runs, and if nothing is left.
     """
-    return write_flow(snapshot, folder, shape="listed")
+    return _write_flow(snapshot, folder, shape="listed")
 
 
-def write_flow(snapshot: Snapshot, folder: Path, *, shape: Shape) -> Contents:
-    """The same in either shape of annotations."""
+def write_keyed(snapshot: Snapshot, folder: Path) -> Contents:
+    """The same, with `annotator` and keyed `scores`."""
+    return _write_flow(snapshot, folder, shape="keyed")
+
+
+def _write_flow(snapshot: Snapshot, folder: Path, *, shape: Shape) -> Contents:
     if len(snapshot.run_tags) != 1:
         raise UsageError("DebateFlow's format holds one collection; choose the run with --run-tag.")
     (run_tag,) = snapshot.run_tags

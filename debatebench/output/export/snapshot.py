@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from debatebench.query.run_tags import NO_RUNS, landed_tags
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import UsageError
+from debatebench.shared.workspace import check_known_run
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,9 +92,8 @@ def _chosen(known: Sequence[str], wanted: Sequence[str] | None) -> tuple[str, ..
     """The runs to export, each once, in order."""
     if not known:
         raise UsageError(NO_RUNS)
-    unknown = sorted(set(wanted or ()) - set(known))
-    if unknown:
-        raise UsageError(f"No run '{unknown[0]}' in the warehouse. Known: {', '.join(known)}.")
+    for run_tag in sorted(set(wanted or ())):
+        check_known_run(run_tag, known, "the warehouse")
     return tuple(known) if wanted is None else tuple(sorted(set(wanted)))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Literal, cast, get_args
 
@@ -51,28 +51,6 @@ _ROLES = {**CHARTS, "crosstab": (("x", "y", "value"), ())}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _PLACEHOLDERS: dict[str, set[str]] = {"site": set(), "run": {"run_tag"}, "debate": {"run_tag", "debate_id"}}
 _TITLE_PLACEHOLDERS: dict[str, set[str]] = {**_PLACEHOLDERS, "debate": {"run_tag", "debate_id", "motion"}}
-_SECTION_KEYS = (
-    "id",
-    "title",
-    "text",
-    "query",
-    "show",
-    "roles",
-    "columns",
-    "options.stacked",
-    "options.vertical",
-    "options.range",
-    "options.scale",
-    "options.format",
-    "options.reference",
-    "options.log",
-    "options.x_title",
-    "options.y_title",
-    "note",
-    "empty",
-    "hide_when_empty",
-    "limit",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +114,10 @@ class Section:
     def role(self, name: str) -> str:
         """The column of a role that has only one column."""
         return self.roles[name][0]
+
+
+_SECTION_KEYS = {each.name for each in fields(Section)} - {"options", "source"}
+_SECTION_KEYS |= {f"options.{each.name}" for each in fields(Options)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,14 +238,7 @@ def _column(setting: Setting) -> ColumnFormat:
     if not isinstance(setting.value, dict):
         return ColumnFormat(label=setting.optional_text())
     setting.allow(("label", "format", "to", "reason", "cases"))
-    chosen = setting.at_key("format")
-    return ColumnFormat(
-        label=setting.at_key("label").optional_text(),
-        format=cast(Format, chosen.choice(*FORMATS)) if chosen.is_given else None,
-        to=setting.at_key("to").optional_text(),
-        reason=setting.at_key("reason").optional_text(),
-        cases=setting.at_key("cases").optional_text(),
-    )
+    return ColumnFormat(**setting.fields(ColumnFormat, "label", "format", "to", "reason", "cases"))
 
 
 def _roles(setting: Setting, show: str) -> dict[str, tuple[str, ...]]:
@@ -287,15 +262,5 @@ def _options(setting: Setting) -> Options:
     ends = [end.number() for end in setting.at_key("range").items()]
     if ends and (len(ends) != 2 or ends[0] >= ends[1]):
         setting.at_key("range").refuse("two numbers, the lower first")
-    reference = setting.at_key("reference")
-    return Options(
-        stacked=setting.at_key("stacked").flag(False),
-        vertical=setting.at_key("vertical").flag(False),
-        range=(ends[0], ends[1]) if ends else None,
-        scale=cast(Scale, setting.at_key("scale").choice(*get_args(Scale), default="sequential")),
-        format=cast(Format, setting.at_key("format").choice(*FORMATS, default="number")),
-        reference=reference.number() if reference.is_given else None,
-        log=setting.at_key("log").flag(False),
-        x_title=setting.at_key("x_title").optional_text(),
-        y_title=setting.at_key("y_title").optional_text(),
-    )
+    plain = [each.name for each in fields(Options) if each.name != "range"]
+    return Options(range=(ends[0], ends[1]) if ends else None, **setting.fields(Options, *plain))

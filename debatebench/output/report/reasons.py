@@ -7,6 +7,7 @@ from typing import Any
 
 from debatebench.output.report.html import MISSING
 from debatebench.output.report.page import Section
+from debatebench.shared.amounts import listed
 
 WORDS = {
     "no_cases": "no cases",
@@ -42,14 +43,13 @@ def _without_interval(section: Section, rows: Sequence[Mapping[str, Any]]) -> li
         is_line = "baseline" in section.roles and row[section.role("baseline")]
         if row[section.role("low")] is None and row[column.reason] is not None and not is_line:
             by_reason.setdefault(row[column.reason], []).append(_name(section, row))
-    return [f"No interval for {_listed(names)}: {WORDS.get(reason, reason)}." for reason, names in by_reason.items()]
+    texts = []
+    for reason, names in by_reason.items():
+        separator = "; " if any(", " in name for name in names) else ", "
+        texts.append(f"No interval for {listed(names, _MOST_NAMED, separator)}: {WORDS.get(reason, reason)}.")
+    return texts
 
 
 def _name(section: Section, row: Mapping[str, Any]) -> str:
     """The label of a point, with that of its panel if there are several."""
     return ", ".join(str(row[section.role(role)]) for role in ("panel", "label") if role in section.roles)
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = "; ".join(names[:_MOST_NAMED]) if any(", " in name for name in names) else ", ".join(names[:_MOST_NAMED])
-    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"

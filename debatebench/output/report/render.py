@@ -16,6 +16,7 @@ from debatebench.output.report.page import Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
 from debatebench.query.left_out import left_out
 from debatebench.query.safe_query import QueryResult, run_query
+from debatebench.shared.amounts import listed
 from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.version import __version__
 
@@ -163,7 +164,7 @@ def _ask(site: Site, section: Section, params: Mapping[str, Any], limit: int | N
     if not section.query:
         return _Result((), (), ())
     result = _run(site, section, section.query, params, limit)
-    rows = [dict(zip(result.columns, row, strict=True)) for row in result.rows]
+    rows = result.dicts()
     notes = []
     if section.note:
         notes = [str(row[0]) for row in _run(site, section, section.note, params, limit).rows if row[0] is not None]
@@ -319,9 +320,8 @@ def _banners(site: Site, place: _Place) -> list[str]:
 
 
 def _named_runs(tags: Sequence[str]) -> str:
-    shown = ", ".join(f"'{tag}'" for tag in tags[:_MOST_NAMED])
-    more = f" and {len(tags) - _MOST_NAMED} more" if len(tags) > _MOST_NAMED else ""
-    return f"{'runs' if len(tags) > 1 else 'run'} {shown}{more}"
+    names = listed([f"'{tag}'" for tag in tags], _MOST_NAMED)
+    return f"{'runs' if len(tags) > 1 else 'run'} {names}"
 
 
 def _capitalised(text: str) -> str:

@@ -4,5 +4,5 @@ column_lineage.py   through every SQL model down to the landed columns
 descriptions.py     the full text of a column, inherited down the lineage
 formats.py          lineage as text, JSON or Mermaid
 qualified_query.py  a query with stars expanded and every column bound to its source
-within_query.py     from a column down through the CTEs of one query
+within_query.py     from a column down through the CTEs of one query, over the scopes of sqlglot
 """

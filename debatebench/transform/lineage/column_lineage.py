@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
-from debatebench.transform.graph import did_you_mean, upstream
-from debatebench.transform.lineage.qualified_query import QualifiedQuery, UntraceableError, qualify_query
+from debatebench.transform.graph import upstream
+from debatebench.transform.lineage.qualified_query import UntraceableError, qualify_query
 from debatebench.transform.lineage.within_query import LineageNode, Trace
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Lineage:
         self.project = project
         self.models: Mapping[str, SqlModel] = project.models
         self.raw = {table: tuple(columns) for table, columns in project.domain.tables.items()}
-        self._queries: dict[str, QualifiedQuery | UntraceableError] = {}
+        self._traces: dict[str, Trace | UntraceableError] = {}
         self._columns: dict[tuple[str, str], LineageNode] = {}
         self._rows: dict[str, LineageNode] = {}
         self._relations: dict[str, LineageNode] = {}
@@ -48,10 +48,10 @@ class Lineage:
         """The columns of a SQL model or landed table; the YAML's columns if the query does not show them."""
         if relation in self.raw:
             return self.raw[relation]
-        query = self._query(relation)
-        if isinstance(query, UntraceableError):
+        trace = self._trace(relation)
+        if isinstance(trace, UntraceableError):
             return tuple(column.name.lower() for column in self.models[relation].properties.columns)
-        return query.columns
+        return trace.query.columns
 
     def relation(self, name: str) -> LineageNode:
         """The SQL models and landed tables that a SQL model reads, directly or not."""
@@ -89,17 +89,14 @@ class Lineage:
         """The relations whose rows make the rows of this one: those in its FROM and its joins."""
         if relation not in self._rows:
             model = self.models.get(relation)
-            query = self._query(relation) if model else None
-            above = (
-                Trace(self, model, query).rows_of(query.scope) if model and isinstance(query, QualifiedQuery) else ()
-            )
+            trace = self._trace(relation) if model else None
             self._rows[relation] = LineageNode(
                 name=f"rows of {relation}",
                 kind="rows",
                 relation=relation,
                 file=model.file if model else None,
-                upstream=above,
-                problem=str(query) if isinstance(query, UntraceableError) else None,
+                upstream=trace.rows_of(trace.query.scope) if isinstance(trace, Trace) else (),
+                problem=str(trace) if isinstance(trace, UntraceableError) else None,
             )
         return self._rows[relation]
 
@@ -107,29 +104,24 @@ class Lineage:
         name = f"{relation}.{column}"
         if relation in self.raw:
             return LineageNode(name, "raw", relation)
-        model, query = self.models[relation], self._query(relation)
-        if isinstance(query, UntraceableError):
-            return LineageNode(name, "column", relation, file=model.file, line=query.line, problem=str(query))
-        trace = Trace(self, model, query)
-        node = trace.column(query.scope, column)
+        model, trace = self.models[relation], self._trace(relation)
+        if isinstance(trace, UntraceableError):
+            return LineageNode(name, "column", relation, file=model.file, line=trace.line, problem=str(trace))
+        node = trace.column(trace.query.scope, column)
         if node.relation == relation:
             return replace(node, name=name, kind="column")
-        written = trace.written(query.scope, column)
-        if written is not None:
-            return LineageNode(name, "column", relation, written.text, model.file, written.line, (node,), (node,))
-        # There are only stars between the two.
-        line = trace.line_of(node.relation)
-        return LineageNode(name, "column", relation, node.name, model.file, line, (node,), (node,))
+        text, line = trace.place(trace.query.scope, column, node)
+        return LineageNode(name, "column", relation, text, model.file, line, (node,), (node,))
 
-    def _query(self, name: str) -> QualifiedQuery | UntraceableError:
-        if name not in self._queries:
+    def _trace(self, name: str) -> Trace | UntraceableError:
+        if name not in self._traces:
             model = self.models[name]
             columns = {above: self.columns(above) for above in model.dependencies}
             try:
-                self._queries[name] = qualify_query(model.query.sql, columns, self.project.macros)
+                self._traces[name] = Trace(self, model, qualify_query(model.query.sql, columns, self.project.macros))
             except UntraceableError as error:
-                self._queries[name] = error
-        return self._queries[name]
+                self._traces[name] = error
+        return self._traces[name]
 
     # --- names ---
 
@@ -160,9 +152,8 @@ class Lineage:
         for relation, column in readings:
             if relation in known:
                 columns = self.columns(relation)
-                close = difflib.get_close_matches(column, columns, n=1)
-                hint = f"Did you mean '{close[0]}'?" if close else f"Its columns: {', '.join(columns)}."
-                return f"{relation} has no column '{column}'. {hint}"
+                hint = did_you_mean(column, columns) or f" Its columns: {', '.join(columns)}."
+                return f"{relation} has no column '{column}'.{hint}"
         table = ".".join(name.split(".")[:2])
         tables = [relation.partition(".")[2] for relation in known]
         hint = did_you_mean(table, known) or did_you_mean(name.split(".")[0], tables)

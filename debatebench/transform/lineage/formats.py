@@ -74,22 +74,16 @@ def _description(node: LineageNode) -> str:
     return f"{text}  (cannot be traced: {visible(node.problem)})" if node.problem else text
 
 
-def _wrapped(text: str, where: str, first: str, rest: str, width: int) -> Iterator[str]:
+def _wrapped(text: str, where: str, first: str, rest: str, width: int) -> list[str]:
     """`text` followed by `where`, in lines of at most `width` characters unless a word is longer."""
-    if len(first) + len(text) + len(where) + 2 <= width:
-        yield f"{first}{text}  {where}".rstrip()
-        return
-    room = max(width - len(rest) - 2, 30)
-    lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
-    yield f"{first}{lines[0]}"
-    for line in lines[1:-1]:
-        yield f"{rest}  {line}"
-    last = lines[-1] if len(lines) > 1 else ""
-    fits = len(last) + 2 + len(where) <= room
-    if last:
-        yield f"{rest}  {last}  {where}".rstrip() if fits else f"{rest}  {last}"
-    if where and not (last and fits):
-        yield f"{rest}  {where}"
+    return textwrap.wrap(
+        f"{text}  {where}".rstrip(),
+        max(width, len(rest) + 32),
+        initial_indent=first,
+        subsequent_indent=f"{rest}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _numbered(root: LineageNode, depth: int | None) -> dict[int, tuple[LineageNode, list[LineageNode]]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from debatebench.transform.expansion import CLOSING, OPENING, expand, one_line
 from debatebench.transform.sql_model import is_macro_call
@@ -15,25 +14,6 @@ if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
     from debatebench.transform.macros import Macro
-
-_AFTER_THE_LIST = {
-    "FROM",
-    "WHERE",
-    "GROUP_BY",
-    "HAVING",
-    "WINDOW",
-    "QUALIFY",
-    "ORDER_BY",
-    "LIMIT",
-    "OFFSET",
-    "UNION",
-    "EXCEPT",
-    "INTERSECT",
-    "USING",
-    "TABLE_SAMPLE",
-    "SEMICOLON",
-}
-
 
 # `main.upper(x)` is a function in its schema, and not one applied to a column.
 _SCHEMAS_OF_FUNCTIONS = {"main", "system", "pg_catalog"}
@@ -47,25 +27,22 @@ class UntraceableError(Exception):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """An expression as it is in the file, on one line without comments, and the line of the file where it begins."""
 
     text: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class QualifiedQuery:
-    """The scopes of a query, the columns that it returns, and the expressions behind the columns as written."""
+class QualifiedQuery(NamedTuple):
+    """The scopes of a query, the columns that it returns, and the expressions behind the columns as written.
+
+    `written` has (id of the SELECT, column) → the expression, if the column does not come from a star.
+    """
 
     scope: Scope
     columns: tuple[str, ...]
     written: Mapping[tuple[int, str], Written]
-
-    def expression(self, select: exp.Expr, column: str) -> Written | None:
-        """The expression of `column` in that SELECT as written; None if the column comes from a star."""
-        return self.written.get((id(select), column))
 
 
 def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Mapping[str, Macro]) -> QualifiedQuery:
@@ -90,7 +67,7 @@ def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Map
     written = _written(sql, tokens, tree)
     _check_named(tree, tokens)
     _write_out(tree, macros)
-    tree = _with_arguments(tree)
+    _name_arguments(tree)
     try:
         qualified = qualify(
             tree, schema=schema, dialect=dialect, quote_identifiers=False, validate_qualify_columns=False
@@ -125,57 +102,40 @@ def _line_of(tokens: Sequence[Token], word: str) -> int | None:
     return next((token.line for token in tokens if token.text.upper() == word), None)
 
 
-def _with_arguments(tree: exp.Expr) -> exp.Expr:
+def _name_arguments(tree: exp.Expr) -> None:
     """`x.f(y)` → `f(x, y)`: before the dot, sqlglot takes the names of columns for names of schemas."""
-    from sqlglot import exp
-
-    # The innermost call first: `x.f().g()` is a call of g on a call of f.
-    for dot in reversed([each for each in tree.find_all(exp.Dot, bfs=False) if _is_call(each.expression)]):
-        if dot.this.name.lower() not in _SCHEMAS_OF_FUNCTIONS:
-            called = _called_on(dot)
-            tree = called if dot is tree else tree
-            dot.replace(called)
-    return tree
-
-
-def _is_call(expression: exp.Expr) -> bool:
-    from sqlglot import exp
-
-    return isinstance(expression, exp.Func | exp.Window)
-
-
-def _called_on(dot: exp.Dot) -> exp.Expr:
-    """One call of a function on what stands before the dot, as a call with arguments."""
     from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
 
     dialect = DuckDB()
-    call = dot.expression.find(exp.Anonymous)
-    if call is None:
-        raise UntraceableError(f"the function in `{dot.sql(dialect, comments=False)}` is called on a column by a dot")
-    text = ", ".join(each.sql(dialect, comments=False) for each in (dot.this, *call.expressions))
-    text = f"{call.name}({text})"
-    parsed = dialect.parser().parse(dialect.tokenize(text), text)[0]
-    if parsed is None:
-        raise UntraceableError(f"`{text}` cannot be read")
-    variables = {name.name for each in _lambdas_around(dot) for name in each.expressions}
-    for column in list(parsed.find_all(exp.Column)):
-        if column.parts[0].name in variables:
-            column.replace(column.to_dot())
-    if call is dot.expression:
-        return parsed
-    call.replace(parsed)
-    window: exp.Expr = dot.expression
-    return window
+    calls = [dot for dot in tree.find_all(exp.Dot, bfs=False) if isinstance(dot.expression, exp.Func | exp.Window)]
+    # The innermost call first: `x.f().g()` is a call of g on a call of f.
+    for dot in reversed(calls):
+        if dot.this.name.lower() in _SCHEMAS_OF_FUNCTIONS:
+            continue
+        call = dot.expression.find(exp.Anonymous)
+        if call is None:
+            called = dot.sql(dialect, comments=False)
+            raise UntraceableError(f"the function in `{called}` is called on a column by a dot")
+        text = dot.this.sql(dialect, comments=False)
+        call.set("expressions", [dialect.parser().parse(dialect.tokenize(text), text)[0], *call.expressions])
+        variables = _variables_around(dot)
+        for column in list(call.expressions[0].find_all(exp.Column)):
+            if column.parts[0].name in variables:
+                column.replace(column.to_dot())
+        dot.replace(dot.expression)
 
 
-def _lambdas_around(node: exp.Expr) -> Iterator[exp.Expr]:
+def _variables_around(node: exp.Expr) -> set[str]:
+    """The variables of all lambdas that a node is in."""
     from sqlglot import exp
 
-    while (parent := node.parent) is not None:
-        if isinstance(parent, exp.Lambda):
-            yield parent
-        node = parent
+    found: set[str] = set()
+    around = node.find_ancestor(exp.Lambda)
+    while around is not None:
+        found |= {name.name for name in around.expressions}
+        around = around.find_ancestor(exp.Lambda)
+    return found
 
 
 def _write_out(tree: exp.Expr, macros: Mapping[str, Macro]) -> None:
@@ -200,74 +160,43 @@ def output_names(query: exp.Expr) -> list[str]:
 
 
 def _written(sql: str, tokens: Sequence[Token], tree: exp.Expr) -> dict[tuple[int, str], Written]:
-    """(SELECT, column) → its expression, found by the position of the column's name in the text."""
+    """(SELECT, column) → its expression: what stands in its item of the list before the column's name."""
     from sqlglot import exp
 
-    items = list(_select_items(tokens))
+    places = {token.start: place for place, token in enumerate(tokens)}
+    starts = _item_starts(tokens)
     found: dict[tuple[int, str], Written] = {}
     for select in tree.find_all(exp.Select):
         for projection in select.expressions:
-            name = projection.args.get("alias") if isinstance(projection, exp.Alias) else projection.this
-            start = int(name.meta.get("start", -1)) if isinstance(name, exp.Identifier) else -1
-            around = [item for item in items if item and item[0].start <= start <= item[-1].end]
-            if around:
-                item = min(around, key=len)
-                expression = _without_alias(item, start) if isinstance(projection, exp.Alias) else item
-                text = one_line(sql, expression)
-                found[id(select), projection.alias_or_name.lower()] = Written(text, expression[0].line)
+            is_alias = isinstance(projection, exp.Alias)
+            name = projection.args.get("alias") if is_alias else projection.this
+            place = places.get(name.meta.get("start", -1)) if isinstance(name, exp.Identifier) else None
+            if place is None:
+                continue
+            end = place - (tokens[place - 1].token_type.name == "ALIAS") if is_alias else place + 1
+            item = tokens[starts[place] : end]
+            # The name is before the expression in `x: a + b`.
+            text = one_line(sql, item) if item else projection.this.sql("duckdb", comments=False)
+            line = item[0].line if item else tokens[place].line
+            found[id(select), projection.alias_or_name.lower()] = Written(text, line)
     return found
 
 
-def _select_items(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The tokens of every item of every SELECT list, including nested ones."""
-    open_lists: list[tuple[int, int]] = []
-    depth = 0
+def _item_starts(tokens: Sequence[Token]) -> list[int]:
+    """The place of every token → the place where its item of a list begins, such as a list after SELECT."""
+    starts: list[int] = []
+    # (where the item begins, whether its brackets are those of DISTINCT ON (…), which stands before the first item)
+    open_lists = [(0, False)]
     for place, token in enumerate(tokens):
-        kind = token.token_type.name
-        if kind == "SELECT":
-            open_lists.append((depth, _list_start(tokens, place + 1)))
-        elif kind in OPENING:
-            depth += 1
+        start, is_on = open_lists[-1]
+        starts.append(start)
+        kind, before = token.token_type.name, [each.token_type.name for each in tokens[max(0, place - 2) : place]]
+        if kind in OPENING:
+            open_lists.append((place + 1, before == ["DISTINCT", "ON"]))
         elif kind in CLOSING:
-            if open_lists and open_lists[-1][0] == depth:
-                yield tokens[open_lists.pop()[1] : place]
-            depth -= 1
-        elif open_lists and open_lists[-1][0] == depth and _ends_item(tokens, place):
-            yield tokens[open_lists.pop()[1] : place]
-            if kind == "COMMA":
-                open_lists.append((depth, place + 1))
-    for _, start in open_lists:
-        yield tokens[start:]
-
-
-def _list_start(tokens: Sequence[Token], place: int) -> int:
-    """Where the list of a SELECT begins: after ALL, DISTINCT or DISTINCT ON (…)."""
-    kinds = [token.token_type.name for token in tokens[place : place + 2]]
-    if kinds[:1] not in (["ALL"], ["DISTINCT"]):
-        return place
-    place += 1
-    if kinds != ["DISTINCT", "ON"]:
-        return place
-    depth = 0
-    for number in range(place + 1, len(tokens)):
-        kind = tokens[number].token_type.name
-        depth += (kind in OPENING) - (kind in CLOSING)
-        if depth == 0:
-            return number + 1
-    return place
-
-
-def _ends_item(tokens: Sequence[Token], place: int) -> bool:
-    kind = tokens[place].token_type.name
-    # The FROM of IS DISTINCT FROM belongs to the item.
-    is_comparison = kind == "FROM" and place > 1 and tokens[place - 1].token_type.name == "DISTINCT"
-    return kind == "COMMA" or (kind in _AFTER_THE_LIST and not is_comparison)
-
-
-def _without_alias(item: Sequence[Token], start: int) -> Sequence[Token]:
-    """`a + b as c` → `a + b`, where `c` begins at `start`; also `c: a + b` and `a + b c`."""
-    place = next(n for n, token in enumerate(item) if token.start <= start <= token.end)
-    if place == 0 and len(item) > 2 and item[1].token_type.name == "COLON":
-        return item[2:]
-    end = place - 1 if place and item[place - 1].token_type.name == "ALIAS" else place
-    return item[:end] or item
+            open_lists.pop()
+            if is_on:
+                open_lists[-1] = (place + 1, open_lists[-1][1])
+        elif kind in ("COMMA", "SELECT") or (kind in ("ALL", "DISTINCT") and before[-1:] == ["SELECT"]):
+            open_lists[-1] = (place + 1, is_on)
+    return starts

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeGuard
 
 from debatebench.transform.lineage.qualified_query import QualifiedQuery, Written, output_names
 
@@ -80,122 +80,96 @@ class Trace:
 
     def __init__(self, relations: Relations, model: SqlModel, query: QualifiedQuery) -> None:
         self.relations, self.model, self.query = relations, model, query
-        self.done: dict[tuple[int, str], LineageNode] = {}
-        self.open: set[tuple[int, str]] = set()
+        self._done: dict[tuple[int, str], LineageNode] = {}
+        self._open: set[tuple[int, str]] = set()
 
     def column(self, scope: Scope, column: str) -> LineageNode:
-        """A column of a CTE, a derived table or the whole query."""
+        """A column of a CTE, a derived table or the whole query; the node below it if it is only passed on."""
         key = (id(scope), column)
-        if key not in self.done:
-            self.open.add(key)
-            self.done[key] = self._column(scope, column)
-            self.open.remove(key)
-        return self.done[key]
+        if key not in self._done:
+            self._open.add(key)
+            self._done[key] = self._column(scope, column)
+            self._open.remove(key)
+        return self._done[key]
 
     def _column(self, scope: Scope, column: str) -> LineageNode:
         from sqlglot import exp
 
-        query = scope.expression
+        query, inner = scope.expression, scope.sources.get("")
         if isinstance(query, exp.SetOperation):
             return self._united(scope, column)
         # A query in brackets has no name of its own.
-        inner = scope.sources.get("")
         if isinstance(query, exp.Subquery | exp.Lateral) and inner is not None and not isinstance(inner, exp.Table):
             return self.column(inner, column)
-        if not isinstance(query, exp.Select):
-            return self._node(scope, column, query, None)
-        chosen = next((each for each in query.expressions if each.alias_or_name == column), None)
-        if chosen is None:
-            return self._node(scope, column, query, None, upstream=self.rows_of(scope))
-        expression = chosen.unalias()
-        written = self.query.expression(query, column)
-        return self._handed_on(scope, expression, column) or self._node(scope, column, expression, written)
+        expression, upstream = query, None
+        if isinstance(query, exp.Select):
+            chosen = next((each for each in query.expressions if each.alias_or_name == column), None)
+            expression, upstream = (query, self.rows_of(scope)) if chosen is None else (chosen.unalias(), None)
+        same_as = self._same_as(scope, expression)
+        # A column that is only passed on under its own name is not worth a step.
+        if isinstance(expression, exp.Column) and expression.name == column and len(same_as) == 1:
+            return same_as[0]
+        written = self.query.written.get((id(query), column))
+        text, line = written or (expression.sql("duckdb", comments=False), None)
+        above = _once(self._sources_of(scope, expression)) if upstream is None else upstream
+        return self._step(scope, column, text, line, above, same_as)
 
-    def written(self, scope: Scope, column: str) -> Written | None:
+    def _step(
+        self,
+        scope: Scope,
+        column: str,
+        text: str,
+        line: int | None,
+        upstream: tuple[LineageNode, ...],
+        same_as: tuple[LineageNode, ...],
+    ) -> LineageNode:
+        name = f"{_label(scope)}.{column}"
+        return LineageNode(name, "cte", self.model.name, text, self.model.file, line, upstream, same_as)
+
+    def place(self, scope: Scope, column: str, node: LineageNode) -> tuple[str, int | None]:
+        """The text and the line of a column that is `node`; of one that is passed on, where the file names it."""
+        if node.relation == self.model.name:
+            return node.expression or node.name, node.line
+        # Where there are only stars, it is the first line that names the relation.
+        line = next((each.line for each in self.model.query.references if each.name == node.relation), None)
+        return self._named(scope, column) or (node.name, line)
+
+    def _named(self, scope: Scope, column: str) -> Written | None:
         """Where the file names a column that is only passed on; stars on the way are followed."""
         from sqlglot import exp
 
-        written = self.query.expression(scope.expression, column)
+        written = self.query.written.get((id(scope.expression), column))
         if written is not None:
             return written
         sources = [source for _, source in scope.selected_sources.values() if not isinstance(source, exp.Table)]
         inner = [source for source in sources if column in output_names(source.expression)]
-        return self.written(inner[0], column) if len(inner) == 1 else None
-
-    def _handed_on(self, scope: Scope, expression: exp.Expr, column: str) -> LineageNode | None:
-        """The node below, if a column is only passed on under its own name, which is not worth a step."""
-        from sqlglot import exp
-
-        if not isinstance(expression, exp.Column) or expression.name != column:
-            return None
-        below = self._same_as(scope, expression)
-        return below[0] if len(below) == 1 else None
-
-    def _is_outside(self, node: LineageNode) -> bool:
-        return node.relation != self.model.name
-
-    def _above(self, node: LineageNode) -> tuple[LineageNode, ...]:
-        """What a node of a query inside this one is computed from."""
-        return (node,) if self._is_outside(node) else node.upstream
+        return self._named(inner[0], column) if len(inner) == 1 else None
 
     def _united(self, scope: Scope, column: str) -> LineageNode:
         """A column of UNION, INTERSECT or EXCEPT: by position, or by name where the SQL says so."""
-        query = scope.expression
-        sides = scope.set_operation_scopes
+        query, sides = scope.expression, scope.set_operation_scopes
         columns = [output_names(side.expression) for side in sides]
         names = [column, column]
         if not query.args.get("by_name") and column in columns[0]:
             names = [each[columns[0].index(column)] for each in columns]
         # A recursive CTE reads itself, which adds nothing; with BY NAME, a side may lack the column.
         branches = [
-            (side, self.column(side, name), self.written(side, name))
+            (side, name, self.column(side, name))
             for side, name, known in zip(sides, names, columns, strict=True)
-            if name in known and (id(side), name) not in self.open
+            if name in known and (id(side), name) not in self._open
         ]
-        texts: list[str] = []
-        lines: list[int | None] = []
-        for _, node, written in branches:
-            is_handed_on = self._is_outside(node)
-            texts.append((written.text if written else node.name) if is_handed_on else node.expression or node.name)
-            lines.append((written.line if written else self.line_of(node.relation)) if is_handed_on else node.line)
+        places = [self.place(*branch) for branch in branches]
         operator = query.key if query.args.get("distinct") or query.key != "union" else "union all"
-        return LineageNode(
-            name=f"{_label(scope)}.{column}",
-            kind="cte",
-            relation=self.model.name,
-            expression=f" {operator} ".join(dict.fromkeys(texts)),
-            file=self.model.file,
-            line=next((line for line in lines if line is not None), None),
-            upstream=_once(above for side, node, _ in branches for above in self._united_from(side, node)),
-            same_as=tuple(node for _, node, _ in branches),
-        )
+        text = f" {operator} ".join(dict.fromkeys(text for text, _ in places))
+        line = next((line for _, line in places if line is not None), None)
+        # If a side only adds a label, its rows determine how often the label occurs.
+        above = (self.rows_of(side) if node.is_constant else self._above(node) for side, _, node in branches)
+        same_as = tuple(node for _, _, node in branches)
+        return self._step(scope, column, text, line, _once(node for nodes in above for node in nodes), same_as)
 
-    def line_of(self, relation: str) -> int | None:
-        """The first line that names another SQL model: the place of a column that a star brings from there."""
-        return next((each.line for each in self.model.query.references if each.name == relation), None)
-
-    def _united_from(self, side: Scope, branch: LineageNode) -> tuple[LineageNode, ...]:
-        """What one side of a union adds; if it only adds a label, its rows determine how often the label occurs."""
-        return self.rows_of(side) if branch.is_constant else self._above(branch)
-
-    def _node(
-        self,
-        scope: Scope,
-        column: str,
-        expression: exp.Expr,
-        written: Written | None,
-        upstream: tuple[LineageNode, ...] | None = None,
-    ) -> LineageNode:
-        return LineageNode(
-            name=f"{_label(scope)}.{column}",
-            kind="cte",
-            relation=self.model.name,
-            expression=written.text if written else expression.sql("duckdb", comments=False),
-            file=self.model.file,
-            line=written.line if written else None,
-            upstream=_once(self._sources_of(scope, expression)) if upstream is None else upstream,
-            same_as=self._same_as(scope, expression),
-        )
+    def _above(self, node: LineageNode) -> tuple[LineageNode, ...]:
+        """What a node of a query inside this one is computed from."""
+        return node.upstream if node.relation == self.model.name else (node,)
 
     def _sources_of(self, scope: Scope, expression: exp.Expr) -> Iterator[LineageNode]:
         """Everything that an expression in `scope` is computed from."""
@@ -219,14 +193,15 @@ class Trace:
         from sqlglot import exp
 
         source = _read_from(scope, column)
-        if isinstance(source, exp.Table) and _is_function(source):
+        if source is not None and not isinstance(source, exp.Table):
+            if (id(source), column.name) not in self._open:
+                yield self.column(source, column.name)
+        elif _is_function(source):
             yield from self._sources_of(scope, source.this)
-        elif isinstance(source, exp.Table) and column.name in self.relations.columns(_dotted(source)):
+        elif source is not None and column.name in self.relations.columns(_dotted(source)):
             yield self.relations.column(_dotted(source), column.name)
-        elif source is None or isinstance(source, exp.Table):
+        else:
             yield from self.rows_of(scope)
-        elif (id(source), column.name) not in self.open:
-            yield self.column(source, column.name)
 
     def _same_as(self, scope: Scope, expression: exp.Expr) -> tuple[LineageNode, ...]:
         """The columns that an expression only names; none if it computes anything, or if their source is unclear."""
@@ -250,21 +225,20 @@ class Trace:
 
     def rows_of(self, scope: Scope) -> tuple[LineageNode, ...]:
         """The relations whose rows make the rows of a query."""
-        return _once(self._rows_of(scope, set()))
-
-    def _rows_of(self, scope: Scope, seen: set[int]) -> Iterator[LineageNode]:
         from sqlglot import exp
 
-        if id(scope) in seen:
-            return
-        seen.add(id(scope))
-        for branch in scope.set_operation_scopes:
-            yield from self._rows_of(branch, seen)
-        for _, source in scope.selected_sources.values():
-            if not isinstance(source, exp.Table):
-                yield from self._rows_of(source, seen)
-            elif source.db:
-                yield self.relations.rows(_dotted(source))
+        found: list[LineageNode] = []
+        seen: set[int] = set()
+        open_sources: list[Scope | exp.Table] = [scope]
+        while open_sources:
+            source = open_sources.pop()
+            if isinstance(source, exp.Table):
+                found += [self.relations.rows(_dotted(source))] if source.db else []
+            elif id(source) not in seen:
+                seen.add(id(source))
+                read = [each for _, each in source.selected_sources.values()]
+                open_sources.extend(reversed([*source.set_operation_scopes, *read]))
+        return _once(found)
 
 
 def _named_columns(expression: exp.Expr) -> Sequence[exp.Column]:
@@ -285,7 +259,7 @@ def _read_from(scope: Scope, column: exp.Column) -> Scope | exp.Table | None:
     return holder.sources[column.table] if holder is not None else None
 
 
-def _is_function(source: Scope | exp.Table | None) -> bool:
+def _is_function(source: Scope | exp.Table | None) -> TypeGuard[exp.Table]:
     """Whether it is a function that makes rows from its arguments, such as `unnest(…)`."""
     from sqlglot import exp
 
@@ -308,6 +282,6 @@ def _label(scope: Scope) -> str:
     return "select"
 
 
-def _once(nodes: Iterator[LineageNode]) -> tuple[LineageNode, ...]:
+def _once(nodes: Iterable[LineageNode]) -> tuple[LineageNode, ...]:
     """The nodes without duplicates, in order."""
     return tuple({id(node): node for node in nodes}.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,6 @@ from debatebench.shared.visible_text import visible
 from debatebench.transform.broken import broken_among
 from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import columns_of_all, contract_breaches, description_gaps
-from debatebench.transform.graph import select_models
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.macros import select_macros
 from debatebench.transform.one_query import execute_one
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
     from debatebench.transform.sql_model import SingularTest, SqlModel
-    from debatebench.transform.testing.generic_tests import GenericTest
 
 _SHOWN_ROWS = 5
 
@@ -76,6 +74,24 @@ def _cell(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
+def run_test(result: TestResult, difference: Callable[[], Mapping[str, Any]]) -> TestResult:
+    """Run one test. `result` is that of a pass, and `difference` returns what is different, if anything."""
+    import duckdb
+
+    started = time.perf_counter()
+    try:
+        found = difference()
+    except (duckdb.Error, SqlModelError) as error:
+        check_memory(error)
+        found = {"status": "error", "message": " ".join(str(error).split("\n\n")[0].split())}
+    return replace(result, **found, seconds=time.perf_counter() - started)
+
+
+def failed(problems: Sequence[str]) -> dict[str, Any]:
+    """What is different in the result of a test that found these problems."""
+    return {"status": "fail", "failures": len(problems), "message": "\n".join(problems)} if problems else {}
+
+
 def broken_results(project: Project, select: Sequence[str] | None = None) -> list[TestResult]:
     """One result for each error of the files of all SQL models, or of those that `select` matches."""
     broken = project.broken if select is None else broken_among(project.broken, select)
@@ -90,8 +106,7 @@ def broken_results(project: Project, select: Sequence[str] | None = None) -> lis
 def unbuilt_models(con: duckdb.DuckDBPyConnection, project: Project, select: Sequence[str] | None = None) -> list[str]:
     """The SQL models, of all or of those that `select` matches, that are not in the warehouse."""
     there = relations(con)
-    chosen = project.models if select is None else select_models(project.models, select, project.broken)
-    return [name for name in chosen if name not in there]
+    return [name for name in project.select(select) if name not in there]
 
 
 def run_data_tests(
@@ -106,7 +121,7 @@ def run_data_tests(
     reads a selected SQL model. Only reads; needs a built warehouse.
     """
     models = project.models
-    chosen = list(models) if select is None else select_models(models, select, project.broken)
+    chosen = project.select(select)
     descriptions = Descriptions(project)
     columns = columns_of_all(con)
     tests: list[_Test] = []
@@ -135,15 +150,8 @@ def _macro_description(macro: Macro) -> TestResult:
     """Whether the YAML describes every argument."""
     described = {argument.name for argument in macro.properties.arguments if argument.description}
     silent = [f"{parameter} is not described" for parameter in macro.parameters if parameter not in described]
-    return TestResult(
-        name=f"description_{macro.name}",
-        kind="description",
-        model=macro.name,
-        file=macro.properties_file,
-        status="fail" if silent else "pass",
-        failures=len(silent),
-        message="\n".join(silent),
-    )
+    result = TestResult(f"description_{macro.name}", "description", macro.name, macro.properties_file, "pass")
+    return replace(result, **failed(silent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +170,13 @@ def _run(test: _Test, stored: duckdb.DuckDBPyConnection, con: duckdb.DuckDBPyCon
     """Run one test on the stored rows. A test that fails to run there runs on the warehouse itself, for its message."""
     import duckdb
 
-    started = time.perf_counter()
-    try:
+    def difference() -> Mapping[str, Any]:
         try:
-            difference = test.failure(stored)
+            return test.failure(stored)
         except duckdb.Error:
-            difference = test.failure(con)
-    except (duckdb.Error, SqlModelError) as error:
-        check_memory(error)
-        difference = {"status": "error", "message": " ".join(str(error).split("\n\n")[0].split())}
-    return replace(test.result, **difference, seconds=time.perf_counter() - started)
+            return test.failure(con)
+
+    return run_test(test.result, difference)
 
 
 def _structure_tests(model: SqlModel, descriptions: Descriptions) -> Iterator[_Test]:
@@ -185,8 +190,7 @@ def _structure_test(
     model: SqlModel, kind: str, check: Callable[[duckdb.DuckDBPyConnection, SqlModel], list[str]]
 ) -> _Test:
     def failure(con: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-        problems = check(con, model)
-        return {"status": "fail", "failures": len(problems), "message": "\n".join(problems)} if problems else {}
+        return failed(check(con, model))
 
     result = TestResult(f"{kind}_{model.name}", kind, model.name, model.properties_file, "pass")
     return _Test(result, frozenset({model.name}), failure)
@@ -194,10 +198,7 @@ def _structure_test(
 
 def _generic_tests(model: SqlModel, columns: Collection[str]) -> Iterator[_Test]:
     """The tests of the YAML, one that every number is finite, and those of its intervals and p values."""
-    placed: list[tuple[GenericTest, str | None]] = [
-        (test, column.name) for column in model.properties.columns for test in column.data_tests
-    ]
-    placed += [(test, None) for test in model.properties.data_tests]
+    placed = model.properties.placed_tests
     doubles = tuple(column.name for column in model.properties.columns if column.data_type == "double")
     if doubles and model.alias_of is None:
         placed.append((Finite(columns=doubles), None))
@@ -218,7 +219,7 @@ def _generic_tests(model: SqlModel, columns: Collection[str]) -> Iterator[_Test]
             result,
             {model.name, *test.compared_with},
             count=test.count_failing_rows(relation, column),
-            failed="warn" if test.severity == "warn" else "fail",
+            status="warn" if test.severity == "warn" else "fail",
             passes=partial(scan.passes, number),
         )
 
@@ -256,7 +257,7 @@ def _query_test(
     reads: Collection[str],
     *,
     count: str,
-    failed: Literal["fail", "warn"] = "fail",
+    status: Literal["fail", "warn"] = "fail",
     passes: Callable[[duckdb.DuckDBPyConnection], bool] | None = None,
 ) -> _Test:
     """The number of failing rows by the query `count`, and the first of them; none if it `passes` without a query."""
@@ -269,7 +270,7 @@ def _query_test(
             return {}
         cursor = execute_one(con, f"select * from (\n{result.query}\n) limit {_SHOWN_ROWS}", result.file)
         return {
-            "status": failed,
+            "status": status,
             "failures": failures,
             "message": f"{failures} failing {'row' if failures == 1 else 'rows'}",
             "columns": tuple(column[0] for column in cursor.description or ()),

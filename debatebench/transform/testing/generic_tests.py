@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 
 # SQL text. DuckDB's parser crashes only if it nests some thousands deep.
@@ -343,8 +343,7 @@ def parse_generic_test(value: Any) -> GenericTest:
     ((name, arguments),) = entry.items()
     known = GENERIC_TESTS.get(str(name).removeprefix("dbt_utils."))
     if known is None:
-        close = difflib.get_close_matches(str(name), GENERIC_TESTS, n=1)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
+        hint = did_you_mean(str(name), GENERIC_TESTS)
         raise ValueError(f"no data test '{name}'.{hint} Known: {', '.join(sorted(GENERIC_TESTS))}")
     if arguments is not None and not isinstance(arguments, Mapping):
         raise ValueError(f"the arguments of '{name}' must be keys and values")

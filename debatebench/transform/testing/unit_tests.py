@@ -7,31 +7,28 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_identifier
 from debatebench.shared.errors import SqlModelError
-from debatebench.shared.memory import check_memory
 from debatebench.transform.contracts import actual_columns
 from debatebench.transform.create_macros import create_macros
-from debatebench.transform.graph import did_you_mean, select_models
 from debatebench.transform.macros import select_macros
 from debatebench.transform.one_query import check_query, execute_one
-from debatebench.transform.testing.data_tests import TestResult
+from debatebench.transform.testing.data_tests import TestResult, run_test
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import duckdb
 
     from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
-    from debatebench.transform.properties import LocatedMacroTest, LocatedUnitTest
+    from debatebench.transform.properties import LocatedTest, MacroTest, UnitTest
     from debatebench.transform.sql_model import SqlModel
 
 Row = tuple[Any, ...]
@@ -51,72 +48,54 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
     import duckdb
 
     models, functions = project.models, project.domain.functions
-    chosen = set(models) if select is None else set(select_models(models, select, project.broken))
-    units = [unit for unit in project.unit_tests if unit.model in chosen]
+    chosen = set(project.select(select))
+    units = [unit for unit in project.unit_tests if unit.tested in chosen]
     with duckdb.connect(":memory:", config={"temp_directory": "", **NO_EXTENSIONS}) as con:
         close_to_outside(con)
-        called = {function for unit in units for function in models[unit.model].query.functions}
+        called = {function for unit in units for function in models[unit.tested].query.functions}
         functions.register(con, functions.python_functions(called))
         create_macros(con, project.macros)
         tested = {macro.name for macro in select_macros(project.macros, models, None if select is None else chosen)}
-        results = [_run_macro(con, unit, project.macros) for unit in project.macro_tests if unit.macro in tested]
-        return [*results, *(_run(con, unit, project) for unit in units)]
+        called_macros = [unit for unit in project.macro_tests if unit.tested in tested]
+        return [
+            *(
+                _run(con, unit, partial(_wrong_values, con, unit, project.macros[unit.tested]))
+                for unit in called_macros
+            ),
+            *(_run(con, unit, partial(_wrong_rows, con, unit, project)) for unit in units),
+        ]
 
 
-def _run_macro(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macros: Mapping[str, Macro]) -> TestResult:
-    """Run one unit test of a macro."""
-    return _result(con, unit.test.name, unit.macro, unit.file, lambda: _wrong_values(con, unit, macros[unit.macro]))
-
-
-def _run(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, project: Project) -> TestResult:
-    """Run one unit test of a SQL model."""
-    model = project.models[unit.model]
-
-    def differences() -> tuple[int, str]:
-        _create_inputs(con, unit, model, project)
-        missing, surplus, columns = _compare(con, unit, model)
-        return len(missing) + len(surplus), _diff(missing, surplus, columns)
-
-    return _result(con, unit.test.name, unit.model, unit.file, differences)
-
-
-def _result(
-    con: duckdb.DuckDBPyConnection, name: str, model: str, file: Path, differences: Callable[[], tuple[int, str]]
+def _run(
+    con: duckdb.DuckDBPyConnection,
+    unit: LocatedTest[UnitTest] | LocatedTest[MacroTest],
+    differences: Callable[[], tuple[int, str]],
 ) -> TestResult:
     """Run one test in a transaction that is rolled back, so that the next one starts with an empty database.
 
     `differences` returns the number of differences from what is expected, and their text.
     """
-    import duckdb
 
-    started = time.perf_counter()
-    status: Literal["pass", "fail", "error"] = "pass"
-    count, message = 0, ""
-    con.execute("begin")
-    try:
-        count, found = differences()
-        if count:
-            status, message = "fail", found
-    except SqlModelError as error:
-        status, message = "error", str(error)
-    except duckdb.Error as error:
-        check_memory(error)
-        status, message = "error", " ".join(str(error).split("\n\n")[0].split())
-    finally:
-        con.execute("rollback")
-    return TestResult(
-        name=name,
-        kind="unit",
-        model=model,
-        file=file,
-        status=status,
-        failures=count,
-        message=message,
-        seconds=time.perf_counter() - started,
-    )
+    def difference() -> Mapping[str, Any]:
+        con.execute("begin")
+        try:
+            count, text = differences()
+        finally:
+            con.execute("rollback")
+        return {"status": "fail", "failures": count, "message": text} if count else {}
+
+    return run_test(TestResult(unit.test.name, "unit", unit.tested, unit.file, "pass"), difference)
 
 
-def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro: Macro) -> tuple[int, str]:
+def _wrong_rows(con: duckdb.DuckDBPyConnection, unit: LocatedTest[UnitTest], project: Project) -> tuple[int, str]:
+    """The number of rows that are missing or not expected, and which they are."""
+    model = project.models[unit.tested]
+    _create_inputs(con, unit, model, project)
+    missing, surplus, columns = _compare(con, unit, model)
+    return len(missing) + len(surplus), _diff(missing, surplus, columns)
+
+
+def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedTest[MacroTest], macro: Macro) -> tuple[int, str]:
     """The number of values that differ from the expected ones, and which they are."""
     types = {argument.name: argument.type for argument in macro.properties.arguments}
     untyped = [parameter for parameter in macro.parameters if parameter not in types]
@@ -143,7 +122,9 @@ def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedMacroTest, macro:
     return len(wrong), "\n".join(lines)
 
 
-def _create_inputs(con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel, project: Project) -> None:
+def _create_inputs(
+    con: duckdb.DuckDBPyConnection, unit: LocatedTest[UnitTest], model: SqlModel, project: Project
+) -> None:
     """Create every table that the SQL model reads, under the name that the SQL model uses."""
     given = {entry.input.lower(): entry.rows for entry in unit.test.given}
     for name in model.dependencies:
@@ -193,7 +174,7 @@ def _to_json(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _compare(
-    con: duckdb.DuckDBPyConnection, unit: LocatedUnitTest, model: SqlModel
+    con: duckdb.DuckDBPyConnection, unit: LocatedTest[UnitTest], model: SqlModel
 ) -> tuple[list[Row], list[Row], tuple[str, ...]]:
     """(expected rows that are missing, rows that are not expected, compared columns)."""
     sql = model.query.sql

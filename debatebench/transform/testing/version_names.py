@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.files import shown_path
-from debatebench.transform.testing.data_tests import TestResult
+from debatebench.transform.testing.data_tests import TestResult, failed, run_test
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
@@ -24,21 +23,17 @@ def version_name_test(project: Project, pages: Mapping[str, Path]) -> TestResult
 
     The files of a versioned SQL model may name versions: `totals_v1` reads `orders_v1`.
     """
-    started = time.perf_counter()
-    found = sorted({*_in_project(project), *_in_pages(project, pages)})
-    return TestResult(
-        name="description_versions_are_named_by_versions_only",
-        kind="description",
-        model=None,
-        file=found[0][0] if found else Path("sql"),
-        status="fail" if found else "pass",
-        failures=len(found),
-        message="\n".join(
+
+    def difference() -> Mapping[str, Any]:
+        found = sorted({*_in_project(project), *_in_pages(project, pages)})
+        problems = [
             f"{shown_path(file)}:{line} names {name}; write {name.rpartition('_v')[0]}, which is the latest version."
             for file, line, name in found
-        ),
-        seconds=time.perf_counter() - started,
-    )
+        ]
+        return failed(problems) | ({"file": found[0][0]} if found else {})
+
+    name = "description_versions_are_named_by_versions_only"
+    return run_test(TestResult(name, "description", None, Path("sql"), "pass"), difference)
 
 
 def _in_project(project: Project) -> Iterator[tuple[Path, int, str]]:
@@ -56,15 +51,14 @@ def _in_project(project: Project) -> Iterator[tuple[Path, int, str]]:
             for name in _versions_in(text, models):
                 yield model.properties_file, _line_of(name, model.properties_file), name
     for unit in project.unit_tests:
-        for given in unit.test.given if unit.model in plain else ():
+        for given in unit.test.given if unit.tested in plain else ():
             if _is_version(given.input.lower(), models):
                 yield unit.file, unit.line, given.input.lower()
 
 
 def _test_queries(model: SqlModel) -> Iterator[str]:
     """The queries of its data tests."""
-    placed = [(column.name, test) for column in model.properties.columns for test in column.data_tests]
-    for column, test in [*placed, *((None, test) for test in model.properties.data_tests)]:
+    for test, column in model.properties.placed_tests:
         yield f"{test.failing_rows(model.name, column)} {test.where or ''}"
 
 

@@ -1,4 +1,4 @@
-"""The calls of the judges of each debate of a plan, by rehearsal of their methods."""
+"""The calls of the judges of each debate of a plan: each method is played once with made-up answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RestOfDebate:
     """What is left of a debate: its turns after the first `turns_done`, and of `judges` the steps without an answer.
 
     `answered` are the names of their answered steps (`verdict:j3:0`, `verdict:j3:clarity:winner:0`).
@@ -36,7 +36,7 @@ class Layout:
     places: tuple[Place, ...]
 
 
-class Hearings:
+class JudgeCalls:
     """The rehearsed hearings of a plan. Equal ones are rehearsed once, and are the same object."""
 
     def __init__(self, plan: Plan) -> None:
@@ -86,7 +86,7 @@ class Hearings:
             self._rest[whole, done] = whole.without(done)
         return self._rest[whole, done]
 
-    def is_left(self, debate: ScheduledDebate, left: Left) -> bool:
+    def is_left(self, debate: ScheduledDebate, left: RestOfDebate) -> bool:
         """Whether anything is left of a debate."""
         if left.turns_done < len(self._plan.config.rounds):
             return True
