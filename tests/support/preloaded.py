@@ -52,7 +52,12 @@ def _parent() -> str:
     folder = tempfile.TemporaryDirectory(prefix="preloaded-")
     address = str(Path(folder.name) / "socket")
     process = subprocess.Popen(
-        [sys.executable, "-P", __file__, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-P", __file__, address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # As the command line itself sets it before it loads anything.
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -73,6 +78,8 @@ def _load_everything() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     assert load_project(Workspace(Path("nowhere")).files("sql", "**/*")).models
+    # A thread would be missing in the forks, with the locks that it holds.
+    assert len(list(Path("/proc/self/task").iterdir())) == 1
     gc.collect()
     gc.freeze()
 
