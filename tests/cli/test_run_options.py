@@ -25,8 +25,8 @@ from scripted_ask import ScriptedAsk, tiny_config, tiny_plan
 from tournament import KEY, good_answers, is_judge, play, verdict_text, write_workspace
 from two_runs import two_runs
 
+from debatebench.cli.playing_plan import Inputs, load_inputs, planned, with_begun_options
 from debatebench.cli.run import refuse_contradictions
-from debatebench.cli.run_inputs import Inputs, load_inputs, planned, with_begun_options
 from debatebench.cli.run_wizard import Terminal, pick, select
 from debatebench.cli.stored_answers import stored_latencies
 from debatebench.config.prompt_files import LibraryPrompt, load_prompts, prompt_library
