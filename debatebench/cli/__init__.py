@@ -12,13 +12,13 @@ judge.py             judge, probe-judges
 judging_plan.py      judge, probe-judges: options and stored debates → a plan
 option_groups.py     options that several commands share, and their groups in `--help`
 playing_options.py   run, retry, judge, probe-judges: the options and their help
+playing_plan.py      run, retry: options and files → a plan
 progress_display.py  the live table of a run, or plain lines
 query.py             query, sql
 report.py            report
 run.py               run, retry
 run_checks.py        run: probes before a run, and the prompts
 run_cost.py          run: what is left to play and what it costs, the plan's file, the question whether to play
-run_inputs.py        run: options and files → a plan
 run_report.py        run: the report at the end
 run_session.py       run, judge: a dry run, a question, or the run itself
 run_wizard.py        run: questions at a terminal

@@ -42,7 +42,7 @@ def planned_judging(
     A run that has begun keeps its debates and attacks, as they were then. With `is_probing`, attacked copies are judged
     as well; with None a run that has begun says so.
     """
-    from debatebench.cli.run_inputs import begun_under, unknown_run, with_begun_options
+    from debatebench.cli.playing_plan import begun_under, unknown_run, with_begun_options
     from debatebench.query.stored_debates import read_source_tag, read_stored_debates
     from debatebench.warehouse.up_to_date import check_fits
 
@@ -71,7 +71,7 @@ def planned_judging(
         stored = read_stored_debates(workspace.database, held, debate_ids=begun.source.by_id)
     attacks: tuple[Attack, ...] = () if begun is None else begun.attacks
     if is_probing and (begun is None or "attacks_path" in given):
-        from debatebench.cli.run_inputs import config_path
+        from debatebench.cli.playing_plan import config_path
         from debatebench.config.attacks import load_attacks
 
         attacks = load_attacks(workspace, config_path(workspace, options.attacks_path, "attacks.yaml"))
@@ -87,7 +87,7 @@ def _plan_of_today(
     new_judges: Sequence[str],
     attacks: Sequence[Attack],
 ) -> tuple[Plan, PlanPart | None]:
-    from debatebench.cli.run_inputs import as_asked, config_path, with_rubric
+    from debatebench.cli.playing_plan import as_asked, config_path, with_rubric
     from debatebench.config.load import load_config, load_judges
     from debatebench.config.prompt_files import load_prompts
     from debatebench.judges import templates_of

@@ -140,7 +140,7 @@ def run(
     output: Annotated[Format, opt.of_output("--print", help="How to print the result.")] = Format.TABLE,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
-    from debatebench.cli.run_inputs import load_inputs, planned, unknown_run, with_begun_options
+    from debatebench.cli.playing_plan import load_inputs, planned, unknown_run, with_begun_options
     from debatebench.cli.run_wizard import asked_for
     from debatebench.plan.weaknesses import CONTROL_RATIO
     from debatebench.play.bans import EMPTY_DEBATES
@@ -202,7 +202,7 @@ def retry(
     The same as `run --run-tag TAG --retry-failed`. Only what is missing is bought.
     """
     from debatebench.cli.judging_plan import planned_judging
-    from debatebench.cli.run_inputs import load_inputs, planned, unknown_run
+    from debatebench.cli.playing_plan import load_inputs, planned, unknown_run
     from debatebench.plan.frozen_plan import read_begun_plan
 
     workspace, new_judges = workspace_of(context), session.new_judge or ()
@@ -224,7 +224,7 @@ def retry(
 
 def _begun(workspace: Workspace, run_tag: str) -> Plan | None:
     """The plan of a run that has begun. Raises `UsageError` for a tag under which no debates can be played."""
-    from debatebench.cli.run_inputs import begun_under
+    from debatebench.cli.playing_plan import begun_under
 
     begun = begun_under(workspace, run_tag, "--run-tag")
     if begun is not None and begun.source is not None:

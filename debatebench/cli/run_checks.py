@@ -13,7 +13,7 @@ from debatebench.shared.amounts import amount_text, counted
 from debatebench.shared.errors import DebatebenchError, UsageError
 
 if TYPE_CHECKING:
-    from debatebench.cli.run_inputs import Inputs
+    from debatebench.cli.playing_plan import Inputs
     from debatebench.plan.plan import PlanOptions
     from debatebench.shared.workspace import Workspace
 
@@ -54,7 +54,7 @@ def test_judges(workspace: Workspace, inputs: Inputs, options: PlanOptions, outp
     """Have every judge judge a tiny fixed debate. Raises `DebatebenchError` if one does not return a verdict."""
     import uvloop
 
-    from debatebench.cli.run_inputs import as_asked
+    from debatebench.cli.playing_plan import as_asked
     from debatebench.config.prompt_files import load_prompts
     from debatebench.judges import templates_of
     from debatebench.play.probe import check_judges

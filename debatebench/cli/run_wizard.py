@@ -20,7 +20,7 @@ from debatebench.shared.errors import DebatebenchError, InterruptedRunError, Usa
 from debatebench.shared.visible_text import shortened, visible
 
 if TYPE_CHECKING:
-    from debatebench.cli.run_inputs import Inputs
+    from debatebench.cli.playing_plan import Inputs
     from debatebench.config.prompt_files import LibraryPrompt
     from debatebench.config.types import MemberConfig, Pricing
     from debatebench.plan.plan import PlanOptions

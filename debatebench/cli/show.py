@@ -68,18 +68,11 @@ where run_tag = $run_tag
 having count(*) > 0
 """
 
-_TRUNCATED = """
-select model_id, count_truncated_turns, count_turns
+_COUNTS = """
+select model_id, count_truncated_turns, count_turns, count_forfeits
 from marts.leaderboard
 where run_tag = $run_tag
-order by count_truncated_turns desc, model_id
-"""
-
-_FORFEITS = """
-select model_id, count_forfeits
-from marts.leaderboard
-where run_tag = $run_tag and count_forfeits > 0
-order by count_forfeits desc, model_id
+order by model_id
 """
 _MOST_NAMED = 5
 
@@ -113,8 +106,7 @@ def show_leaderboard(
         check_marts(con)
         found = run_query(con, _LEADERBOARD, {"run_tag": run_tag}, limit=None)
         settled = run_query(con, _SETTLED, {"run_tag": run_tag}).rows
-        truncated = run_query(con, _TRUNCATED, {"run_tag": run_tag}, limit=None).rows
-        forfeits = run_query(con, _FORFEITS, {"run_tag": run_tag}, limit=None).rows
+        counts = run_query(con, _COUNTS, {"run_tag": run_tag}, limit=None).rows
         uncounted = left_out(con, run_tag)
         (simulated,) = run_query(
             con, "select is_simulated from marts.runs where run_tag = $run_tag", {"run_tag": run_tag}
@@ -130,12 +122,12 @@ def show_leaderboard(
     )
     for text in (text for row in settled for text in _what_is_settled(*row)):
         note(text)
-    for text in _what_is_cut(truncated):
+    for text in _what_is_cut([(model_id, cut, turns) for model_id, cut, turns, _ in counts]):
         note(text)
-    if forfeits:
-        named = ", ".join(f"{count} of {model_id}" for model_id, count in forfeits[:_MOST_NAMED])
+    if forfeits := sorted(((lost, model_id) for model_id, *_, lost in counts if lost), key=lambda row: -row[0]):
+        named = ", ".join(f"{count} of {model_id}" for count, model_id in forfeits[:_MOST_NAMED])
         more = ", …" if len(forfeits) > _MOST_NAMED else ""
-        lost = sum(count for _, count in forfeits)
+        lost = sum(count for count, _ in forfeits)
         note(
             f"{counted(lost, 'debate')} {'was' if lost == 1 else 'were'} lost by forfeit, without a verdict: "
             f"{named}{more}."
@@ -164,8 +156,8 @@ def _what_is_settled(
 
 
 def _what_is_cut(debaters: Sequence[tuple[str, int, int]]) -> list[str]:
-    """How many speeches were cut off, and of whom, in a sentence; `debaters` are (id, cut, all), most cut first."""
-    cut = [row for row in debaters if row[1]]
+    """How many speeches were cut off, and of whom, in a sentence; `debaters` are (id, cut, all)."""
+    cut = sorted((row for row in debaters if row[1]), key=lambda row: -row[1])
     if not cut:
         return []
     named = ", ".join(f"{count:,} of {turns:,} of {model_id}" for model_id, count, turns in cut[:_MOST_NAMED])

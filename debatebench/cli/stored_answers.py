@@ -79,14 +79,14 @@ group by all
 def with_stored_use(workspace: Workspace, run_tag: str, stored: StoredUse) -> StoredUse:
     """`stored` with the use of models in all runs of the warehouse except this one, whose own journal says more."""
     from debatebench.plan.stored_use import Sums
-    from debatebench.query.relations import read_relations
+    from debatebench.query.relations import has_relation
     from debatebench.query.safe_query import open_for_reading, run_query
 
     if not workspace.database.is_file():
         return stored
     try:
         with open_for_reading(workspace.database) as con:
-            if "staging.stg_turns" not in read_relations(con):
+            if not has_relation(con, "staging.stg_turns"):
                 return stored
             for found, sql in ((stored.speeches, _SPEECHES), (stored.verdicts, _VERDICTS)):
                 for provider, model, part, *sums in run_query(con, sql, {"run_tag": run_tag}, limit=None).rows:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import UsageError
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 _ERROR = 0.05
 _POWER = 0.8
-_IS_BUILT = "select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'judge_robustness'"
 _CHECKED = """
 select
     run_tag, judge_id, attack, success_rate, success_ci_low, success_ci_high, count_debates_at_risk, count_debates,
@@ -80,7 +80,7 @@ def check_attacks(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], limit
     Raises `UsageError` if the runs did not probe any judge.
     """
     parameters = {"run_tags": list(run_tags)}
-    is_built = bool(run_query(con, _IS_BUILT, limit=None).rows)
+    is_built = has_relation(con, "marts.judge_robustness")
     rows = run_query(con, _CHECKED, parameters, limit=None).dicts() if is_built else []
     if not rows:
         named = ", ".join(f"'{tag}'" for tag in run_tags)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from debatebench.query.relations import has_relation
+
 if TYPE_CHECKING:
     import duckdb
 
-_IS_BUILT = "select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'attacked_debates'"
 # No panel's winner is derived for attacked copies: they are about single judges.
 _DEBATES = """
 select
@@ -57,7 +58,7 @@ order by v.panel_position, n.judge_id, n.note_index
 
 def find_attacked(con: duckdb.DuckDBPyConnection, debate_id: str, run_tag: str | None) -> dict[str, Any] | None:
     """The attacked copy with this whole id; of the first run if several have it, None if there is none."""
-    if not _rows(con, _IS_BUILT, {}):
+    if not has_relation(con, "marts.attacked_debates"):
         return None
     debates = _rows(con, _DEBATES, {"debate_id": debate_id, "run_tag": run_tag})
     if not debates:

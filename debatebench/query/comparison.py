@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from debatebench.query.one_debate import check_marts
+from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import run_query
 from debatebench.shared.errors import UsageError
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 Kind = Literal["run", "version"]
 Row = dict[str, Any]
 
-_IS_BUILT = """
-select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'comparability_verdicts'
-"""
 _SUBJECTS = """
 select kind, subject, list_sort(list(run_tag)) as run_tags
 from intermediate.int_comparison_members
@@ -126,7 +124,7 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     Raises `UsageError` if neither exists, or if both a run and a version have that name.
     """
     check_marts(con)
-    if not _rows(con, _IS_BUILT):
+    if not has_relation(con, "marts.comparability_verdicts"):
         raise UsageError("The warehouse was built without comparisons; run `debatebench build` to add them.")
     known = [Subject(cast(Kind, row[0]), row[1], tuple(row[2])) for row in _rows(con, _SUBJECTS)]
     found = [subject for subject in known if subject.name == name]

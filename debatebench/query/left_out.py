@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from debatebench.query.relations import has_relation
+
 if TYPE_CHECKING:
     import duckdb
 
-_IS_BUILT = "select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'left_out'"
 _LEFT_OUT = """
 select run_tag, kind, judge_id, is_warning, explanation
 from marts.left_out
@@ -33,6 +34,6 @@ class LeftOut(NamedTuple):
 
 def left_out(con: duckdb.DuckDBPyConnection, run_tag: str | None = None) -> list[LeftOut]:
     """What does not count in a run, or in each run; nothing in a warehouse that was built without `marts.left_out`."""
-    if not con.execute(_IS_BUILT).fetchall():
+    if not has_relation(con, "marts.left_out"):
         return []
     return [LeftOut(*row) for row in con.execute(_LEFT_OUT, {"run_tag": run_tag}).fetchall()]

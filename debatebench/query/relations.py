@@ -5,20 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from debatebench.transform.build_state import relations
+from debatebench.transform.contracts import columns_of_all
+
 if TYPE_CHECKING:
     import duckdb
-
-_COLUMNS = """
-select c.schema_name || '.' || c.table_name as name, r.kind, c.column_name, c.data_type
-from duckdb_columns() as c
-join (
-    select table_oid as oid, 'table' as kind from duckdb_tables() where database_name = current_database()
-    union all
-    select view_oid, 'view' from duckdb_views() where database_name = current_database() and not internal
-) as r on r.oid = c.table_oid
-where c.database_name = current_database() and not c.internal
-order by name, c.column_index
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +23,13 @@ class Relation:
 
 def read_relations(con: duckdb.DuckDBPyConnection) -> dict[str, Relation]:
     """Dotted name → relation for every table and view in the warehouse, sorted by name."""
-    found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
-    for name, kind, column, type_name in con.execute(_COLUMNS).fetchall():
-        found.setdefault(name, (kind, []))[1].append((column, type_name))
-    return {name: Relation(name, kind, tuple(columns)) for name, (kind, columns) in found.items()}
+    columns = columns_of_all(con)
+    return {name: Relation(name, kind, tuple(columns[name].items())) for name, kind in sorted(relations(con).items())}
+
+
+def has_relation(con: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Whether the warehouse has this table or view, by its dotted name."""
+    return name in relations(con)
 
 
 def read_macros(con: duckdb.DuckDBPyConnection) -> tuple[str, ...]:

@@ -80,6 +80,7 @@ class _Debates:
         return misnamed_columns(model, types)
 
     def code(self) -> Iterator[Path]:
+        yield Path(__file__)
         for name in ("record_columns.py", "records.py", "strict_yaml.py"):
             yield _PACKAGE / "shared" / name
         yield from _PACKAGE.glob("stats/**/*.py")

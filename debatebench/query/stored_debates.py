@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.query.landed_records import landed_records, landed_run
-from debatebench.query.relations import read_relations
+from debatebench.query.relations import has_relation
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 from debatebench.shared.json_bytes import mapping
@@ -166,7 +166,7 @@ def _truths(
     """What people decided, where the marts are built and have it: the winning sides, and the winning teams."""
     sides: defaultdict[str, dict[str, Winner]] = defaultdict(dict)
     teams: defaultdict[str, dict[str, list[str]]] = defaultdict(dict)
-    rows = con.execute(_TRUTHS, {"run_tag": run_tag}).fetchall() if "marts.truths" in read_relations(con) else []
+    rows = con.execute(_TRUTHS, {"run_tag": run_tag}).fetchall() if has_relation(con, "marts.truths") else []
     for debate_id, dimension, winner, positions in rows:
         if winner is not None:
             sides[debate_id][dimension] = winner

@@ -1,7 +1,7 @@
 """Execute SQL that a workspace contains, if DuckDB's own parser reads it as one query that only reads relations.
 
-sqlglot finds the names in a text, but its parser and DuckDB's differ, for instance in what is a comment. A text could
-so hide a second statement, a function that reads a file, or a `with` that writes.
+sqlglot finds the names in a text, but its parser and DuckDB's differ, for instance in what is a comment. So a text
+could hide a second statement, a function that reads a file, or a `with` that writes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def check_query(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> None:
     except RecursionError:
         raise SqlModelError(f"{where}: is nested too deeply to be read.") from None
     if found["error"]:
-        # It is no SQL, which the parser's own message explains, or something else than a SELECT.
+        # The parser's own message explains text that is not SQL; the rest is SQL, but not a SELECT.
         con.extract_statements(query)
         raise SqlModelError(
             f"{where}: DuckDB does not read this as a query that only reads ({found['error_message'].rstrip('.!')})."

@@ -11,15 +11,10 @@ from debatebench.output.report.folder import replace_files
 from debatebench.output.report.html import environment
 from debatebench.output.report.page import load_pages
 from debatebench.output.report.render import Site, find_runs, render_pages
-from debatebench.query.safe_query import open_for_reading, run_query
+from debatebench.query.relations import has_relation
+from debatebench.query.safe_query import open_for_reading
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import new_folder_beside, not_written
-
-_MARTS = """
-select 1 from duckdb_views() where schema_name = 'marts' and view_name = 'runs'
-union all
-select 1 from duckdb_tables() where schema_name = 'marts' and table_name = 'runs'
-"""
 
 
 def build_site(
@@ -33,7 +28,7 @@ def build_site(
     """
     pages = load_pages(files)
     with open_for_reading(database) as con:
-        if not run_query(con, _MARTS).rows:
+        if not has_relation(con, "marts.runs"):
             raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
         site = Site(con, environment(files), pages, find_runs(con, pages, run_tag), database.name, now)
         try:

@@ -121,7 +121,7 @@ def _decoder(kind: str) -> Callable[[str], Any]:
         with suppress(msgspec.DecodeError):
             return decoder.decode(text)
         try:
-            # Perhaps for NaN or Infinity, which DuckDB writes and JSON has not; the function says what it thinks of it.
+            # DuckDB writes NaN and Infinity, which JSON lacks; the function decides whether to refuse them.
             return msgspec.convert(json.loads(text), item)
         except msgspec.ValidationError as error:
             raise ValueError(f"a list of {element} contains a value of another type ({error})") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -128,33 +128,27 @@ class Lineage:
     def _resolve(self, name: str) -> tuple[str, str | None]:
         """The (relation, column or None) that a name refers to."""
         known = [*self.models, *self.raw]
-        parts = name.split(".")
         if name in known:
             return name, None
-        readings = [(".".join(parts[:2]), ".".join(parts[2:]))] if len(parts) > 2 else []
-        tables = [relation for relation in known if relation.partition(".")[2] == parts[0]]
-        readings += [(relation, ".".join(parts[1:])) for relation in tables]
-        found = [
-            (relation, column or None)
-            for relation, column in readings
-            if relation in known and (not column or column in self.columns(relation))
+        readings = [
+            (relation, name[len(start) + 1 :])
+            for relation in known
+            for start in (relation, relation.partition(".")[2])
+            if name == start or name.startswith(f"{start}.")
         ]
+        found = [(relation, name or None) for relation, name in readings if not name or name in self.columns(relation)]
         if len(found) > 1:
             listed = " or ".join(".".join(filter(None, each)) for each in found)
             raise UsageError(f"'{name}' is ambiguous: {listed}; write the schema too.")
-        if not found:
-            raise UsageError(self._unknown(name, readings))
-        return found[0]
-
-    def _unknown(self, name: str, readings: Sequence[tuple[str, str]]) -> str:
-        """The error for a name that is not known."""
-        known = [*self.models, *self.raw]
-        for relation, column in readings:
-            if relation in known:
-                columns = self.columns(relation)
-                hint = did_you_mean(column, columns) or f" Its columns: {', '.join(columns)}."
-                return f"{relation} has no column '{column}'.{hint}"
-        table = ".".join(name.split(".")[:2])
-        tables = [relation.partition(".")[2] for relation in known]
-        hint = did_you_mean(table, known) or did_you_mean(name.split(".")[0], tables)
-        return f"No SQL model or landed table '{name}'.{hint or ' `debatebench docs` shows all of them.'}"
+        if found:
+            return found[0]
+        if readings:
+            relation, column = readings[0]
+            columns = self.columns(relation)
+            hint = did_you_mean(column, columns) or f" Its columns: {', '.join(columns)}."
+            raise UsageError(f"{relation} has no column '{column}'.{hint}")
+        parts = name.split(".")
+        hint = did_you_mean(".".join(parts[:2]), known)
+        hint = hint or did_you_mean(parts[0], [relation.partition(".")[2] for relation in known])
+        hint = hint or " `debatebench docs` shows all of them."
+        raise UsageError(f"No SQL model or landed table '{name}'.{hint}")
