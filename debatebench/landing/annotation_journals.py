@@ -12,15 +12,15 @@ event replaces an earlier one about the same debate:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from debatebench.journal.reading import check_saved, has_begun, read_journal
-from debatebench.shared.errors import DamagedDataError, UsageError
+from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.records import Adjudication, Annotation, Record, Row
+from debatebench.shared.workspace import check_plain_name
 
 Purpose = str
 """What a journal is for: `annotations`, `adjudications` or `assignments`."""
@@ -28,7 +28,6 @@ Purpose = str
 ADJUDICATIONS = "_adjudications"
 ASSIGNMENTS = "_assignments"
 _SUFFIX = ".annotations"
-_ANNOTATOR = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +81,7 @@ class Forms:
 
 def check_annotator(name: str) -> str:
     """Return `name` when it can name an annotator and a file, else raise `UsageError`."""
-    if not _ANNOTATOR.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be an annotator's name; allowed: a letter or digit, then up to 99 letters, digits, "
-            "'.', '_' or '-'."
-        )
-    return name
+    return check_plain_name(name, "an annotator's name")
 
 
 def annotations_folder(journals: Path, run_tag: str) -> Path:

@@ -14,6 +14,7 @@ import msgspec
 
 from debatebench.query.landed_records import landed_records
 from debatebench.shared.config_sections import config_sections
+from debatebench.shared.json_bytes import mapping
 from debatebench.shared.records import Debater, Dimension, Judge, Run, Topic
 from debatebench.shared.service_tiers import asked_tier, tier_name
 
@@ -90,7 +91,7 @@ def run_settings(con: duckdb.DuckDBPyConnection, run_tag: str) -> dict[tuple[str
     # A baseline has no model, prompt or vote.
     judges = {judge.judge_id: judge for judge in pool if not judge.is_baseline}
     dimensions = landed_records(con, Dimension, run_tag)
-    config = config_sections(_object(run.config))
+    config = config_sections(mapping(run.config))
     refused = {(role, id_): set(fields) for role, id_, fields in con.execute(_REFUSED, [run_tag]).fetchall()}
     served = {(role, id_): tiers for role, id_, tiers in con.execute(_SERVED, [run_tag]).fetchall()}
     settings = (
@@ -122,17 +123,12 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _object(value: Any) -> dict[str, Any]:
-    """A JSON object, or an empty one for any other value."""
-    return value if isinstance(value, dict) else {}
-
-
 def _or(value: Any, default: Any) -> Any:
     return default if value is None else value
 
 
 def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
-    options, is_played = _object(run.options), run.source == "run"
+    options, is_played = mapping(run.options), run.source == "run"
     yield "benchmark_name", "name", run.benchmark_name
     yield "benchmark_version", "version", run.benchmark_version
     yield "rubric_version", "version", run.rubric_version
@@ -162,7 +158,7 @@ def _of_run(run: Run, config: Mapping[str, Any]) -> Iterator[_Setting]:
 
 def _prompt(run: Run, name: str) -> str | None:
     """The first digits of a prompt's hash."""
-    sha256 = _object(run.prompt_hashes).get(name)
+    sha256 = mapping(run.prompt_hashes).get(name)
     return None if sha256 is None else str(sha256)[:12]
 
 
@@ -204,13 +200,13 @@ def _of_members(
 
 def _of_played_member(member: Debater | Judge, usual_temperature: Any, refused: Collection[str]) -> Iterator[Any]:
     """Parameters, temperature, token limit and prices, which imports do not state."""
-    parameters = _object(member.parameters)
+    parameters = mapping(member.parameters)
     others = {name: value for name, value in parameters.items() if name != "temperature"}
     shown = sorted(f"{name}: {_json(value)}" for name, value in others.items() if value is not None)
     shown += [f"without {name}" for name in sorted(refused) if name != "temperature"]
     # If every value is null, the provider's defaults apply, and they are unknown.
     is_known = isinstance(member.parameters, dict) and (shown or not others)
-    earlier = [_json(_object(replaced)) for replaced in member.earlier_parameters or ()]
+    earlier = [_json(mapping(replaced)) for replaced in member.earlier_parameters or ()]
     yield "; before: ".join([", ".join(shown), *reversed(earlier)]) if is_known or earlier else None
     temperature = _or(parameters["temperature"], "none") if "temperature" in parameters else usual_temperature
     yield "none" if "temperature" in refused else temperature
@@ -218,7 +214,7 @@ def _of_played_member(member: Debater | Judge, usual_temperature: Any, refused: 
     window = member.context_window if isinstance(member, Judge) else None
     within = "" if window is None else f" in a window of {window}"
     yield f"{_or(member.token_limit, 'none')}{thinking}{within}"
-    yield _of_prices(_object(member.pricing))
+    yield _of_prices(mapping(member.pricing))
 
 
 def _of_prices(pricing: Mapping[str, Any]) -> str:
@@ -228,8 +224,8 @@ def _of_prices(pricing: Mapping[str, Any]) -> str:
     parts = [shown, *(f"{kind} {_per_million(pricing[kind])}" for kind in others if pricing[kind] is not None)]
     if pricing.get("request") is not None:
         parts.append(f"{pricing['request']} per request")
-    tiers = _object(pricing.get("tiers"))
-    return "; ".join([", ".join(parts), *(f"{name}: {_of_prices(_object(tiers[name]))}" for name in sorted(tiers))])
+    tiers = mapping(pricing.get("tiers"))
+    return "; ".join([", ".join(parts), *(f"{name}: {_of_prices(mapping(tiers[name]))}" for name in sorted(tiers))])
 
 
 def _of_tiers(
@@ -262,7 +258,7 @@ def _of_judge_prompts(judges: Mapping[str, Judge], run: Run) -> Iterator[_Settin
             continue
         sha256 = _prompt(run, f"judge_{judge.prompt_style}")
         yield "judge_prompts", judge_id, None if sha256 is None else f"{judge.prompt_style} {sha256}"
-    for name in sorted(_object(run.prompt_hashes)):
+    for name in sorted(mapping(run.prompt_hashes)):
         if name.startswith("judge/"):
             yield "judge_prompts", name.removeprefix("judge/"), _prompt(run, name)
 
@@ -285,9 +281,9 @@ def _of_dimensions(
             ends_are_whole = all(end is not None and end % 1 == 0 for end in ends)
             numbers = "whole" if _or(configured[name].get("integer"), ends_are_whole) else "any"
         yield "dimensions", name, _or(dimension.description, "no description" if run.source == "run" else None)
-        for stage, text in _object(configured.get(name, {}).get("preferences")).items():
+        for stage, text in mapping(configured.get(name, {}).get("preferences")).items():
             yield "dimensions", f"{name} ({stage})", text
-        if anchors := _object(dimension.anchors):
+        if anchors := mapping(dimension.anchors):
             yield (
                 "dimensions",
                 f"{name} (anchors)",
@@ -309,10 +305,10 @@ def _of_weights_and_ties(dimensions: Iterable[Dimension], run: Run) -> Iterator[
 def _of_weaknesses(run: Run, injected: Sequence[str]) -> Iterator[_Setting]:
     """The weaknesses in a run's debates and, where it injected them itself, how."""
     yield "weaknesses", "injected", ", ".join(injected) or "none"
-    taxonomy = _object(run.config).get("weaknesses") or ()
+    taxonomy = mapping(run.config).get("weaknesses") or ()
     if not taxonomy:
         return
-    yield "weaknesses", "controls", _object(run.options).get("control_ratio")
+    yield "weaknesses", "controls", mapping(run.options).get("control_ratio")
     yield "weaknesses", "prompt", _prompt(run, "debater_weakness")
     for weakness in taxonomy:
         told = hashlib.sha256(weakness["instruction"].encode()).hexdigest()

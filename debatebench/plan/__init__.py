@@ -5,10 +5,9 @@ estimate.py          the calls, tokens, cost and time of a plan
 frozen_plan.py       the plan of a run that has begun, from its journal and today's inputs
 judge_calls.py       the calls of the judges of each debate, from their methods played with made-up answers
 judged_plan.py       stored debates → the plan of a run that judges them again
-member_changes.py   debaters and judges whose entry has changed since their run began
 panels.py            which judges sit on the panel of which debate, drawn or balanced
 plan.py              a plan as plain data
-plan_differences.py  what differs between two plans, in words
+plan_differences.py  what differs between two plans, in words, and which changed entries a run may go on with
 plan_records.py      a plan → records
 prices.py            configured prices, or those of the provider's catalogue when the run begins
 schedule.py          topics × pairs × repetitions → debates

@@ -1,17 +1,19 @@
-"""The differences between the plan with which a run began and the plan of today, in words."""
+"""What differs between the plan with which a run began and the plan of today: in words, and what of it is allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from debatebench.plan.plan import MemberChange
 from debatebench.shared.amounts import listed
 from debatebench.shared.config_sections import config_sections
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from debatebench.plan.plan import Plan
+    from debatebench.config.types import MemberConfig
+    from debatebench.plan.plan import Plan, Role
     from debatebench.shared.config_sections import ConfigSections
     from debatebench.shared.records import ScheduledDebate
 
@@ -103,3 +105,35 @@ def _changed_prompts(old: Plan, new: Plan) -> Iterator[str]:
         role, which = ("judge", name[len("judge_") :]) if name.startswith("judge") else name.split("_", 1)
         what = " added" if name not in before else " removed" if name not in now else ""
         yield f"{role} prompt {which}{what}"
+
+
+def allowed_changes(
+    frozen: Plan, today: Plan, has_answered: Callable[[Role, str], bool], replaceable: Collection[str]
+) -> list[MemberChange]:
+    """The changes with which a run may go on.
+
+    The whole entry may change while the run has no answer of the debater or judge. After that, `context_window` may,
+    which changes no request, and `parameters` of those in `replaceable`.
+    """
+    found = [
+        *_changed_members("debater", frozen.debaters, today.debaters),
+        *_changed_members("judge", frozen.judges, today.judges),
+    ]
+    changes = []
+    for role, before, entry in found:
+        answered = has_answered(role, before.id)
+        parameters = entry.parameters if before.id in replaceable else before.parameters
+        may_be = {"parameters": parameters, "context_window": entry.context_window}
+        if not answered or before.model_copy(update=may_be).model_dump() == entry.model_dump():
+            changes.append(MemberChange(role=role, entry=entry, has_answered=answered))
+    return changes
+
+
+def _changed_members(
+    role: Role, before: Sequence[MemberConfig], today: Sequence[MemberConfig]
+) -> Iterator[tuple[Role, MemberConfig, MemberConfig]]:
+    now = {member.id: member for member in today}
+    for member in before:
+        entry = now.get(member.id)
+        if entry is not None and entry.model_dump() != member.model_dump():
+            yield role, member, entry

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.writing import Journal
-from debatebench.plan.member_changes import allowed_changes
 from debatebench.plan.plan import MemberChange, Plan, PlanPart, begun_plan
-from debatebench.plan.plan_differences import plan_differences
+from debatebench.plan.plan_differences import allowed_changes, plan_differences
 from debatebench.plan.plan_records import part_records, run_records
 from debatebench.plan.prices import with_prices_of
 from debatebench.play.debate_records import event_rows

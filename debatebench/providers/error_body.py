@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from debatebench.shared.json_bytes import mapping, objects
+
 _DEEPEST = 4
 _PLACES = ("innererror", "metadata")
 _MESSAGES = ("msg", "message", "detail", "error")
@@ -63,16 +65,6 @@ class ErrorBody:
             or nested.retry_delay,
             headers={name.lower(): value for name, value in mapping(metadata.get("headers")).items()},
         )
-
-
-def mapping(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list; none if the value is not a list."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _is_own(data: dict[str, Any]) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from debatebench.providers.error_body import mapping, objects
 from debatebench.providers.reply_json import first_choice
+from debatebench.shared.json_bytes import mapping, objects
 
 # The types of parts that are an object; a text or a thought is none.
 _OBJECTS = (None, "tool_use")

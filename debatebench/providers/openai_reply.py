@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
-from debatebench.providers.error_body import ErrorBody, mapping, objects
+from debatebench.providers.error_body import ErrorBody
 from debatebench.providers.meanings import (
     CUT_OFF,
     Meaning,
@@ -30,6 +30,7 @@ from debatebench.providers.redaction import excerpt, without_known_keys
 from debatebench.providers.reply_json import first_choice, load_reply
 from debatebench.providers.retry_after import retry_after_s
 from debatebench.providers.usage import Usage, read_usage
+from debatebench.shared.json_bytes import mapping, objects
 from debatebench.shared.records import MOST_MONEY, clean_text
 
 # What a model can have written instead of text.

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from debatebench.providers.error_body import mapping, objects
+from debatebench.shared.json_bytes import mapping, objects
 
 _EVENT_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _JOINED = ("content", "reasoning", "reasoning_content", "refusal", "text")

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from debatebench.providers.error_body import mapping
 from debatebench.providers.reply_json import first_choice
+from debatebench.shared.json_bytes import mapping
 
 _LARGEST_COUNT = 10**12
 _IMPOSSIBLE = -1

@@ -12,6 +12,7 @@ from debatebench.query.landed_records import landed_records, landed_run
 from debatebench.query.relations import has_relation
 from debatebench.shared.amounts import listed
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
+from debatebench.shared.json_bytes import mapping
 from debatebench.shared.records import Debate, Debater, Participant, Run, Topic, Turn, Winner
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _check_known(debate_ids: Collection[str], debates: Collection[Debate], run_t
 
 def _planned_turns(run: Run) -> int:
     """How many turns a whole debate of a run has; an import states what it holds."""
-    config: Any = run.config if isinstance(run.config, dict) else {}
+    config: Any = mapping(run.config)
     return len(config.get("rounds") or ()) if run.source == "run" else 0
 
 

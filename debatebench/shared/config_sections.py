@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from debatebench.shared.json_bytes import mapping, objects
+
 Fields = dict[str, Any]
 
 
@@ -21,16 +23,11 @@ def config_sections(config: Mapping[str, Any]) -> ConfigSections:
     plain = {name: value for name, value in config.items() if name not in ("rounds", "dimensions", "elo")}
     elo = config.get("elo")
     return ConfigSections(
-        {**plain, **(elo if isinstance(elo, dict) else {})},
-        {f"turn {number}": turn for number, turn in enumerate(_objects(config.get("rounds")), 1)},
+        {**plain, **mapping(elo)},
+        {f"turn {number}": turn for number, turn in enumerate(objects(config.get("rounds")), 1)},
         {
             entry["dimension"]: {name: value for name, value in entry.items() if name != "dimension"}
-            for entry in _objects(config.get("dimensions"))
+            for entry in objects(config.get("dimensions"))
             if "dimension" in entry
         },
     )
-
-
-def _objects(value: Any) -> list[Fields]:
-    """The objects of a JSON list."""
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

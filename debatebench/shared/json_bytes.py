@@ -1,4 +1,7 @@
-"""JSON as bytes: written as ASCII, and read with the standard library's results but several times faster."""
+"""JSON as bytes: written as ASCII, and read with the standard library's results but several times faster.
+
+`mapping` and `objects` take from a JSON value what is of the expected kind.
+"""
 
 from __future__ import annotations
 
@@ -97,3 +100,13 @@ def _is_plain(value: Any) -> bool:
         elif kind is not float or not (each == 0 or 1e-4 <= abs(each) < 1e16):
             return False
     return True
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The objects in a list; none if the value is not a list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

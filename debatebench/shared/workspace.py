@@ -14,7 +14,7 @@ from debatebench.shared.files import not_written, write_atomically
 
 Kind = Literal["configs", "sql", "reports"]
 
-_RUN_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 _FOLDER_NOTES = {
     "sql": """\
@@ -179,11 +179,16 @@ def check_known_run(run_tag: str, known: Collection[str], place: object) -> None
 
 def check_run_tag(tag: str) -> str:
     """Return `tag` when it can name a run and its files, else raise `UsageError`."""
-    if not _RUN_TAG.fullmatch(tag):
+    return check_plain_name(tag, "a run tag")
+
+
+def check_plain_name(name: str, what: str) -> str:
+    """Return `name` when it can name a file, else raise `UsageError`: it cannot be `what`."""
+    if not _PLAIN_NAME.fullmatch(name):
         raise UsageError(
-            f"{tag!r} cannot be a run tag; allowed: a letter or digit, then up to 99 letters, digits, '.', '_' or '-'."
+            f"{name!r} cannot be {what}; allowed: a letter or digit, then up to 99 letters, digits, '.', '_' or '-'."
         )
-    return tag
+    return name
 
 
 def init_workspace(root: Path, force: bool) -> Initialised:

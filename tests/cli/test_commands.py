@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from built_warehouse import begin_built
-from command_line import debatebench, debatebench_here
+from command_line import debatebench, debatebench_from_the_start, debatebench_here
 from paths import REPOSITORY
 
 pytestmark = pytest.mark.slow
@@ -508,7 +508,7 @@ def test_a_full_disk_behind_standard_output_is_one_clear_line(played: Path):
 
 def test_what_an_encoding_lacks_is_written_in_another_way(played: Path):
     environ = {"PYTHONIOENCODING": "ascii"}
-    done = debatebench(played, "inspect-debate", first_debate(played), environ=environ)
+    done = debatebench_from_the_start(played, "inspect-debate", first_debate(played), environ=environ)
     assert done.code == 0
     assert "\\u2500" in done.out
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import Done, debatebench
+from command_line import Done, debatebench_from_the_start
 
 from debatebench.shared.workspace import packaged
 
@@ -72,7 +72,9 @@ class Watched:
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         places = {"OUT": str(self.folder / "out"), "ROOT": str(self.root)}
         arguments = [re.sub("^(OUT|ROOT)(?=/)", lambda match: places[match[0]], each) for each in command]
-        done = debatebench(self.root, *arguments, environ={"OPENED_LOG": str(log), "PYTHONPATH": str(self.folder)})
+        done = debatebench_from_the_start(
+            self.root, *arguments, environ={"OPENED_LOG": str(log), "PYTHONPATH": str(self.folder)}
+        )
         return done, {Path(line) for line in log.read_text(errors="surrogateescape").splitlines()}
 
 

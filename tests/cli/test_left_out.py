@@ -108,6 +108,6 @@ def test_a_file_that_is_imported_under_two_tags_is_named_by_doctor_and_counts_on
     assert [(row["run_tag"], row["finding"], row["detail"]) for row in found] == [
         ("u", "repeated_debates", "4 of 4 rated debates are also in 't': ratings over runs count them once.")
     ]
-    games = "select model_id, games from ratings.elo_overall order by 1"
+    games = "select model_id, games from ratings.elo_pooled where pool_kind = 'overall' order by 1"
     counted = json.loads(debatebench_here(tmp_path, "query", games, "--format", "json").out)
     assert counted == [{"model_id": "a", "games": 4}, {"model_id": "b", "games": 4}]

@@ -683,7 +683,7 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
         return status(404, "Gone.") if received.json["model"] == "judge-1" else answer("ready", usage={"cost": 0.001})
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         done = play(root, "--probe", "--print", "json")
         assert len(server.requests) == 7
     assert done.code == 1
@@ -723,7 +723,7 @@ def test_judges_are_tried_on_a_tiny_debate(tmp_path: Path):
         return status(500) if model == "judge-3" else answer(verdict_text(received), usage={"cost": 0.001})
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         done = play(root, "--judges-test", "--print", "json")
     assert done.code == 1
     assert "2 of 4 judges returned no valid verdict: judge-2, judge-3." in done.error_line

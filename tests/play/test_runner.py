@@ -17,7 +17,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from built_warehouse import begin_built
 from command_line import Done, debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer, cut, delayed, error_in_200, hang_up, status
 from started_run import start, wait_until_asked
@@ -65,11 +64,6 @@ def undisturbed_marts(undisturbed: Path) -> Marts:
     return marts(undisturbed)
 
 
-def built_workspace(root: Path, server: FakeProvider, **options: int) -> Path:
-    """The workspace of `write_workspace`, with a warehouse that is built and empty."""
-    return begin_built(write_workspace(root, server, **options))
-
-
 def test_a_run_over_http_lands_every_turn_and_verdict(undisturbed: Path):
     assert rows(undisturbed, "select status, count(*) from raw.debates group by all") == [("complete", DEBATES)]
     assert rows(undisturbed, "select count(*) from raw.turns where content like 'Speech %' and cost > 0") == [(24,)]
@@ -91,7 +85,7 @@ def test_what_was_paid_is_what_is_recorded(tmp_path: Path):
         return answer(text, usage={"cost": float(cost)})
 
     with FakeProvider(script) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         assert play(root).code == 0
     assert rows(root, "select sum(cost), count(distinct cost_source) from raw.calls") == [(sum(paid), 1)]
     assert rows(root, "select cost_usd from marts.runs") == [(sum(paid),)]
@@ -122,7 +116,7 @@ def test_trouble_on_the_way_changes_nothing_but_the_attempts(
     tmp_path: Path, undisturbed_marts: Marts, trouble: Behaviour
 ):
     with FakeProvider(sometimes(trouble, 0.1)) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         done = play(root)
         assert done.code == 0, done.err
         assert len(server.requests) > CALLS
@@ -143,7 +137,7 @@ def test_a_bad_judge_is_asked_again_and_then_replaced(tmp_path: Path):
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         done = play(root)
     assert done.code == 0, done.err
     assert rows(root, "select distinct status, judges_actual from raw.debates") == [("complete", 2)]
@@ -162,7 +156,7 @@ def test_a_panel_that_cannot_be_filled_leaves_the_debate_incomplete_and_named(tm
         return answer("No.") if received.json["model"] == "judge-0" else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = built_workspace(tmp_path, server, judges=2)
+        root = write_workspace(tmp_path, server, judges=2)
         done = play(root)
         asked = len(server.requests)
         assert done.code == 5
@@ -184,7 +178,7 @@ def test_invalid_verdicts_are_mended_by_a_retry_that_buys_only_what_is_missing(t
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = built_workspace(tmp_path, server, judges=3)
+        root = write_workspace(tmp_path, server, judges=3)
         done = play(root, "--no-build")
         assert done.code == 5, done.err
         assert "`debatebench retry tiny`" in done.error_line
@@ -221,7 +215,7 @@ def test_a_debater_that_refuses_voids_its_debate(tmp_path: Path):
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         done = play(root)
         asked = len(server.requests)
         again = play(root, "--no-build")
@@ -308,13 +302,13 @@ def test_a_forfeit_lowers_the_rating_of_the_side_that_refused_and_raises_the_oth
 def test_statistics_about_judges_do_not_see_forfeits(forfeited: tuple[Path, Done]):
     root, _ = forfeited
     judged = "(select debate_id from raw.debates where status = 'complete')"
-    for table in ("intermediate.int_counted_verdicts", "marts.debate_dimension_means", "marts.verdict_scores"):
+    for table in ("intermediate.int_decided_verdicts", "marts.debate_dimension_means", "marts.verdict_scores"):
         assert rows(root, f"select count(*) from {table} where debate_id not in {judged}") == [(0,)]
     assert rows(
         root,
-        "select sum(count_debates) from intermediate.int_judging_cells where role = 'panel' and measure = 'pro_lean'",
+        "select sum(count_debates) from intermediate.int_judging_sums where role = 'panel' and measure = 'pro_lean'",
     ) == [(4,)]
-    assert rows(root, "select sum(count_debates) from intermediate.int_measured_cells where measure = 'win_rate'") == [
+    assert rows(root, "select sum(count_debates) from intermediate.int_measure_sums where measure = 'win_rate'") == [
         (24,)
     ]
 
@@ -344,7 +338,7 @@ def test_calls_that_failed_for_good_are_asked_again_only_when_told(tmp_path: Pat
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         done = play(root)
         assert done.code == 5
         assert "6 of 12" in done.error_line
@@ -368,7 +362,7 @@ def test_a_key_that_is_refused_stops_the_run_and_is_written_nowhere(tmp_path: Pa
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         done = play(root, "--concurrency", "2")
         assert done.code == 1
         assert "TINY_API_KEY" in done.error_line
@@ -397,7 +391,7 @@ def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight
     slots = 4
     draw = random.Random(7)
     with FakeProvider(lambda received: delayed(0.01, good_answers(received))) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         kills = 0
         while True:
             process = start(root, "--concurrency", str(slots))
@@ -419,7 +413,7 @@ def test_a_run_that_is_killed_again_and_again_buys_twice_only_what_was_in_flight
 
 def test_an_interrupt_keeps_what_is_in_flight_lands_and_leaves_with_130(tmp_path: Path, undisturbed_marts: Marts):
     with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         process = start(root, "--concurrency", "3")
         assert wait_until_asked(server, process, 20)
         process.send_signal(signal.SIGINT)
@@ -462,7 +456,7 @@ def test_a_second_runner_of_the_same_tag_makes_no_call(tmp_path: Path):
 
 def test_a_torn_journal_goes_on_and_a_damaged_one_stops_before_any_call(tmp_path: Path, undisturbed_marts: Marts):
     with FakeProvider(good_answers) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         assert play(root, "--no-build").code == 0
         journal = root / "warehouse" / "journal" / "tiny.jsonl"
         lines = journal.read_bytes().splitlines(keepends=True)
@@ -506,7 +500,7 @@ def test_requests_are_never_more_than_the_limit_and_intents_come_first(tmp_path:
 
 def test_a_run_goes_on_under_other_limits(tmp_path: Path, undisturbed_marts: Marts):
     with FakeProvider(lambda received: delayed(0.02, good_answers(received))) as server:
-        root = built_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server)
         process = start(root, "--concurrency", "6", "--no-build")
         assert wait_until_asked(server, process, 10)
         process.send_signal(signal.SIGINT)
@@ -587,7 +581,7 @@ def test_a_run_in_the_background_does_not_hear_the_interrupts_that_it_was_told_t
 
 def test_why_a_run_broke_off_matters_more_than_why_it_was_not_landed(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.05, good_answers(received))) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         (root / "warehouse").mkdir()
         (root / "warehouse" / "debatebench.duckdb").write_bytes(b"no database at all")
         process = start(root, "--concurrency", "3")

@@ -137,8 +137,9 @@ def test_only_first_trials_are_rated_in_a_judged_run(con: duckdb.DuckDBPyConnect
 def test_ratings_over_runs_leave_judged_runs_out(con: duckdb.DuckDBPyConnection):
     pooled = "select distinct pooled_run_tag from ratings.pooled_runs order by 1"
     assert rows(con, pooled) == [("held",)]
-    for table in ("elo_overall", "bradley_terry_overall"):
-        assert rows(con, f"select games from ratings.{table} where model_id = 'a'") == [(5,)]
+    for table in ("elo_pooled", "bradley_terry_pooled"):
+        games = f"select games from ratings.{table} where pool_kind = 'overall' and model_id = 'a'"
+        assert rows(con, games) == [(5,)]
     assert rows(con, "select games from ratings.bradley_terry_by_version where model_id = 'a'") == [(5,)]
     members = "select run_tag from intermediate.int_comparison_members where kind = 'version'"
     assert rows(con, members) == [("held",)]

@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 import pytest
 from built_warehouse import store_views
+from paths import REPOSITORY
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.output.summaries import SUMMARIES, ratings_json, write_summaries
@@ -220,6 +221,17 @@ def test_every_model_has_a_tested_key(project: Project):
             else {"benchmark_version", "pool", "baseline", "model_id", "source_run_tag", "content_id"}
         )
         assert name in CONSTANTS or scope & set(keys[0]), name
+
+
+def test_every_mart_is_on_a_page_in_a_command_or_in_a_document(project: Project):
+    """What nothing shows is a step, and belongs in `intermediate`."""
+    shown = [REPOSITORY / "README.md", *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("reports/pages/*.yml")]
+    shown += (REPOSITORY / "debatebench").rglob("*.py")
+    words = set(re.findall(r"\w+", "\n".join(path.read_text(encoding="utf-8") for path in shown)))
+    # The names that SQL models had before are left for one version.
+    marts = [model for model in project.models.values() if model.schema == "marts" and model.properties.columns]
+    assert [model.name for model in marts if model.base_name not in words] == []
+    assert len({model.base_name for model in marts}) <= 78
 
 
 def test_every_model_states_its_grain_and_casts_nothing_in_capitals(project: Project):

@@ -22,7 +22,8 @@ from debatebench.transform.testing.data_tests import run_data_tests
 pytestmark = pytest.mark.slow
 
 NOON = datetime(2026, 1, 1, 12)
-POOLED = ("bradley_terry_by_version", "bradley_terry_overall", "elo_by_version", "elo_overall")
+POOLED = ("bradley_terry_by_version", "bradley_terry_overall", "elo_pooled where not is_simulated")
+ELO_OVERALL = "ratings.elo_pooled where pool_kind = 'overall' and not is_simulated"
 SELECTED = ("+path:sql/ratings", "+leaderboard", "+int_comparison_ratings", "+runs")
 
 
@@ -133,14 +134,14 @@ def test_the_same_debates_under_two_tags_count_once(alone: Warehouse):
 def test_copies_in_another_version_count_in_both_versions_and_once_over_all_runs(alone: Warehouse):
     copied = Warehouse(held("real"), held("copy", made=NOON + timedelta(days=1), version="v2"))
     assert copied.pools()["bradley_terry_overall"] == alone.pools()["bradley_terry_overall"]
-    games = "select benchmark_version, sum(games) from ratings.elo_by_version group by all order by all"
+    games = "select pool, sum(games) from ratings.elo_pooled where pool_kind = 'version' group by all order by all"
     assert copied.rows(games) == [("v1", 36), ("v2", 36)]
 
 
 def test_other_debates_on_the_same_topics_are_not_copies(alone: Warehouse):
     both = Warehouse(held("real"), held("later", seed=2, made=NOON + timedelta(days=1)))
     assert both.rows("select count(*) from marts.duplicate_debates") == [(0,)]
-    assert both.rows("select sum(games) from ratings.elo_overall") == [(72,)]
+    assert both.rows(f"select sum(games) from {ELO_OVERALL}") == [(72,)]
 
 
 def test_simulated_runs_are_not_rated_beside_real_ones(alone: Warehouse):
@@ -170,7 +171,7 @@ def test_simulated_runs_are_not_rated_beside_real_ones(alone: Warehouse):
 def test_of_a_mixed_run_the_debates_among_real_debaters_count():
     """Of three debaters one is simulated, so that a third of the debates is real."""
     mixed = Warehouse(held("mixed", "abc", simulated="c"))
-    assert mixed.rows("select model_id, games from ratings.elo_overall order by 1") == [("a", 6), ("b", 6)]
+    assert mixed.rows(f"select model_id, games from {ELO_OVERALL} order by 1") == [("a", 6), ("b", 6)]
     assert mixed.rows("select model_id, is_simulated from marts.leaderboard order by 1") == [
         ("a", False),
         ("b", False),
@@ -197,7 +198,7 @@ def test_every_table_of_ratings_says_whether_they_are_simulated(alone: Warehouse
 
 def test_weakened_debates_are_in_no_rating():
     weakened = Warehouse(held("weak", weakened=range(6)))
-    assert weakened.rows("select sum(games) from ratings.elo_overall") == [(24,)]
+    assert weakened.rows(f"select sum(games) from {ELO_OVERALL}") == [(24,)]
     assert weakened.rows("select sum(games), sum(wins) + sum(losses) + sum(ties) from marts.leaderboard") == [(24, 24)]
     assert weakened.rows("select count_decided, count_weakened from marts.runs") == [(18, 6)]
     nothing = Warehouse(held("weak", weakened=range(18)))

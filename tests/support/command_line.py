@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
+from preloaded import run_preloaded
+
 from debatebench.cli.app import run_app
 
 
@@ -33,7 +35,20 @@ class Done:
 
 
 def debatebench(root: Path, *arguments: str, environ: dict[str, str] | None = None, stdin: str | None = None) -> Done:
-    """Run `debatebench --root ROOT ARGUMENTS` and return how it ended. Nothing may leak to stderr on exit."""
+    """Run `debatebench --root ROOT ARGUMENTS` in a process of its own, forked from one that has loaded it already.
+
+    Returns how it ended. Nothing may leak to stderr on exit.
+    """
+    own = {**os.environ, "COLUMNS": "200", **(environ or {})}
+    code, out, err = run_preloaded(["--root", str(root), *arguments], own, stdin)
+    assert "leaked" not in err, err
+    return Done(code, out, err)
+
+
+def debatebench_from_the_start(
+    root: Path, *arguments: str, environ: dict[str, str] | None = None, stdin: str | None = None
+) -> Done:
+    """The same in a new Python, for tests of how a command starts and what it loads."""
     done = subprocess.run(
         [sys.executable, "-m", "debatebench", "--root", str(root), *arguments],
         capture_output=True,

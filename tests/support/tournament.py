@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from built_warehouse import begin_built
 from command_line import Done, debatebench
 from fake_provider import Behaviour, FakeProvider, Received, answer
 
@@ -32,15 +33,18 @@ TOPICS = [
 ]
 
 
-def write_workspace(root: Path, server: FakeProvider, *, judges: int = 4) -> Path:
-    """A workspace with three debaters: 12 debates of 2 turns and 2 verdicts, so 48 calls when nothing fails."""
+def write_workspace(root: Path, server: FakeProvider, *, judges: int = 4, is_built: bool = True) -> Path:
+    """A workspace with three debaters: 12 debates of 2 turns and 2 verdicts, so 48 calls when nothing fails.
+
+    With `is_built`, its SQL models are built before anything has landed.
+    """
     configs = root / "configs"
     configs.mkdir(parents=True)
     (configs / "config.yaml").write_text(CONFIG)
     (configs / "topics.json").write_text(json.dumps(TOPICS))
     (configs / "models.yaml").write_text(_members("models", "debater", 3, server.url))
     (configs / "judges.yaml").write_text(_members("judges", "judge", judges, server.url))
-    return root
+    return begin_built(root) if is_built else root
 
 
 def _members(key: str, name: str, count: int, url: str) -> str:

@@ -56,7 +56,7 @@ def last_outcomes(path: Path) -> dict[str, object]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run that was landed. Tests only read it."""
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path_factory.mktemp("whole"), server)
+        root = write_workspace(tmp_path_factory.mktemp("whole"), server, is_built=False)
         assert play(root, "--no-build").code == 0
     return root
 
@@ -113,7 +113,7 @@ def test_a_torn_last_line_is_told_and_is_no_damage(mine: Path):
 
 def test_a_process_that_died_leaves_ambiguous_calls_and_missing_debates(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.2, good_answers(received))) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         process = start(root, "--concurrency", "3", "--no-build")
         assert wait_until_asked(server, process, 3)
         process.send_signal(signal.SIGKILL)
@@ -127,7 +127,7 @@ def test_a_process_that_died_leaves_ambiguous_calls_and_missing_debates(tmp_path
 def killed_in(folder: Path, *requests: int) -> Path:
     """A run that was killed whenever the server had received so many requests, and then played to its end."""
     with FakeProvider(lambda received: delayed(0.1, good_answers(received))) as server:
-        root = write_workspace(folder, server)
+        root = write_workspace(folder, server, is_built=False)
         for count in requests:
             process = start(root, "--concurrency", "3", "--no-build")
             assert wait_until_asked(server, process, count)
@@ -149,7 +149,7 @@ def test_calls_that_were_answered_after_kills_are_billed_twice_at_most_and_never
 
 def test_what_a_session_that_plays_now_has_in_flight_is_no_finding(tmp_path: Path):
     with FakeProvider(lambda received: delayed(0.3, good_answers(received))) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         process = start(root, "--concurrency", "3", "--no-build")
         assert wait_until_asked(server, process, 3)
         assert findings(root) == {"not_landed": 1}
@@ -162,7 +162,7 @@ def test_calls_of_complete_debates_are_not_to_be_retried(tmp_path: Path):
         return status(404, "No such judge.") if received.json["model"] == "judge-0" else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 0
     (group,) = grouped(examine(Workspace(root)))
     assert group[0].detail == (
@@ -177,7 +177,7 @@ def test_speeches_cut_at_the_token_limit_are_counted_by_debater_and_are_no_damag
         return answer("We argue that", choice={"finish_reason": "length"}) if cuts else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build").code == 0
     (group,) = grouped(examine(Workspace(root)))
     assert (group[0].finding, len(group), group[0].is_damage) == ("cut_speech", 8, False)
@@ -194,7 +194,7 @@ def test_findings_with_one_reason_are_one_row_and_all_lists_each_place(tmp_path:
         return good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 5
     rows = json.loads(debatebench(root, "doctor", "--format", "json").out)
     assert [(row["finding"], row["count"]) for row in rows] == [("failed_call", 8), ("missing_debate", 8)]
@@ -258,7 +258,7 @@ def test_failed_and_ambiguous_calls_are_listed_with_their_reasons(tmp_path: Path
         return cut() if received.number == 1 else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build", "--concurrency", "1", "--max-failures-in-a-row", "0").code == 5
     found = examine(Workspace(root), "tiny")
     failed = [row for row in found if row.finding == "failed_call"]
@@ -274,7 +274,7 @@ def test_answers_that_broke_off_with_their_usage_have_a_known_cost(tmp_path: Pat
         return broken if received.number < 2 else good_answers(received)
 
     with FakeProvider(script) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build", "--concurrency", "1").code == 0
     found = [row.detail for row in examine(Workspace(root), "tiny") if row.finding == "ambiguous_call"]
     assert len(found) == 2
@@ -415,7 +415,7 @@ def test_reading_again_with_the_same_parser_changes_nothing(mine: Path):
 
 def test_answers_that_a_better_parser_understands_complete_their_debates(tmp_path: Path, strict_then_lenient):
     with FakeProvider(worded) as server:
-        root = write_workspace(tmp_path, server, judges=2)
+        root = write_workspace(tmp_path, server, judges=2, is_built=False)
         assert play(root, "--no-build", "--max-failures-in-a-row", "0").code == 5
         asked = len(server.requests)
         assert reparse_run(journal_of(root)) == []
@@ -432,7 +432,7 @@ def test_answers_that_a_better_parser_understands_complete_their_debates(tmp_pat
 
 def test_a_seat_that_was_filled_again_keeps_its_judge(tmp_path: Path, strict_then_lenient):
     with FakeProvider(worded) as server:
-        root = write_workspace(tmp_path, server, judges=3)
+        root = write_workspace(tmp_path, server, judges=3, is_built=False)
         assert play(root, "--no-build").code == 0
     strict_then_lenient()
     assert reparse_run(journal_of(root)) == [], "every seat has a vote, and no seat gets two"
@@ -443,7 +443,7 @@ def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path:
     from debatebench.judges.answer_json import InvalidVerdictError
 
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server, judges=4)
+        root = write_workspace(tmp_path, server, judges=4, is_built=False)
         assert play(root, "--no-build").code == 0
         asked = len(server.requests)
         first = next(iter(last_outcomes(journal_of(root)).values()))

@@ -15,6 +15,7 @@ from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.query.landed_records import landed_records
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_of
+from debatebench.shared.json_bytes import mapping
 from debatebench.shared.records import Annotation, Debate, Debater, Record, Score, Topic, Turn, Weakness
 from debatebench.shared.workspace import packaged
 
@@ -104,12 +105,12 @@ class _Flow:
     def debate(self, debate: Debate) -> dict[str, Any]:
         """A debate with its metadata, its weakness and its speeches."""
         topic = self._topics[debate.topic_id]
-        kept = debate.metadata if self._format == "debateflow" and isinstance(debate.metadata, dict) else {}
+        kept = mapping(debate.metadata) if self._format == "debateflow" else {}
         weakness = next(iter(self._weaknesses[debate.debate_id]), None)
         constraint = None
         if weakness is not None:
             constraint = {"type": weakness.weakness_type, "target_side": _SIDES[weakness.side]}
-            constraint |= weakness.metadata if isinstance(weakness.metadata, dict) else {}
+            constraint |= mapping(weakness.metadata)
         metadata = {
             "debate_id": debate.debate_id,
             "resolution": topic.motion,
@@ -130,7 +131,7 @@ class _Flow:
         return _without_nulls({"provider": debater.provider if debater else None, "model_name": model_id})
 
     def _turn(self, turn: Turn) -> dict[str, Any]:
-        more = turn.metadata if self._format == "debateflow" and isinstance(turn.metadata, dict) else {}
+        more = mapping(turn.metadata) if self._format == "debateflow" else {}
         return _without_nulls({"speaker": _SIDES[turn.side], "role": turn.stage, "text": turn.content, **more})
 
     def listed(self, annotation: Annotation) -> dict[str, Any]:
@@ -213,8 +214,11 @@ def _held(annotation: Annotation) -> list[Score]:
 
 
 def _further(annotation: Annotation) -> dict[str, Any]:
-    kept = annotation.metadata if isinstance(annotation.metadata, dict) else {}
-    return {"confidence": annotation.confidence, "is_coherent": annotation.is_coherent, **kept}
+    return {
+        "confidence": annotation.confidence,
+        "is_coherent": annotation.is_coherent,
+        **mapping(annotation.metadata),
+    }
 
 
 def _by_debate(records: list[RecordT]) -> defaultdict[str, list[RecordT]]:

@@ -14,6 +14,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from debatebench.shared.json_bytes import mapping
+
 Row: TypeAlias = Mapping[str, Any]
 
 _RECORD_KEYS = {
@@ -196,5 +198,4 @@ def _time(time: datetime | None) -> str | None:
 
 def _json(text: str | None) -> dict[str, Any]:
     """The object in a JSON column; metadata that is not an object counts as empty."""
-    value = None if text is None else json.loads(text)
-    return value if isinstance(value, dict) else {}
+    return {} if text is None else mapping(json.loads(text))

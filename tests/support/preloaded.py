@@ -1,0 +1,142 @@
+"""A process that has loaded debatebench and forks for every command, which then has nothing left to import.
+
+Started as a script, this file is that process. It gets commands over a socket, with the files to read and write.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+_LARGEST_REQUEST = 1 << 20
+
+
+def run_preloaded(arguments: list[str], environ: dict[str, str], stdin: str | None) -> tuple[int, str, str]:
+    """Run `python -m debatebench ARGUMENTS` in a forked process: its exit code, output and errors."""
+    with (
+        tempfile.TemporaryFile() as read,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection,
+    ):
+        read.write((stdin or "").encode())
+        read.seek(0)
+        connection.connect(_parent())
+        request = json.dumps({"arguments": arguments, "environ": environ, "folder": os.getcwd()}).encode()
+        assert len(request) < _LARGEST_REQUEST
+        socket.send_fds(connection, [request], [read.fileno(), out.fileno(), err.fileno()])
+        code = int(connection.recv(64))
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode().replace("\r\n", "\n"))
+    return code, texts[0], texts[1]
+
+
+@cache
+def _parent() -> str:
+    """The address of the process that forks; it ends with this one."""
+    folder = tempfile.TemporaryDirectory(prefix="preloaded-")
+    address = str(Path(folder.name) / "socket")
+    process = subprocess.Popen(
+        [sys.executable, "-P", __file__, address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        # As the command line itself sets it before it loads anything.
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    atexit.register(folder.cleanup)
+    atexit.register(process.wait)
+    atexit.register(process.stdin.close)
+    assert process.stdout.readline() == "ready\n"
+    return address
+
+
+def _load_everything() -> None:
+    """Every module, and what a process that runs several commands reads only once."""
+    import debatebench
+    from debatebench.query.sql_project import load_project
+    from debatebench.shared.workspace import Workspace
+
+    for module in pkgutil.walk_packages(debatebench.__path__, "debatebench."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    assert load_project(Workspace(Path("nowhere")).files("sql", "**/*")).models
+    # A thread would be missing in the forks, with the locks that it holds.
+    assert len(list(Path("/proc/self/task").iterdir())) == 1
+    gc.collect()
+    gc.freeze()
+
+
+def _serve(address: str) -> None:
+    """Fork for every request until standard input ends, and answer with the exit code. Returns only in the forks."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listening.bind(address)
+    listening.listen(64)
+    woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wakes)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    print("ready", flush=True)
+    callers: dict[int, socket.socket] = {}
+    while True:
+        ready, _, _ = select.select([0, listening, woken], [], [])
+        if 0 in ready:
+            os._exit(0)
+        if listening in ready:
+            caller, _ = listening.accept()
+            request, files, _, _ = socket.recv_fds(caller, _LARGEST_REQUEST, 3)
+            pid = os.fork()
+            if pid == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for file in (listening, caller, *callers.values()):
+                    file.close()
+                os.close(woken)
+                os.close(wakes)
+                _become(json.loads(request), files)
+                return
+            callers[pid] = caller
+            for file in files:
+                os.close(file)
+        if woken in ready:
+            os.read(woken, 4096)
+            while callers:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    break
+                with callers.pop(pid) as caller:
+                    caller.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _become(request: dict, files: list[int]) -> None:  # type: ignore[type-arg]
+    """Take the request's folder, environment, arguments and standard files."""
+    for target, file in enumerate(files):
+        os.dup2(file, target)
+        os.close(file)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    tempfile.tempdir = None
+    sys.argv = ["debatebench", *request["arguments"]]
+
+
+if __name__ == "__main__":
+    _load_everything()
+    _serve(sys.argv[1])
+    runpy.run_module("debatebench", run_name="__main__", alter_sys=True)
