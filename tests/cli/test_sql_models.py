@@ -75,7 +75,7 @@ def test_people_get_counts_by_kind(played: Path):
 
 
 def test_a_selection_runs_what_belongs_to_it(played: Path):
-    done = debatebench_here(played, "test", "--select", "judge_agreement", "--format", "json")
+    done = debatebench_here(played, "test", "--select", "original.judge_agreement", "--format", "json")
     assert done.code == 0
     assert {row["model"] for row in json.loads(done.out)} == {"original.judge_agreement"}
 
