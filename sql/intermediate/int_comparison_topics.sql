@@ -5,19 +5,19 @@ with
 cells as (
 
     select
-        sides.baseline_kind, sides.baseline, sides.candidate_kind, sides.candidate, measured_cells.role,
-        measured_cells.member_id, measured_cells.measure, measured_cells.dimension, measured_cells.topic_id,
-        measured_cells.pro_model_id, measured_cells.con_model_id,
+        sides.baseline_kind, sides.baseline, sides.candidate_kind, sides.candidate, measure_sums.role,
+        measure_sums.member_id, measure_sums.measure, measure_sums.dimension, measure_sums.topic_id,
+        measure_sums.pro_model_id, measure_sums.con_model_id,
         coalesce(topics.motion, '') as motion,
-        cast(sum(case when sides.side = 'baseline' then measured_cells.count_debates end) as bigint)
+        cast(sum(case when sides.side = 'baseline' then measure_sums.count_debates end) as bigint)
             as count_baseline_debates,
-        cast(sum(case when sides.side = 'candidate' then measured_cells.count_debates end) as bigint)
+        cast(sum(case when sides.side = 'candidate' then measure_sums.count_debates end) as bigint)
             as count_candidate_debates,
-        sum(case when sides.side = 'baseline' then measured_cells.total end) as baseline_total,
-        sum(case when sides.side = 'candidate' then measured_cells.total end) as candidate_total
+        sum(case when sides.side = 'baseline' then measure_sums.total end) as baseline_total,
+        sum(case when sides.side = 'candidate' then measure_sums.total end) as candidate_total
 
     from intermediate.int_comparison_sides as sides
-    inner join intermediate.int_measured_cells as measured_cells using (run_tag)
+    inner join intermediate.int_measure_sums as measure_sums using (run_tag)
     left join staging.stg_topics as topics using (run_tag, topic_id)
 
     group by all

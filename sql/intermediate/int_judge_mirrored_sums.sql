@@ -5,9 +5,9 @@ with
 verdicts as (
 
     select
-        counted_verdicts.run_tag,
-        counted_verdicts.judge_id,
-        counted_verdicts.winner,
+        decided_verdicts.run_tag,
+        decided_verdicts.judge_id,
+        decided_verdicts.winner,
         decided_debates.topic_id,
         decided_debates.pro_model_id,
         decided_debates.con_model_id,
@@ -15,15 +15,15 @@ verdicts as (
         clusters.cluster_id,
         row_number() over (
             partition by
-                counted_verdicts.run_tag,
-                counted_verdicts.judge_id,
+                decided_verdicts.run_tag,
+                decided_verdicts.judge_id,
                 decided_debates.topic_id,
                 decided_debates.pro_model_id,
                 decided_debates.con_model_id
             order by decided_debates.schedule_position nulls last, decided_debates.debate_id
         ) as meeting
 
-    from intermediate.int_counted_verdicts as counted_verdicts
+    from intermediate.int_decided_verdicts as decided_verdicts
     inner join marts.decided_debates using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     where decided_debates.is_rated

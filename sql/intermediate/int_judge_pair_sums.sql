@@ -5,12 +5,12 @@ with
 verdicts as (
 
     select
-        counted_verdicts.run_tag, counted_verdicts.debate_id, counted_verdicts.judge_id,
+        decided_verdicts.run_tag, decided_verdicts.debate_id, decided_verdicts.judge_id,
         clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
-        counted_verdicts.winner,
-        case counted_verdicts.winner when 'pro' then 0 when 'tie' then 1 when 'con' then 2 end as place
+        decided_verdicts.winner,
+        case decided_verdicts.winner when 'pro' then 0 when 'tie' then 1 when 'con' then 2 end as place
 
-    from intermediate.int_counted_verdicts as counted_verdicts
+    from intermediate.int_decided_verdicts as decided_verdicts
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
 
 ),

@@ -11,18 +11,18 @@ own_family as materialized (
 verdicts as (
 
     select
-        counted_verdicts.run_tag,
-        counted_verdicts.debate_id,
+        decided_verdicts.run_tag,
+        decided_verdicts.debate_id,
         clusters.source_debate_id,
         clusters.cluster_unit,
         clusters.cluster_id,
-        counted_verdicts.judge_id,
-        counted_verdicts.winner,
+        decided_verdicts.judge_id,
+        decided_verdicts.winner,
         -- Null for four teams, whose winner is not a side.
         cast(
             case
                 when debates.format = 'two_sided'
-                    then case counted_verdicts.winner when 'pro' then 1 when 'con' then 0 else 0.5 end
+                    then case decided_verdicts.winner when 'pro' then 1 when 'con' then 0 else 0.5 end
             end as decimal(18, 9)
         ) as pro_points,
         cast(
@@ -42,7 +42,7 @@ verdicts as (
         -- If the source does not say, judges are assumed to have read the turns in order.
         coalesce(judged.presented_first, debate_lengths.opening_side) as presented_first
 
-    from intermediate.int_counted_verdicts as counted_verdicts
+    from intermediate.int_decided_verdicts as decided_verdicts
     inner join staging.stg_verdicts as judged using (run_tag, debate_id, judge_id)
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
@@ -50,13 +50,13 @@ verdicts as (
     left join intermediate.int_debate_lengths as debate_lengths using (run_tag, debate_id)
 
     left join own_family as pro_family
-        on counted_verdicts.run_tag = pro_family.run_tag
-        and counted_verdicts.judge_id = pro_family.judge_id
+        on decided_verdicts.run_tag = pro_family.run_tag
+        and decided_verdicts.judge_id = pro_family.judge_id
         and debates.pro_model_id = pro_family.model_id
 
     left join own_family as con_family
-        on counted_verdicts.run_tag = con_family.run_tag
-        and counted_verdicts.judge_id = con_family.judge_id
+        on decided_verdicts.run_tag = con_family.run_tag
+        and decided_verdicts.judge_id = con_family.judge_id
         and debates.con_model_id = con_family.model_id
 
 ),

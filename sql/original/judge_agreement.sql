@@ -1,29 +1,29 @@
 -- One row per unordered pair of judges that sat together.
 with
 
-counted_verdicts as materialized (
+decided_verdicts as materialized (
 
-    select * from intermediate.int_counted_verdicts as counted_verdicts
+    select * from intermediate.int_decided_verdicts as decided_verdicts
 
 ),
 
 pairs as (
 
     select
-        counted_verdicts.run_tag,
-        counted_verdicts.judge_id as judge_a,
+        decided_verdicts.run_tag,
+        decided_verdicts.judge_id as judge_a,
         other_verdicts.judge_id as judge_b,
-        count(case when counted_verdicts.winner = other_verdicts.winner then 1 end) as agree,
+        count(case when decided_verdicts.winner = other_verdicts.winner then 1 end) as agree,
         count(*) as total
 
-    from counted_verdicts
+    from decided_verdicts
 
-    inner join counted_verdicts as other_verdicts
-        on counted_verdicts.run_tag = other_verdicts.run_tag
-        and counted_verdicts.debate_id = other_verdicts.debate_id
-        and counted_verdicts.judge_id < other_verdicts.judge_id
+    inner join decided_verdicts as other_verdicts
+        on decided_verdicts.run_tag = other_verdicts.run_tag
+        and decided_verdicts.debate_id = other_verdicts.debate_id
+        and decided_verdicts.judge_id < other_verdicts.judge_id
 
-    group by counted_verdicts.run_tag, counted_verdicts.judge_id, other_verdicts.judge_id
+    group by decided_verdicts.run_tag, decided_verdicts.judge_id, other_verdicts.judge_id
 
 ),
 

@@ -8,7 +8,7 @@ counts as (
         count(case when winner = panel_winner then 1 end) as matches_majority,
         count(*) as total
 
-    from intermediate.int_counted_verdicts as counted_verdicts
+    from intermediate.int_decided_verdicts as decided_verdicts
     group by run_tag, judge_id
 
 ),

@@ -10,7 +10,7 @@ counts as (
         count(case when winner = 'tie' then 1 end) as tie,
         count(*) as total
 
-    from intermediate.int_counted_verdicts as counted_verdicts
+    from intermediate.int_decided_verdicts as decided_verdicts
     -- Of four teams, the winner is not a side.
     where winner in ('pro', 'con', 'tie')
     group by run_tag, judge_id

@@ -8,7 +8,7 @@ changed as (
         verdicts.run_tag, verdicts.judge_id, games.pro_code, games.con_code, verdicts.panel_winner,
         verdicts.winner_without
 
-    from intermediate.int_counted_verdicts as verdicts
+    from intermediate.int_decided_verdicts as verdicts
     inner join marts.games using (run_tag, debate_id)
     where verdicts.winner_without <> verdicts.panel_winner
 

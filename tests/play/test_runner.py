@@ -302,13 +302,13 @@ def test_a_forfeit_lowers_the_rating_of_the_side_that_refused_and_raises_the_oth
 def test_statistics_about_judges_do_not_see_forfeits(forfeited: tuple[Path, Done]):
     root, _ = forfeited
     judged = "(select debate_id from raw.debates where status = 'complete')"
-    for table in ("intermediate.int_counted_verdicts", "marts.debate_dimension_means", "marts.verdict_scores"):
+    for table in ("intermediate.int_decided_verdicts", "marts.debate_dimension_means", "marts.verdict_scores"):
         assert rows(root, f"select count(*) from {table} where debate_id not in {judged}") == [(0,)]
     assert rows(
         root,
-        "select sum(count_debates) from intermediate.int_judging_cells where role = 'panel' and measure = 'pro_lean'",
+        "select sum(count_debates) from intermediate.int_judging_sums where role = 'panel' and measure = 'pro_lean'",
     ) == [(4,)]
-    assert rows(root, "select sum(count_debates) from intermediate.int_measured_cells where measure = 'win_rate'") == [
+    assert rows(root, "select sum(count_debates) from intermediate.int_measure_sums where measure = 'win_rate'") == [
         (24,)
     ]
 

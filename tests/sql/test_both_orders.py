@@ -129,7 +129,7 @@ def test_two_words_of_yaml_make_the_versions_that_count_flips_as_ties_the_rule(t
         rated = con.execute("select debate_id, winner from marts.games where run_tag = 'r' order by 1").fetchall()
         assert rated == [("d0", "pro"), ("d1", "con"), ("d2", "pro"), ("d3", "tie")]
         without = con.execute(
-            "select debate_id, judge_id, winner, winner_without from intermediate.int_counted_verdicts "
+            "select debate_id, judge_id, winner, winner_without from intermediate.int_decided_verdicts "
             "where debate_id in ('d1', 'd2') order by all"
         ).fetchall()
         assert without == [

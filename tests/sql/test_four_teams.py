@@ -39,7 +39,7 @@ NAMED = {
 }
 SELECTED = (
     *("+judge_agreement", "+judge_majority_alignment", "+judge_side_preference", "+winner_counts", "+topic_winrate"),
-    *("stg_topics", "+judge_alignment", "+judge_pair_agreement", "+judge_bias", "+reliability", "+int_judging_cells"),
+    *("stg_topics", "+judge_alignment", "+judge_pair_agreement", "+judge_bias", "+reliability", "+int_judging_sums"),
 )
 
 
@@ -92,14 +92,14 @@ def test_judges_agree_if_they_name_the_same_teams(con: duckdb.DuckDBPyConnection
     pairs = "select agreement_rate, kappa, kappa_reason from marts.judge_pair_agreement where judge_b = 'j2'"
     assert con.execute(pairs).fetchall() == [(0.25, None, "undefined")]
     cells = (
-        "select sum(total)::double from intermediate.int_judging_cells where measure = 'agreement' and role = 'panel'"
+        "select sum(total)::double from intermediate.int_judging_sums where measure = 'agreement' and role = 'panel'"
     )
     assert con.execute(cells).fetchone() == (pytest.approx(1 / 3 + 0 + 1 + 0),)
 
 
 def test_the_panel_is_the_teams_that_most_verdicts_name(con: duckdb.DuckDBPyConnection):
     found = (
-        "select debate_id, judge_id, winner, panel_winner, winner_without from intermediate.int_counted_verdicts "
+        "select debate_id, judge_id, winner, panel_winner, winner_without from intermediate.int_decided_verdicts "
         "order by all"
     )
     assert con.execute(found).fetchall() == [
@@ -143,7 +143,7 @@ def test_what_is_about_sides_leaves_four_teams_out(con: duckdb.DuckDBPyConnectio
     about_winners = ("side_preference", "side_lean", "position", "longer_wins", "mirrored_side_preference")
     values = "select count(value) from marts.judge_bias where list_contains($1, bias)"
     assert con.execute(values, [list(about_winners)]).fetchone() == (0,)
-    assert con.execute("select count(*) from intermediate.int_judging_cells where measure = 'pro_lean'").fetchone() == (
+    assert con.execute("select count(*) from intermediate.int_judging_sums where measure = 'pro_lean'").fetchone() == (
         0,
     )
 
@@ -151,6 +151,6 @@ def test_what_is_about_sides_leaves_four_teams_out(con: duckdb.DuckDBPyConnectio
 def test_the_data_tests_hold(con: duckdb.DuckDBPyConnection, project: Project):
     names = [name.removeprefix("+") for name in SELECTED]
     found = run_data_tests(
-        con, project, select=[*names, "int_counted_verdicts", "team_verdicts", "int_verdict_comparisons"]
+        con, project, select=[*names, "int_decided_verdicts", "team_verdicts", "int_verdict_comparisons"]
     )
     assert [str(each) for each in found if each.status != "pass"] == []

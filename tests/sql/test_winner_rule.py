@@ -360,11 +360,11 @@ def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: 
     with pytest.raises(SqlModelError) as caught:
         warehouse(project, debates[:3])
     message = str(caught.value)
-    assert message.startswith("SQL model intermediate.int_counted_verdicts (")
+    assert message.startswith("SQL model intermediate.int_decided_verdicts (")
     assert (
         "It reads marts.panel_winners, which lacks winner_without_tie since version 4 (version 3 has it): "
     ) in message
-    assert "panel_winners_v4.sql, set `latest_version: 3`, or change intermediate.int_counted_verdicts." in message
+    assert "panel_winners_v4.sql, set `latest_version: 3`, or change intermediate.int_decided_verdicts." in message
     assert "SQL model marts.panel_winners_v4 breaks its contract in " in message
 
 

@@ -9,7 +9,8 @@ rated_sides as (
         ratings.model_id, ratings.rating, ratings.rank, ratings.games
 
     from intermediate.int_comparison_pairs as pairs
-    inner join intermediate.int_comparison_ratings as ratings on pairs.baseline_kind = ratings.kind and pairs.baseline = ratings.subject
+    inner join intermediate.int_comparison_ratings as ratings
+        on pairs.baseline_kind = ratings.kind and pairs.baseline = ratings.subject
 
     union all
 
@@ -19,7 +20,8 @@ rated_sides as (
         ratings.model_id, ratings.rating, ratings.rank, ratings.games
 
     from intermediate.int_comparison_pairs as pairs
-    inner join intermediate.int_comparison_ratings as ratings on pairs.candidate_kind = ratings.kind and pairs.candidate = ratings.subject
+    inner join intermediate.int_comparison_ratings as ratings
+        on pairs.candidate_kind = ratings.kind and pairs.candidate = ratings.subject
 
 ),
 

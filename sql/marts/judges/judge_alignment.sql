@@ -4,17 +4,17 @@ with
 debates as (
 
     select
-        counted_verdicts.run_tag, counted_verdicts.judge_id, clusters.source_debate_id, clusters.cluster_unit,
+        decided_verdicts.run_tag, decided_verdicts.judge_id, clusters.source_debate_id, clusters.cluster_unit,
         clusters.cluster_id,
         count(*) as count_trials,
-        count(case when counted_verdicts.winner_without = counted_verdicts.winner then 1 end) as count_aligned,
-        count(case when counted_verdicts.winner_without <> counted_verdicts.panel_winner then 1 end) as count_flips
+        count(case when decided_verdicts.winner_without = decided_verdicts.winner then 1 end) as count_aligned,
+        count(case when decided_verdicts.winner_without <> decided_verdicts.panel_winner then 1 end) as count_flips
 
-    from intermediate.int_counted_verdicts as counted_verdicts
+    from intermediate.int_decided_verdicts as decided_verdicts
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
-    where counted_verdicts.winner_without <> 'no_decision'
+    where decided_verdicts.winner_without <> 'no_decision'
     group by
-        counted_verdicts.run_tag, counted_verdicts.judge_id, clusters.source_debate_id, clusters.cluster_unit,
+        decided_verdicts.run_tag, decided_verdicts.judge_id, clusters.source_debate_id, clusters.cluster_unit,
         clusters.cluster_id
 
 ),

@@ -4,19 +4,19 @@ with
 flips as (
 
     select
-        counted_verdicts.run_tag, counted_verdicts.judge_id,
+        decided_verdicts.run_tag, decided_verdicts.judge_id,
         count(*) as count_debates,
-        count(case when counted_verdicts.winner_without = 'no_decision' then 1 end) as count_undecided_without,
+        count(case when decided_verdicts.winner_without = 'no_decision' then 1 end) as count_undecided_without,
         count(
             case
-                when counted_verdicts.winner_without not in ('no_decision', counted_verdicts.panel_winner) then 1
+                when decided_verdicts.winner_without not in ('no_decision', decided_verdicts.panel_winner) then 1
             end
         ) as count_changed
 
-    from intermediate.int_counted_verdicts as counted_verdicts
+    from intermediate.int_decided_verdicts as decided_verdicts
     inner join marts.decided_debates using (run_tag, debate_id)
     where decided_debates.is_rated
-    group by counted_verdicts.run_tag, counted_verdicts.judge_id
+    group by decided_verdicts.run_tag, decided_verdicts.judge_id
 
 ),
 

@@ -1,9 +1,9 @@
 -- One row per run, judge or panel, measure, topic and pair of sides: measures of judging, added up over debates.
 with
 
-counted_verdicts as materialized (
+decided_verdicts as materialized (
 
-    select * from intermediate.int_counted_verdicts as counted_verdicts
+    select * from intermediate.int_decided_verdicts as decided_verdicts
 
 ),
 
@@ -14,7 +14,7 @@ votes as (
         count(*) as count_alike,
         sum(count(*)) over (partition by run_tag, debate_id) as count_verdicts
 
-    from counted_verdicts
+    from decided_verdicts
     group by run_tag, debate_id, winner
 
 ),
@@ -48,11 +48,11 @@ judging_values as (
     select
         run_tag, debate_id,
         'judge' as role,
-        counted_verdicts.judge_id as member_id,
+        decided_verdicts.judge_id as member_id,
         'agreement' as measure,
         cast(cast(votes.count_alike - 1 as double) / (votes.count_verdicts - 1) as decimal(38, 12)) as value
 
-    from counted_verdicts
+    from decided_verdicts
     inner join votes using (run_tag, debate_id, winner)
     where votes.count_verdicts > 1
 
@@ -65,7 +65,7 @@ judging_values as (
         'pro_lean' as measure,
         case winner when 'pro' then 1 when 'con' then -1 else 0 end as value
 
-    from counted_verdicts
+    from decided_verdicts
     where winner in ('pro', 'con', 'tie')
 
     union all

@@ -142,7 +142,7 @@ final as (
         '' as dimension,
         topic_id, pro_model_id, con_model_id, count_debates, total
 
-    from intermediate.int_judging_cells as judging_cells
+    from intermediate.int_judging_sums as judging_sums
 
 )
 
