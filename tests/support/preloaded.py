@@ -42,7 +42,8 @@ def run_preloaded(arguments: list[str], environ: dict[str, str], stdin: str | No
         texts = []
         for file in (out, err):
             file.seek(0)
-            texts.append(file.read().decode().replace("\r\n", "\n"))
+            # Every end of a line is read as a line feed, as `subprocess` does with text.
+            texts.append(file.read().decode().replace("\r\n", "\n").replace("\r", "\n"))
     return code, texts[0], texts[1]
 
 
