@@ -157,7 +157,7 @@ def test_tables_are_listed_by_pattern(ask: Session):
     assert all(name.startswith("ratings.") for name in kinds)
 
 
-@pytest.mark.parametrize("name", ["original.winner_counts", "winner_counts", "ORIGINAL.Winner_Counts"])
+@pytest.mark.parametrize("name", ["marts.leaderboard", "leaderboard", "MARTS.Leaderboard"])
 def test_schema_names_columns_types_and_descriptions(ask: Session, name: str):
     assert ask(f".schema {name}").splitlines()[:2] == [
         "column,type,description",

@@ -79,7 +79,7 @@ def test_a_run_that_failures_in_a_row_stop_is_landed(tmp_path: Path):
 
 def test_a_run_that_never_began_is_not_landed(tmp_path: Path):
     with FakeProvider(good_answers) as server:
-        root = write_workspace(tmp_path, server)
+        root = write_workspace(tmp_path, server, is_built=False)
         done = play(root, "--no-build", "--max-cost", "1")
     assert done.code == 2
     assert "landed" not in done.err
