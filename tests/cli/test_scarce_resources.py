@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "sql": ("sql",),
     "report": ("report",),
     "docs": ("docs",),
-    "test": ("test",),
+    "test": ("test", "--select", "leaderboard"),
     "lineage": ("lineage", "marts.debates"),
     "export": ("export", "--format", "parquet", "--out", "exported"),
     "init": ("init",),
