@@ -19,6 +19,7 @@ from debatebench.transform.graph import check_layers, check_references, in_order
 from debatebench.transform.macros import Macro, check_macro_calls, read_macro
 from debatebench.transform.properties import (
     AddedVersions,
+    CommonColumn,
     Located,
     LocatedTest,
     MacroTest,
@@ -144,13 +145,7 @@ class _Loading:
             for model in read.models:
                 name = dotted_name(model.entry.name, path)
                 with self.broken.of(name):
-                    try:
-                        yield name, replace(model, entry=model.entry.with_common(typed))
-                    except KeyError as missing:
-                        raise SqlModelError(
-                            f"{model.where}: {name} lists the column {missing}, which has no common `data_type`; write "
-                            f"`{{name: {missing.args[0]}, data_type: …}}`.{did_you_mean(missing.args[0], typed)}"
-                        ) from None
+                    yield name, _with_common(model, name, typed)
 
     def checked(self) -> Checked:
         """Everything that is in order."""
@@ -409,6 +404,18 @@ class _Loading:
                     raise SqlModelError(f"{where}: the name is already used at {seen[key]}.")
                 seen[key] = located.where
                 yield LocatedTest(test, key[0], located.file, located.line)
+
+
+def _with_common(
+    model: Located[ModelProperties], name: str, common: Mapping[str, CommonColumn]
+) -> Located[ModelProperties]:
+    try:
+        return replace(model, entry=model.entry.with_common(common))
+    except KeyError as missing:
+        raise SqlModelError(
+            f"{model.where}: {name} lists the column {missing}, which has no common `data_type`; write "
+            f"`{{name: {missing.args[0]}, data_type: …}}`.{did_you_mean(missing.args[0], common)}"
+        ) from None
 
 
 def _needed(query: Query) -> list[str]:

@@ -20,6 +20,7 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _LARGEST_REQUEST = 1 << 20
 
@@ -125,7 +126,7 @@ def _serve(address: str) -> None:
                     caller.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def _become(request: dict, files: list[int]) -> None:  # type: ignore[type-arg]
+def _become(request: dict[str, Any], files: list[int]) -> None:
     """Take the request's folder, environment, arguments and standard files."""
     for target, file in enumerate(files):
         os.dup2(file, target)
