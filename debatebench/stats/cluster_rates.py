@@ -13,7 +13,7 @@ from debatebench.stats.significance import cluster_mean, sign_test, wilson_inter
 
 # Where SQL takes the quantile of the normal distribution.
 _MOST_DEGREES = 1000
-# Smaller deviations are what rounding leaves of none.
+# Smaller deviations are rounding errors, and count as zero.
 _ROUNDING = 1e-12
 
 

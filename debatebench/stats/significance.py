@@ -26,7 +26,7 @@ _SAME = 1.0 + 1e-7
 _NEGLIGIBLE = 1e-18
 # Where factorials are still exact enough, and sums short enough.
 _MOST = 10**9
-# Spread below this part of the values is what rounding leaves of none.
+# A spread below this fraction of the values is a rounding error, and counts as zero.
 _ROUNDING = 1e-12
 
 

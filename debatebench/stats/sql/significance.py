@@ -1,4 +1,4 @@
-"""Tests of difference for SQL: counts or lists in; a p value, an interval or all that a test has to say out."""
+"""Tests of difference for SQL: each takes counts or lists and returns a p value, an interval, or a struct with both."""
 
 from __future__ import annotations
 
