@@ -70,10 +70,10 @@ def read_macro(located: LocatedMacro, functions: PythonFunctions) -> Macro:
     for part in (entry.name, *parameters):
         if not NAME.fullmatch(part):
             raise SqlModelError(f"{located.where}: '{part}' is not a name; use lower-case letters, digits and _.")
-    # With the lines of the file before it, so that what is said of a line names that of the file.
-    above = "\n" * (located.sql_line - 2) if located.sql_line > 1 else ""
-    name, signature = f"{MACROS}.{entry.name}", f"{entry.name}({', '.join(parameters)})"
-    sql = f"{above}create macro {signature} as{chr(10) if above else ' '}{entry.sql}"
+    name, line = f"{MACROS}.{entry.name}", located.sql_line
+    start = f"create macro {entry.name}({', '.join(parameters)}) as"
+    # On the same line as in the file, so that what is said of a line is true there.
+    sql = "\n" * (line - 2) + start + ("\n" if line > 1 else " ") + entry.sql
     found = _parse_macro(sql, located)
     for function in functions.python_functions([entry.name, *found.functions]):
         what = "has the name of" if function == entry.name else "calls"
@@ -107,7 +107,8 @@ def _parsed(sql: str, file: Path, line: int) -> Parsed:
     rule = "the SQL of a macro is exactly one expression"
     tree, tokens = parse_statement(sql, file, rule, line)
     where, expression, named = f"{shown_path(file)}:{line}", tree.expression, tree.this
-    if not isinstance(named, exp.UserDefinedFunction) or tree.args.get("properties"):
+    is_function = isinstance(named, exp.UserDefinedFunction) and not tree.args.get("properties")
+    if not is_function or expression is None or isinstance(expression, exp.Alias):
         raise SqlModelError(f"{where}: {rule}.")
     signature = (named.this.name, *(parameter.name for parameter in named.expressions))
     _check_expression(expression, signature, where)
@@ -162,9 +163,10 @@ def _check_expression(expression: exp.Expr, signature: tuple[str, ...], where: s
                 raise SqlModelError(f"{where}: the lambda hides the argument '{variable.name}'; rename its variable.")
     for column in expression.find_all(exp.Column):
         if column.table or column.name.lower() not in parameters:
-            listed, file = ", ".join(parameters) or "none", where.rpartition(":")[0]
+            file, listed = where.rpartition(":")[0], ", ".join(parameters) or "none"
             raise SqlModelError(
-                f"{file}:{column.this.meta.get('line', 1)}: '{column.sql('duckdb')}' is not an argument of {name}. Its arguments: {listed}."
+                f"{file}:{column.this.meta.get('line', 1)}: '{column.sql('duckdb')}' is not an argument of {name}. "
+                f"Its arguments: {listed}."
             )
 
 
