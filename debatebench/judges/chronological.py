@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.hearing import Decision
+from debatebench.judges.hearing import Decision, Method
 from debatebench.judges.steps import analyse_speeches
 
 if TYPE_CHECKING:
@@ -23,3 +23,10 @@ async def judge(hearing: Hearing) -> Decision:
     form = AnswerForm(hearing.config.dimensions, hearing.positions, declares_winner=True)
     answer = await hearing.decide("chronological/verdict", [debate], form)
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
+
+
+METHOD = Method(
+    judge,
+    "speech by speech, on all dimensions at once",
+    ("chronological/speech", "chronological/debate", "chronological/verdict"),
+)

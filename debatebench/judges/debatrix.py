@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from debatebench.judges.steps import Judged, analyse_speeches, judge_dimension, summarise
+from debatebench.judges.hearing import Method
+from debatebench.judges.steps import ON_DIMENSIONS, Judged, analyse_speeches, judge_dimension, summarise
 
 if TYPE_CHECKING:
     from debatebench.judges.hearing import Decision, Hearing
@@ -23,3 +24,10 @@ async def judge(hearing: Hearing) -> Decision:
         return await judge_dimension(hearing, dimension, analyses)
 
     return await summarise(hearing, await hearing.for_each(hearing.config.dimensions, decide))
+
+
+METHOD = Method(
+    judge,
+    "dimension by dimension, speech by speech with the analyses of the earlier speeches",
+    ("debatrix/speech", *ON_DIMENSIONS),
+)

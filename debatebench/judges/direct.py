@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.hearing import Decision
+from debatebench.judges.hearing import Decision, Method
 
 if TYPE_CHECKING:
     from debatebench.judges.hearing import Hearing
@@ -17,3 +17,6 @@ async def judge(hearing: Hearing) -> Decision:
     form = AnswerForm(hearing.config.dimensions, hearing.positions, declares_winner)
     answer = await hearing.decide_at_once(form)
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
+
+
+METHOD = Method(judge, "the whole debate in one call")
