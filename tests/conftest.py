@@ -50,6 +50,6 @@ def wire(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.fixture
-def mine(played: Path, tmp_path: Path) -> Path:
+def copied(played: Path, tmp_path: Path) -> Path:
     """A copy of that workspace, to be changed."""
-    return Path(shutil.copytree(played, tmp_path / "mine"))
+    return Path(shutil.copytree(played, tmp_path / "copied"))

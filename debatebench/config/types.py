@@ -214,11 +214,11 @@ class WeaknessConfig(_Frozen):
 
     def first_turn(self, rounds: Sequence[Round], side: Side) -> int | None:
         """The turn from which the speeches of `side` carry the flaw; None if the format has no such speech."""
-        has_heard = self.turns == "all"
+        has_opponent_spoken = self.turns == "all"
         for number, turn in enumerate(rounds):
             if turn.role != side:
-                has_heard = True
-            elif has_heard:
+                has_opponent_spoken = True
+            elif has_opponent_spoken:
                 return number
         return None
 

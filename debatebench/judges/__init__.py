@@ -4,16 +4,16 @@ A method is one file that declares it, its prompts in `configs/prompts/judge/`, 
 package adds one by the entry point `debatebench.judge_methods`.
 
 answer_json.py    the JSON object in an answer
-asks.py           all requests of one step to one judge
+step_requests.py  all requests of one step to one judge
 base.py           what a judge method works on and returns
 baselines.py      methods: fixed rules that ask nobody
 chronological.py  method: speech by speech, on all dimensions at once
 debatrix.py       method: dimension by dimension and speech by speech
 dimensional.py    method: each dimension by itself, the whole debate in one call
 direct.py         method: the whole transcript in one call
-hearing.py        one judge is asked about one debate, step by step
+deliberation.py        one judge is asked about one debate, step by step
 injection.py      signs that a speech addresses the judge
-judgment.py       what was heard and decided → a verdict and notes
+judgment.py       what a judge said and decided → a verdict and notes
 mending.py        JSON with slips that change no value → strict JSON
 non_iterative.py  method: as debatrix, with the earlier speeches instead of their analyses
 parsing.py        a judge's answer → scores, parsed strictly
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config, MemberConfig
     from debatebench.judges.base import Judgment, Seat, Transcript
-    from debatebench.judges.hearing import Method
+    from debatebench.judges.deliberation import Method
     from debatebench.providers.asking import Ask
     from debatebench.shared.workspace import Workspace
 
@@ -56,7 +56,7 @@ def find_method(name: str) -> Method | None:
         return cast("Method", import_module(f"{__name__}.{name}").METHOD)
     if name in BASELINES:
         return cast("Method", import_module(f"{__name__}.baselines").METHODS[name])
-    from debatebench.judges.hearing import Method
+    from debatebench.judges.deliberation import Method
 
     return extension("judge_methods", name, Method)
 
@@ -97,7 +97,7 @@ def used_templates(judge: MemberConfig, prompts: PromptSet) -> tuple[str, ...]:
     return tuple(prompts.stage(name, judge.prompt_style) if name.startswith("judge/") else name for name in names)
 
 
-async def hear(
+async def ask_judge(
     seat: Seat, config: Config, prompts: PromptSet, transcript: Transcript, ask: Ask, *, again: int = 0
 ) -> Judgment:
     """Let the judge of a seat judge a debate by its method.
@@ -105,12 +105,12 @@ async def hear(
     The verdict is invalid when an answer is of no use or there is none. `again` is how many more times the judge is
     asked after that, each time with new requests. Exceptions from `ask` other than `CallFailedError` are not caught.
     """
-    from debatebench.judges.hearing import Hearing, NoVerdictError
+    from debatebench.judges.deliberation import Deliberation, NoVerdictError
     from debatebench.judges.judgment import judgment_of
 
-    hearing = Hearing(seat, config, prompts, transcript, ask, again=again)
+    deliberation = Deliberation(seat, config, prompts, transcript, ask, again=again)
     try:
-        decision = await method_of(seat.judge).judge(hearing)
+        decision = await method_of(seat.judge).judge(deliberation)
     except NoVerdictError as failure:
-        return judgment_of(hearing, None, str(failure), failure.path)
-    return judgment_of(hearing, decision, None, next(reversed(hearing.heard), None))
+        return judgment_of(deliberation, None, str(failure), failure.path)
+    return judgment_of(deliberation, decision, None, next(reversed(deliberation.steps), None))

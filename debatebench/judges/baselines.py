@@ -11,94 +11,94 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.config.answer_form import TWO_SIDES
 from debatebench.config.transcript_layout import BP_POSITIONS
-from debatebench.judges.hearing import OVERALL, Decision, Method
+from debatebench.judges.deliberation import OVERALL, Decision, Method
 from debatebench.judges.parsing import side_of
 from debatebench.providers.requests import short_hash
 
 if TYPE_CHECKING:
-    from debatebench.judges.hearing import Hearing, Truths
+    from debatebench.judges.deliberation import Deliberation, Truths
     from debatebench.shared.records import Turn
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _OUTCOMES = ("pro", "con", "tie")
 
 
-def _baseline(winners: Callable[[Hearing, str], Sequence[str]], about: str, **more: Any) -> Method:
+def _baseline(winners: Callable[[Deliberation, str], Sequence[str]], about: str, **more: Any) -> Method:
     """A rule: the positions that have won a debate, or were better on a dimension.
 
     All rules but `majority_class` say the same of every dimension as of the whole (`overall`).
     """
 
-    async def judge(hearing: Hearing) -> Decision:
-        by_dimension = {name: winners(hearing, name) for name in hearing.config.dimensions}
-        return hearing.state(winners(hearing, OVERALL), by_dimension)
+    async def judge(deliberation: Deliberation) -> Decision:
+        by_dimension = {name: winners(deliberation, name) for name in deliberation.config.dimensions}
+        return deliberation.state(winners(deliberation, OVERALL), by_dimension)
 
     return Method(judge, about, is_baseline=True, **more)
 
 
-def _of_sides(*sides: str) -> Callable[[Hearing, str], Sequence[str]]:
-    return lambda hearing, _: [position for position in hearing.positions if side_of(position) in sides]
+def _of_sides(*sides: str) -> Callable[[Deliberation, str], Sequence[str]]:
+    return lambda deliberation, _: [position for position in deliberation.positions if side_of(position) in sides]
 
 
-def _of_team(team: str) -> Callable[[Hearing, str], Sequence[str]]:
+def _of_team(team: str) -> Callable[[Deliberation, str], Sequence[str]]:
     return lambda *_: [team]
 
 
-def _majority(hearing: Hearing, dimension: str) -> Sequence[str]:
+def _majority(deliberation: Deliberation, dimension: str) -> Sequence[str]:
     """The most frequent verdict of people on the other debates; of equally frequent ones pro, then con.
 
     Of four teams, the one that won most often; of equally frequent ones, the one that speaks first. The side is named
     only where people name no team. On a dimension of which people say nothing, their verdict on the whole counts.
     """
-    known = hearing.seat.judge.parameters
+    known = deliberation.seat.judge.parameters
     about = dimension if dimension in known else OVERALL
     counts = Counter(known.get(about, {}))
-    teams = [team for team in BP_POSITIONS if team in hearing.positions and team in counts]
-    counts.subtract(hearing.transcript.truths.get(about, ()))
+    teams = [team for team in BP_POSITIONS if team in deliberation.positions and team in counts]
+    counts.subtract(deliberation.transcript.truths.get(about, ()))
     winner = max(teams or _OUTCOMES, key=lambda outcome: counts[outcome])
     if teams:
         return [winner]
-    return _of_sides(*(TWO_SIDES if winner == "tie" else (winner,)))(hearing, dimension)
+    return _of_sides(*(TWO_SIDES if winner == "tie" else (winner,)))(deliberation, dimension)
 
 
-def _longest(length: Callable[[str], int]) -> Callable[[Hearing, str], Sequence[str]]:
+def _longest(length: Callable[[str], int]) -> Callable[[Deliberation, str], Sequence[str]]:
     """The position that said the most in all."""
 
-    def winners(hearing: Hearing, _: str) -> Sequence[str]:
+    def winners(deliberation: Deliberation, _: str) -> Sequence[str]:
         said: Counter[str] = Counter()
-        for turn in hearing.transcript.turns:
-            said[hearing.transcript.position_of(turn)] += length(turn.content)
-        return _best({position: said[position] for position in hearing.positions})
+        for turn in deliberation.transcript.turns:
+            said[deliberation.transcript.position_of(turn)] += length(turn.content)
+        return _best({position: said[position] for position in deliberation.positions})
 
     return winners
 
 
-def _random(hearing: Hearing, _: str) -> Sequence[str]:
+def _random(deliberation: Deliberation, _: str) -> Sequence[str]:
     """One position, drawn with the seed of the debate."""
-    seed = short_hash(str(hearing.transcript.debate_seed), hearing.seat.judge.id)
-    return [Random(seed).choice(sorted(hearing.positions))]  # noqa: S311 (a repeatable draw, no secret)
+    seed = short_hash(str(deliberation.transcript.debate_seed), deliberation.seat.judge.id)
+    return [Random(seed).choice(sorted(deliberation.positions))]  # noqa: S311 (a repeatable draw, no secret)
 
 
-def _last_speaker(hearing: Hearing, _: str) -> Sequence[str]:
-    last = max(hearing.transcript.turns, key=lambda turn: turn.turn_index)
-    return [hearing.transcript.position_of(last)]
+def _last_speaker(deliberation: Deliberation, _: str) -> Sequence[str]:
+    last = max(deliberation.transcript.turns, key=lambda turn: turn.turn_index)
+    return [deliberation.transcript.position_of(last)]
 
 
-def _lexical_clash(hearing: Hearing, _: str) -> Sequence[str]:
+def _lexical_clash(deliberation: Deliberation, _: str) -> Sequence[str]:
     """The position whose speeches take up most words of the other side.
 
     For a speech with the words W, and the words O that the other side used before it, the share is |W ∩ O| / |W|. A
     position has the mean over its speeches, without those before which the other side had not spoken. A word has four
     letters or more, in any case.
     """
-    heard: dict[str, set[str]] = {side: set() for side in TWO_SIDES}
+    theirs_so_far: dict[str, set[str]] = {side: set() for side in TWO_SIDES}
     shares: defaultdict[str, list[float]] = defaultdict(list)
-    for turn in sorted(hearing.transcript.turns, key=lambda turn: turn.turn_index):
-        words, theirs = _words(turn), heard["con" if turn.side == "pro" else "pro"]
+    for turn in sorted(deliberation.transcript.turns, key=lambda turn: turn.turn_index):
+        words, theirs = _words(turn), theirs_so_far["con" if turn.side == "pro" else "pro"]
         if words and theirs:
-            shares[hearing.transcript.position_of(turn)].append(len(words & theirs) / len(words))
-        heard[turn.side] |= words
-    return _best({position: fmean(shares[position] or [0.0]) for position in hearing.positions})
+            shares[deliberation.transcript.position_of(turn)].append(len(words & theirs) / len(words))
+        theirs_so_far[turn.side] |= words
+    return _best({position: fmean(shares[position] or [0.0]) for position in deliberation.positions})
 
 
 def _words(turn: Turn) -> set[str]:

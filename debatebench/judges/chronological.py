@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.hearing import Decision, Method
+from debatebench.judges.deliberation import Decision, Method
 from debatebench.judges.steps import analyse_speeches
 
 if TYPE_CHECKING:
-    from debatebench.judges.hearing import Hearing
+    from debatebench.judges.deliberation import Deliberation
 
 
-async def judge(hearing: Hearing) -> Decision:
+async def judge(deliberation: Deliberation) -> Decision:
     """Judge in n + 2 calls for n speeches."""
-    analyses = await analyse_speeches(hearing, "chronological/speech")
-    debate = await hearing.analyse("chronological/debate", analyses)
-    form = AnswerForm(hearing.config.dimensions, hearing.positions, declares_winner=True)
-    answer = await hearing.decide("chronological/verdict", [debate], form)
+    analyses = await analyse_speeches(deliberation, "chronological/speech")
+    debate = await deliberation.analyse("chronological/debate", analyses)
+    form = AnswerForm(deliberation.config.dimensions, deliberation.positions, declares_winner=True)
+    answer = await deliberation.decide("chronological/verdict", [debate], form)
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
 
 

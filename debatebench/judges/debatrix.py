@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from debatebench.judges.hearing import Method
+from debatebench.judges.deliberation import Method
 from debatebench.judges.steps import ON_DIMENSIONS, Judged, analyse_speeches, judge_dimension, summarise
 
 if TYPE_CHECKING:
-    from debatebench.judges.hearing import Decision, Hearing
+    from debatebench.judges.deliberation import Decision, Deliberation
 
 
-async def judge(hearing: Hearing) -> Decision:
+async def judge(deliberation: Deliberation) -> Decision:
     """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""
 
     async def decide(dimension: str) -> Judged:
-        analyses = await analyse_speeches(hearing, "debatrix/speech", dimension)
-        return await judge_dimension(hearing, dimension, analyses)
+        analyses = await analyse_speeches(deliberation, "debatrix/speech", dimension)
+        return await judge_dimension(deliberation, dimension, analyses)
 
-    return await summarise(hearing, await hearing.for_each(hearing.config.dimensions, decide))
+    return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
 
 
 METHOD = Method(

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.hearing import Decision, Method
+from debatebench.judges.deliberation import Decision, Method
 
 if TYPE_CHECKING:
-    from debatebench.judges.hearing import Hearing
+    from debatebench.judges.deliberation import Deliberation
 
 
-async def judge(hearing: Hearing) -> Decision:
+async def judge(deliberation: Deliberation) -> Decision:
     """Judge by one answer."""
-    declares_winner = hearing.prompts.declares_winner(hearing.seat.judge.prompt_style)
-    form = AnswerForm(hearing.config.dimensions, hearing.positions, declares_winner)
-    answer = await hearing.decide_at_once(form)
+    declares_winner = deliberation.prompts.declares_winner(deliberation.seat.judge.prompt_style)
+    form = AnswerForm(deliberation.config.dimensions, deliberation.positions, declares_winner)
+    answer = await deliberation.decide_at_once(form)
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
 
 

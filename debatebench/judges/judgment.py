@@ -1,4 +1,4 @@
-"""What was heard and decided → the rows of a verdict and of the judge's notes."""
+"""What a judge said and decided → the rows of a verdict and of the judge's notes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from debatebench.judges.asks import JudgeAsks, spent
 from debatebench.judges.base import Judgment
-from debatebench.judges.hearing import TRUNCATED, path_of
+from debatebench.judges.deliberation import TRUNCATED, path_of
 from debatebench.judges.injection import planted_scores
 from debatebench.judges.parsing import side_of, winner_of
+from debatebench.judges.step_requests import JudgeAsks, spent
 from debatebench.providers.base import Completion
 from debatebench.providers.requests import is_cut_off
 from debatebench.shared.records import JudgeNote, Score, Verdict
@@ -19,22 +19,24 @@ from debatebench.shared.records import JudgeNote, Score, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from debatebench.judges.hearing import Decision, Hearing
+    from debatebench.judges.deliberation import Decision, Deliberation
 
 # The steps of analyses are kept as notes; the answers of all others are in the metadata, to be read again.
 _ANALYSES = ("speech", "debate")
 
 
-def judgment_of(hearing: Hearing, decision: Decision | None, reason: str | None, last_path: str | None) -> Judgment:
-    """The verdict and the notes of a hearing; without a decision the verdict is invalid, with the reason.
+def judgment_of(
+    deliberation: Deliberation, decision: Decision | None, reason: str | None, last_path: str | None
+) -> Judgment:
+    """The verdict and the notes of a deliberation; without a decision the verdict is invalid, with the reason.
 
     `last_path` is the step whose last answer the verdict shows.
     """
-    seat, transcript = hearing.seat, hearing.transcript
-    steps = sorted(hearing.heard.items(), key=lambda step: step[1].place)
-    asked = [heard.asks for _, heard in steps]
-    shown = hearing.heard[last_path].asks if last_path is not None else None
-    scores = None if decision is None else scores_of(decision.scores, hearing)
+    seat, transcript = deliberation.seat, deliberation.transcript
+    steps = sorted(deliberation.steps.items(), key=lambda item: item[1].place)
+    asked = [step.asks for _, step in steps]
+    shown = deliberation.steps[last_path].asks if last_path is not None else None
+    scores = None if decision is None else scores_of(decision.scores, deliberation)
     verdict = Verdict(
         run_tag=transcript.run_tag,
         debate_id=transcript.debate_id,
@@ -51,45 +53,45 @@ def judgment_of(hearing: Hearing, decision: Decision | None, reason: str | None,
         replaces_judge_id=seat.replaces_judge_id,
         is_repaired=decision is not None and decision.is_repaired,
         is_truncated_after_verdict=decision is not None and TRUNCATED in decision.flags,
-        is_injection_suspected=_is_nonce_told(hearing) or _is_copied(scores, hearing),
+        is_injection_suspected=_is_nonce_told(deliberation) or _is_copied(scores, deliberation),
         call_id=shown.last_call_id if shown else None,
-        metadata=_metadata(hearing, asked, shown, decision),
+        metadata=_metadata(deliberation, asked, shown, decision),
         **spent(asked, seat.judge),
     )
-    return Judgment(verdict, tuple(notes_of(hearing)))
+    return Judgment(verdict, tuple(notes_of(deliberation)))
 
 
-def scores_of(scores: Mapping[str, Mapping[str, Decimal]], hearing: Hearing) -> tuple[Score, ...]:
+def scores_of(scores: Mapping[str, Mapping[str, Decimal]], deliberation: Deliberation) -> tuple[Score, ...]:
     """The scores of both sides; of teams, those of the better team of each side, by the weighted mean."""
     if not scores:
         return ()
-    dimensions = hearing.config.dimensions
+    dimensions = deliberation.config.dimensions
     best: dict[str, Mapping[str, Decimal]] = {}
     for position, given in scores.items():
         side = side_of(position)
-        if side not in best or _weighed(given, hearing) > _weighed(best[side], hearing):
+        if side not in best or _weighed(given, deliberation) > _weighed(best[side], deliberation):
             best[side] = given
     return tuple(Score(dimension=name, pro=best["pro"][name], con=best["con"][name]) for name in dimensions)
 
 
-def _weighed(scores: Mapping[str, Decimal], hearing: Hearing) -> Decimal:
-    return sum((each.weight * scores[name] for name, each in hearing.config.dimensions.items()), Decimal(0))
+def _weighed(scores: Mapping[str, Decimal], deliberation: Deliberation) -> Decimal:
+    return sum((each.weight * scores[name] for name, each in deliberation.config.dimensions.items()), Decimal(0))
 
 
-def _is_nonce_told(hearing: Hearing) -> bool:
+def _is_nonce_told(deliberation: Deliberation) -> bool:
     """Whether the judge repeated a nonce, as if it had been told to."""
     return any(
-        heard.nonce in answer.completion.text for heard in hearing.heard.values() for answer in heard.asks.answers
+        step.nonce in answer.completion.text for step in deliberation.steps.values() for answer in step.asks.answers
     )
 
 
-def _is_copied(scores: tuple[Score, ...] | None, hearing: Hearing) -> bool:
+def _is_copied(scores: tuple[Score, ...] | None, deliberation: Deliberation) -> bool:
     """Whether a speech contains the very scores of the verdict."""
-    return bool(scores) and scores in planted_scores(hearing.transcript.turns, hearing.config.dimensions)
+    return bool(scores) and scores in planted_scores(deliberation.transcript.turns, deliberation.config.dimensions)
 
 
 def _metadata(
-    hearing: Hearing, asked: list[JudgeAsks], shown: JudgeAsks | None, decision: Decision | None
+    deliberation: Deliberation, asked: list[JudgeAsks], shown: JudgeAsks | None, decision: Decision | None
 ) -> dict[str, Any] | None:
     last = shown.answers[-1].completion if shown and shown.answers else None
     served_model = last.served_model if last else None
@@ -98,28 +100,28 @@ def _metadata(
         "reasons": [reason for asks in asked for reason in asks.reasons],
         "rejected": [text for asks in asked for text in asks.rejected],
         "finish_reason": last.finish_reason if last else None,
-        "served_model": served_model if served_model != hearing.seat.judge.model else None,
+        "served_model": served_model if served_model != deliberation.seat.judge.model else None,
         "cost_details": dict(last.cost_details) if last and last.cost_details else None,
         "answers": kept_answers(
             {
-                path: StoredAnswer(heard.asks.answers[-1].completion, heard.asks.last_call_id)
-                for path, heard in sorted(hearing.heard.items(), key=lambda step: step[1].place)
-                if heard.asks.answers and not heard.is_analysis
+                path: StoredAnswer(step.asks.answers[-1].completion, step.asks.last_call_id)
+                for path, step in sorted(deliberation.steps.items(), key=lambda item: item[1].place)
+                if step.asks.answers and not step.is_analysis
             }
         ),
     }
     return {name: value for name, value in metadata.items() if value} or None
 
 
-def notes_of(hearing: Hearing) -> Iterable[JudgeNote]:
+def notes_of(deliberation: Deliberation) -> Iterable[JudgeNote]:
     """All that the judge stated, in the order of the steps."""
     index = 0
-    for heard in sorted(hearing.heard.values(), key=lambda heard: heard.place):
-        for note in heard.notes:
+    for step in sorted(deliberation.steps.values(), key=lambda step: step.place):
+        for note in step.notes:
             yield JudgeNote(
-                run_tag=hearing.transcript.run_tag,
-                debate_id=hearing.transcript.debate_id,
-                judge_id=hearing.seat.judge.id,
+                run_tag=deliberation.transcript.run_tag,
+                debate_id=deliberation.transcript.debate_id,
+                judge_id=deliberation.seat.judge.id,
                 note_index=index,
                 step=note.step,
                 dimension=note.dimension,
@@ -127,7 +129,7 @@ def notes_of(hearing: Hearing) -> Iterable[JudgeNote]:
                 position=note.position,
                 text=note.text,
                 score=note.score,
-                call_id=heard.asks.last_call_id,
+                call_id=step.asks.last_call_id,
             )
             index += 1
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from debatebench.judges.hearing import Method
+from debatebench.judges.deliberation import Method
 from debatebench.judges.steps import ON_DIMENSIONS, Judged, judge_dimension, summarise
 
 if TYPE_CHECKING:
     from debatebench.config.transcript_layout import Section
-    from debatebench.judges.hearing import Decision, Hearing, Speech
+    from debatebench.judges.deliberation import Decision, Deliberation, Speech
 
 
-async def judge(hearing: Hearing) -> Decision:
+async def judge(deliberation: Deliberation) -> Decision:
     """Judge in d(n + p + 2) + 1 calls for d dimensions, n speeches and p positions."""
 
-    speeches = hearing.speeches
+    speeches = deliberation.speeches
 
     async def decide(dimension: str) -> Judged:
         async def analyse(speech: Speech) -> Section:
             shown = [each.section for each in speeches[: speeches.index(speech) + 1]]
-            return await hearing.analyse("non_iterative/speech", shown, dimension=dimension, speech=speech)
+            return await deliberation.analyse("non_iterative/speech", shown, dimension=dimension, speech=speech)
 
-        return await judge_dimension(hearing, dimension, await hearing.for_each(speeches, analyse))
+        return await judge_dimension(deliberation, dimension, await deliberation.for_each(speeches, analyse))
 
-    return await summarise(hearing, await hearing.for_each(hearing.config.dimensions, decide))
+    return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
 
 
 METHOD = Method(

@@ -2,7 +2,8 @@
 
 A speech is one character that no template holds, and so are the topic's texts and each text that the judge writes.
 Their number in a prompt says how often it repeats each of them. The figures of a debate then follow from its lengths,
-and only the method itself knows which calls it makes. All else in the prompts is real, because the hearing renders it.
+and only the method itself knows which calls it makes. All else in the prompts is real, because the deliberation
+renders it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from debatebench.config.prompts import topic_values
 from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.judges import method_of
-from debatebench.judges.asks import JudgeAsks
 from debatebench.judges.base import Seat, Transcript
-from debatebench.judges.hearing import Heard, Hearing, NoVerdictError
+from debatebench.judges.deliberation import AskedStep, Deliberation, NoVerdictError
+from debatebench.judges.step_requests import JudgeAsks
 from debatebench.providers.base import Completion
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.records import Turn
@@ -85,9 +86,9 @@ class RehearsedCall:
     """How often each speech is in it, in the order in which they were given."""
     topic: Mapping[str, int]
     """How often each text of the topic is in it: `motion`, `category` and `info_slide`."""
-    heard: Texts
+    shown: Texts
     """The judge's earlier texts in it."""
-    heard_answers: int
+    shown_answers: int
     """How many whole answers those may be at most: the texts of one answer count as often as the most frequent."""
     said: Texts
     """The texts in its answer."""
@@ -96,7 +97,7 @@ class RehearsedCall:
 
 
 @dataclass(frozen=True, eq=False)
-class RehearsedHearing:
+class RehearsedDeliberation:
     """The calls of one judge about one debate, in the order of one possible course, and sums over them."""
 
     calls: tuple[RehearsedCall, ...]
@@ -133,42 +134,43 @@ class RehearsedHearing:
             most_bytes=sum(call.most_bytes for call in calls),
             speeches=tuple(map(sum, zip(*(call.speeches for call in calls), strict=True))),
             topic={name: sum(call.topic[name] for call in calls) for name in _TOPIC},
-            heard=_sum(call.heard for call in calls),
-            heard_answers=sum(call.heard_answers for call in calls),
+            shown=_sum(call.shown for call in calls),
+            shown_answers=sum(call.shown_answers for call in calls),
             said=_sum(call.said for call in calls),
             said_characters=sum(call.said_characters for call in calls),
         )
 
-    def without(self, paths: Collection[str]) -> RehearsedHearing:
+    def without(self, paths: Collection[str]) -> RehearsedDeliberation:
         """The calls that are left when those of some paths are answered."""
-        return RehearsedHearing(tuple(call for call in self.calls if call.path not in paths))
+        return RehearsedDeliberation(tuple(call for call in self.calls if call.path not in paths))
 
 
 def rehearse(
     judge: MemberConfig, config: Config, prompts: PromptSet, places: Sequence[Place], first: Side | None
-) -> RehearsedHearing:
+) -> RehearsedDeliberation:
     """Rehearse a judge's method on a debate whose speeches have these places, and whose topic has every text.
 
-    `first` is the side that the judge is shown first. A hearing ends early where the method gives up. Nothing is sent.
+    `first` is the side that the judge is shown first. A deliberation ends early where the method gives up.
+    Nothing is sent.
     """
     method = method_of(judge)
     if method.is_baseline:
-        return RehearsedHearing(())
+        return RehearsedDeliberation(())
     # A prompt that does not fit is found when its real length is known.
     judge = judge.model_copy(update={"context_window": None, "earlier_parameters": ()})
-    hearing = _Rehearsal(judge, config, prompts, places, first)
-    coroutine = cast("Coroutine[Any, Any, Any]", method.judge(hearing))
+    deliberation = _Rehearsal(judge, config, prompts, places, first)
+    coroutine = cast("Coroutine[Any, Any, Any]", method.judge(deliberation))
     try:
         coroutine.send(None)
     except (StopIteration, NoVerdictError):
-        return RehearsedHearing(tuple(hearing.calls()))
+        return RehearsedDeliberation(tuple(deliberation.calls()))
     coroutine.close()
-    raise TypeError(f"The judge method '{judge.method}' waits for something besides its hearing.")
+    raise TypeError(f"The judge method '{judge.method}' waits for something besides its deliberation.")
 
 
 @dataclass(slots=True)
 class _Rehearsed:
-    """One call while the hearing goes on. `slack` is how much longer the longest of its branches is than its own."""
+    """A call during a deliberation. `slack` is how much longer the longest of its branches is than its own."""
 
     path: str
     depth: int
@@ -179,8 +181,8 @@ class _Rehearsed:
     slack: int = field(default=0)
 
 
-class _Rehearsal(Hearing):
-    """A hearing whose steps are answered at once by made-up answers, one after another.
+class _Rehearsal(Deliberation):
+    """A deliberation whose steps are answered at once by made-up answers, one after another.
 
     A clock counts calls, and all branches of `for_each` begin at the same time: its largest value is the length of the
     longest chain of calls that wait for each other.
@@ -227,7 +229,7 @@ class _Rehearsal(Hearing):
         form: AnswerForm | None,
         read: Callable[[Completion], _Result],
     ) -> _Result:
-        self.heard[path] = Heard(self._place(path, *place), nonce, JudgeAsks(self.seat.judge))
+        self.steps[path] = AskedStep(self._place(path, *place), nonce, JudgeAsks(self.seat.judge))
         self._clock += 1
         prompt = "".join(message.content for message in messages)
         call = _Rehearsed(path, self._clock, prompt, 0, Texts(), 0)
@@ -256,10 +258,10 @@ class _Rehearsal(Hearing):
         for call in self._asked:
             found = Counter(mark for mark in _PRIVATE.findall(call.prompt) if mark in known)
             slides, answers = found[slide_mark], Counter[int]()
-            heard: Counter[str] = Counter()
+            shown: Counter[str] = Counter()
             for text in found.keys() & self._texts.keys():
                 number, kind = self._texts[text]
-                heard[kind] += found[text]
+                shown[kind] += found[text]
                 answers[number] = max(answers[number], found[text])
             size = len(call.prompt.encode("utf-8", "surrogatepass")) + call.schema
             yield RehearsedCall(
@@ -270,8 +272,8 @@ class _Rehearsal(Hearing):
                 most_bytes=size - sum(len(m.encode()) * n for m, n in found.items()) - slides * len(slide.encode()),
                 speeches=tuple(found[speech] for speech in self._speeches),
                 topic={name: found[mark] for name, mark in self._topic_marks.items()},
-                heard=Texts(**heard),
-                heard_answers=answers.total(),
+                shown=Texts(**shown),
+                shown_answers=answers.total(),
                 said=call.said,
                 said_characters=call.said_characters,
             )

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from debatebench.judges import method_of
 from debatebench.judges.answer_json import InvalidVerdictError
-from debatebench.judges.asks import JudgeAsks
-from debatebench.judges.hearing import Heard, Hearing, NoVerdictError
+from debatebench.judges.deliberation import AskedStep, Deliberation, NoVerdictError
 from debatebench.judges.judgment import StoredAnswer, notes_of, scores_of
 from debatebench.judges.parsing import winner_of
+from debatebench.judges.step_requests import JudgeAsks
 from debatebench.providers.asking import Answer
 from debatebench.shared.errors import DebatebenchError
 
@@ -48,39 +48,39 @@ def reread(
     transcript: Transcript,
     answers: Mapping[str, Sequence[StoredAnswer]],
 ) -> Reread | str | None:
-    """What the stored answers of a hearing say today; or the reason why they contain no vote.
+    """What the stored answers of a deliberation say today; or the reason why they contain no vote.
 
     `answers` are by path; of each step the first one that can be read is used. None if a step has no stored answer, so
     that nothing can be said.
     """
-    hearing = _Replay(seat, config, prompts, transcript, answers)
-    coroutine = cast("Coroutine[Any, Any, Any]", method_of(seat.judge).judge(hearing))
+    deliberation = _Replay(seat, config, prompts, transcript, answers)
+    coroutine = cast("Coroutine[Any, Any, Any]", method_of(seat.judge).judge(deliberation))
     try:
         coroutine.send(None)
     except StopIteration as ended:
         decision = ended.value
         return Reread(
-            scores_of(decision.scores, hearing),
+            scores_of(decision.scores, deliberation),
             winner_of(decision.winners),
             decision.is_repaired,
             decision.flags,
-            tuple(notes_of(hearing)),
-            {path: used for path, used in hearing.used.items() if not hearing.heard[path].is_analysis},
+            tuple(notes_of(deliberation)),
+            {path: used for path, used in deliberation.used.items() if not deliberation.steps[path].is_analysis},
         )
     except NoVerdictError as failure:
         return str(failure)
     except _NotStoredError:
         return None
     coroutine.close()
-    raise TypeError(f"The judge method '{seat.judge.method}' waits for something besides its hearing.")
+    raise TypeError(f"The judge method '{seat.judge.method}' waits for something besides its deliberation.")
 
 
 class _NotStoredError(DebatebenchError):
     """A step has no stored answer."""
 
 
-class _Replay(Hearing):
-    """A hearing whose steps have been answered."""
+class _Replay(Deliberation):
+    """A deliberation whose steps have been answered."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class _Replay(Hearing):
         for stored in tried:
             self.used[path] = stored
             asked = JudgeAsks(self.seat.judge, last_call_id=stored.call_id)
-            self.heard[path] = Heard(self._place(path, *place), nonce, asked)
+            self.steps[path] = AskedStep(self._place(path, *place), nonce, asked)
             try:
                 return read(stored.completion)
             except InvalidVerdictError as invalid:

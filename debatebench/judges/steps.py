@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.transcript_layout import Section
 from debatebench.config.types import DimensionConfig
-from debatebench.judges.hearing import OVERALL, Decision
+from debatebench.judges.deliberation import OVERALL, Decision
 from debatebench.judges.parsing import ParsedAnswer
 
 if TYPE_CHECKING:
     from debatebench.config.types import Config
-    from debatebench.judges.hearing import Hearing
+    from debatebench.judges.deliberation import Deliberation
 
 ON_DIMENSIONS = ("debatrix/debate", "debatrix/position", "debatrix/winner", "debatrix/summary")
 """The stages of `judge_dimension` and `summarise`."""
@@ -31,39 +31,39 @@ class Judged:
     answers: tuple[ParsedAnswer, ...]
 
 
-async def analyse_speeches(hearing: Hearing, template: str, dimension: str | None = None) -> list[Section]:
+async def analyse_speeches(deliberation: Deliberation, template: str, dimension: str | None = None) -> list[Section]:
     """One analysis after another, each of the next speech, with the analyses of the earlier ones before the judge."""
     analyses: list[Section] = []
-    for speech in hearing.speeches:
+    for speech in deliberation.speeches:
         shown = [*analyses, speech.section]
-        analyses.append(await hearing.analyse(template, shown, dimension=dimension, speech=speech))
+        analyses.append(await deliberation.analyse(template, shown, dimension=dimension, speech=speech))
     return analyses
 
 
-async def judge_dimension(hearing: Hearing, dimension: str, analyses: Sequence[Section]) -> Judged:
+async def judge_dimension(deliberation: Deliberation, dimension: str, analyses: Sequence[Section]) -> Judged:
     """From the analyses of the speeches: the analysis of the debate, then a score for each position and the winner."""
-    debate = await hearing.analyse("debatrix/debate", analyses, dimension=dimension)
-    settings = hearing.config.dimensions[dimension]
+    debate = await deliberation.analyse("debatrix/debate", analyses, dimension=dimension)
+    settings = deliberation.config.dimensions[dimension]
     scale = {dimension: settings}
 
     async def decide(part: str) -> ParsedAnswer:
         if part == "winner":
-            form = AnswerForm({}, hearing.positions, declares_winner=True, allows_tie=settings.ties)
-            return await hearing.decide("debatrix/winner", [debate], form, dimension=dimension)
+            form = AnswerForm({}, deliberation.positions, declares_winner=True, allows_tie=settings.ties)
+            return await deliberation.decide("debatrix/winner", [debate], form, dimension=dimension)
         form = AnswerForm(scale, (part,))
-        return await hearing.decide("debatrix/position", [debate], form, dimension=dimension, position=part)
+        return await deliberation.decide("debatrix/position", [debate], form, dimension=dimension, position=part)
 
-    answers = tuple(await hearing.for_each([*hearing.positions, "winner"], decide))
+    answers = tuple(await deliberation.for_each([*deliberation.positions, "winner"], decide))
     report = f"{debate.text}\n\n{report_of(answers, dimension)}"
     return Judged(Section(report, None, dimension, is_analysis=True), answers)
 
 
-async def summarise(hearing: Hearing, judged: Sequence[Judged]) -> Decision:
+async def summarise(deliberation: Deliberation, judged: Sequence[Judged]) -> Decision:
     """From the reports on all dimensions: a score of each position for the whole debate, and the winner."""
-    form = AnswerForm({OVERALL: _whole_scale(hearing.config)}, hearing.positions, declares_winner=True)
+    form = AnswerForm({OVERALL: _whole_scale(deliberation.config)}, deliberation.positions, declares_winner=True)
     reports = [each.report for each in judged]
-    summary = await hearing.decide("debatrix/summary", reports, form, rubric=_weights(hearing.config))
-    scores: dict[str, dict[str, Decimal]] = {position: {} for position in hearing.positions}
+    summary = await deliberation.decide("debatrix/summary", reports, form, rubric=_weights(deliberation.config))
+    scores: dict[str, dict[str, Decimal]] = {position: {} for position in deliberation.positions}
     answers = [answer for each in judged for answer in each.answers]
     for answer in answers:
         for position, given in answer.scores.items():

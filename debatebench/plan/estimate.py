@@ -26,7 +26,7 @@ from debatebench.shared.service_tiers import asked_tier
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig, Round
-    from debatebench.judges.rehearsal import RehearsedHearing
+    from debatebench.judges.rehearsal import RehearsedDeliberation
     from debatebench.plan.plan import Plan
     from debatebench.plan.stored_use import ByModel, Sums
     from debatebench.shared.records import ScheduledDebate
@@ -199,7 +199,7 @@ class _Use:
 
     prompts: _Prompts = field(default_factory=_Prompts)
     whole: _Prompts = field(default_factory=_Prompts)
-    """Of a judge: all prompts of those hearings of which calls are left."""
+    """Of a judge: all prompts of those rehearsals of which calls are left."""
     completion_tokens: float = 0.0
     most_completion: float = 0
 
@@ -226,7 +226,7 @@ class _Speeches:
 
 
 class _Estimator:
-    """Adds up the calls of a plan. Equal prompts are rendered once, and equal hearings are counted together."""
+    """Adds up the calls of a plan. Equal prompts are rendered once, and equal rehearsals are counted together."""
 
     def __init__(self, plan: Plan, stored: ByModel) -> None:
         self.plan = plan
@@ -244,33 +244,33 @@ class _Estimator:
         """See `estimate`."""
         plan = self.plan
         debates = verdicts = 0
-        # How often a judge has such a hearing left, out of which whole one: by topic, and by speeches. Most debates
+        # How often a judge has such calls left, out of which whole ones: by topic, and by speeches. Most debates
         # share either with others, and few share both.
-        topics: Counter[tuple[str, RehearsedHearing, RehearsedHearing, str]] = Counter()
-        speeches: Counter[tuple[str, RehearsedHearing, RehearsedHearing, _Speeches]] = Counter()
+        topics: Counter[tuple[str, RehearsedDeliberation, RehearsedDeliberation, str]] = Counter()
+        speeches: Counter[tuple[str, RehearsedDeliberation, RehearsedDeliberation, _Speeches]] = Counter()
         for debate in plan.debates:
             rest = RestOfDebate(0, debate.panel) if left is None else left(debate)
             asked = {judge_id: self.judge_calls.left(debate, judge_id, rest.answered) for judge_id in rest.judges}
-            hearings = {judge_id: hearing for judge_id, hearing in asked.items() if hearing is not None}
-            if rest.turns_done >= len(plan.config.rounds) and not hearings:
+            rehearsals = {judge_id: rehearsed for judge_id, rehearsed in asked.items() if rehearsed is not None}
+            if rest.turns_done >= len(plan.config.rounds) and not rehearsals:
                 continue
             debates += 1
-            verdicts += len(hearings)
+            verdicts += len(rehearsals)
             said = self._speeches_of(debate)
             self._add_turns(debate, rest.turns_done, said)
-            for judge_id, hearing in hearings.items():
+            for judge_id, rehearsed in rehearsals.items():
                 whole = self.judge_calls.of(debate, judge_id)
-                topics[judge_id, hearing, whole, debate.topic_id] += 1
-                speeches[judge_id, hearing, whole, said] += 1
+                topics[judge_id, rehearsed, whole, debate.topic_id] += 1
+                speeches[judge_id, rehearsed, whole, said] += 1
                 self.examples.setdefault(judge_id, debate)
-        for (judge_id, hearing, whole, topic_id), times in topics.items():
+        for (judge_id, rehearsed, whole, topic_id), times in topics.items():
             use, judge = self.judges[judge_id], plan.judge(judge_id)
-            use.prompts.add(self._prompts_on(judge, hearing, topic_id), times)
+            use.prompts.add(self._prompts_on(judge, rehearsed, topic_id), times)
             use.whole.add(self._prompts_on(judge, whole, topic_id), times)
-            use.completion_tokens += times * self._answers(judge, hearing, whole)
-            use.most_completion += _times(times * len(hearing.calls), judge.sent_cap(judge.token_limit))
-        for (judge_id, hearing, whole, said), times in speeches.items():
-            self.judges[judge_id].prompts.add(_prompts_with(hearing, said), times)
+            use.completion_tokens += times * self._answers(judge, rehearsed, whole)
+            use.most_completion += _times(times * len(rehearsed.calls), judge.sent_cap(judge.token_limit))
+        for (judge_id, rehearsed, whole, said), times in speeches.items():
+            self.judges[judge_id].prompts.add(_prompts_with(rehearsed, said), times)
             self.judges[judge_id].whole.add(_prompts_with(whole, said), times)
         return CostEstimate(
             debates=debates,
@@ -362,15 +362,15 @@ class _Estimator:
 
     # --- verdicts ---
 
-    def _prompts_on(self, judge: MemberConfig, hearing: RehearsedHearing, topic_id: str) -> _Prompts:
-        """The prompts of a hearing without the speeches, although with the lines above them."""
-        total, calls = hearing.total, len(hearing.calls)
-        sizes = self._sizes_of_topic(topic_id, hearing.shows_material)
-        own = total.characters + total.heard.times(text_lengths(judge))
+    def _prompts_on(self, judge: MemberConfig, rehearsed: RehearsedDeliberation, topic_id: str) -> _Prompts:
+        """The prompts of these calls without the speeches, although with the lines above them."""
+        total, calls = rehearsed.total, len(rehearsed.calls)
+        sizes = self._sizes_of_topic(topic_id, rehearsed.shows_material)
+        own = total.characters + total.shown.times(text_lengths(judge))
         own += sum(count * sizes[name][0] for name, count in total.topic.items())
         most = total.most_bytes + sum(count * sizes[name][1] for name, count in total.topic.items())
-        heard = _times(total.heard_answers * CHARACTERS_PER_TOKEN, judge.sent_cap(judge.token_limit))
-        return _Prompts(calls, own, most=most + heard + calls * format_tokens(_MESSAGES))
+        shown = _times(total.shown_answers * CHARACTERS_PER_TOKEN, judge.sent_cap(judge.token_limit))
+        return _Prompts(calls, own, most=most + shown + calls * format_tokens(_MESSAGES))
 
     def _sizes_of_topic(self, topic_id: str, shows_material: bool) -> dict[str, tuple[int, int]]:
         """The characters and bytes of each text of a topic, as it stands in a prompt to a judge."""
@@ -381,13 +381,13 @@ class _Estimator:
             self._topic_sizes[topic_id, shows_material] = sizes
         return self._topic_sizes[topic_id, shows_material]
 
-    def _answers(self, judge: MemberConfig, hearing: RehearsedHearing, whole: RehearsedHearing) -> float:
-        """The likely tokens of a judge's answers: stored ones are the mean of a whole hearing."""
-        assumed = _assumed_answers(judge, hearing)
+    def _answers(self, judge: MemberConfig, rehearsed: RehearsedDeliberation, whole: RehearsedDeliberation) -> float:
+        """The likely tokens of a judge's answers: stored ones are the mean of whole deliberations."""
+        assumed = _assumed_answers(judge, rehearsed)
         known = self.stored.verdicts(judge.provider, judge.model, judge.method)
         if known is None or not whole.calls:
             return assumed
-        share = 1.0 if hearing is whole else assumed / _assumed_answers(judge, whole)
+        share = 1.0 if rehearsed is whole else assumed / _assumed_answers(judge, whole)
         return known.per_request(known.completion_tokens) * len(whole.calls) * share
 
     # --- members ---
@@ -433,9 +433,9 @@ class _Estimator:
         twin, debate = judge.model_copy(update={"method": method}), self.examples[judge.id]
         if not set(used_templates(twin, self.plan.prompts)) <= self.plan.prompts.templates.keys():
             return None
-        hearing = self.judge_calls.of_judge(twin, debate)
-        prompts = self._prompts_on(twin, hearing, debate.topic_id)
-        prompts.add(_prompts_with(hearing, self._speeches_of(debate)))
+        rehearsed = self.judge_calls.of_judge(twin, debate)
+        prompts = self._prompts_on(twin, rehearsed, debate.topic_id)
+        prompts.add(_prompts_with(rehearsed, self._speeches_of(debate)))
         return prompts
 
 
@@ -448,9 +448,9 @@ def _bytes_in(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-def _prompts_with(hearing: RehearsedHearing, said: _Speeches) -> _Prompts:
-    """What these speeches add to the prompts of a hearing: each with the line above it."""
-    counts = hearing.total.speeches
+def _prompts_with(rehearsed: RehearsedDeliberation, said: _Speeches) -> _Prompts:
+    """What these speeches add to the prompts of these calls: each with the line above it."""
+    counts = rehearsed.total.speeches
     pairs = list(zip(counts, said.all, strict=False))
     return _Prompts(
         own=-sum(count * speech.marker for count, speech in pairs),
@@ -487,10 +487,10 @@ def _ratio(tokens: float, characters: float) -> float:
     return min(max(tokens / characters, _FEWEST), _MOST) if characters else 0.0
 
 
-def _assumed_answers(judge: MemberConfig, hearing: RehearsedHearing) -> float:
+def _assumed_answers(judge: MemberConfig, rehearsed: RehearsedDeliberation) -> float:
     """The tokens of a judge's answers without stored ones to compare with."""
-    characters = hearing.total.said_characters + hearing.total.said.times(text_lengths(judge))
-    return characters / CHARACTERS_PER_TOKEN + len(hearing.calls) * _thinking(judge)
+    characters = rehearsed.total.said_characters + rehearsed.total.said.times(text_lengths(judge))
+    return characters / CHARACTERS_PER_TOKEN + len(rehearsed.calls) * _thinking(judge)
 
 
 def _assumed_tokens(debater: MemberConfig, cap: int | None) -> float:
@@ -575,9 +575,11 @@ def estimate_time(plan: Plan, stored: Latencies, concurrency: int) -> TimeEstima
     for debate in plan.debates:
         speaking = _speaking_s(plan, debate, turn_s)
         judging = [(request_s[judge_id], judge_calls.of(debate, judge_id)) for judge_id in debate.panel]
-        work += speaking + sum(seconds * len(hearing.calls) for seconds, hearing in judging)
+        work += speaking + sum(seconds * len(rehearsed.calls) for seconds, rehearsed in judging)
         # Requests to the judges of a panel are sent at the same time.
-        longest = max(longest, speaking + max((seconds * hearing.depth for seconds, hearing in judging), default=0.0))
+        longest = max(
+            longest, speaking + max((seconds * rehearsed.depth for seconds, rehearsed in judging), default=0.0)
+        )
     share = work / concurrency
     return TimeEstimate(calls, concurrency, work, longest, max(share, longest), share + longest, assumed)
 

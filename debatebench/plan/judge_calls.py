@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from operator import mul
 from typing import TYPE_CHECKING
 
-from debatebench.judges.hearing import tokens_of
-from debatebench.judges.rehearsal import Place, RehearsedHearing, rehearse
+from debatebench.judges.deliberation import tokens_of
+from debatebench.judges.rehearsal import Place, RehearsedDeliberation, rehearse
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -37,13 +37,13 @@ class Layout:
 
 
 class JudgeCalls:
-    """The rehearsed hearings of a plan. Equal ones are rehearsed once, and are the same object."""
+    """The rehearsed deliberations of a plan. Equal ones are rehearsed once, and are the same object."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._known: dict[tuple[str, Side | None, Layout], RehearsedHearing] = {}
-        self._rehearsed: dict[tuple[object, ...], RehearsedHearing] = {}
-        self._rest: dict[tuple[RehearsedHearing, frozenset[str]], RehearsedHearing] = {}
+        self._known: dict[tuple[str, Side | None, Layout], RehearsedDeliberation] = {}
+        self._rehearsed: dict[tuple[object, ...], RehearsedDeliberation] = {}
+        self._rest: dict[tuple[RehearsedDeliberation, frozenset[str]], RehearsedDeliberation] = {}
         played = Layout(tuple(Place(turn.role, turn.role, turn.stage) for turn in plan.config.rounds))
         self._layouts: dict[str | None, Layout] = {None: played}
         self._by_places = {played.places: played}
@@ -57,23 +57,23 @@ class JudgeCalls:
             self._layouts[key] = self._by_places.setdefault(places, Layout(places))
         return self._layouts[key]
 
-    def of(self, debate: ScheduledDebate, judge_id: str) -> RehearsedHearing:
-        """The hearing of a judge on the panel of a debate, from its beginning."""
+    def of(self, debate: ScheduledDebate, judge_id: str) -> RehearsedDeliberation:
+        """The deliberation of a judge on the panel of a debate, from its beginning."""
         key = (judge_id, shown_first(self._plan, debate, judge_id), self.layout(debate))
         if key not in self._known:
             self._known[key] = self.of_judge(self._plan.judge(judge_id), debate)
         return self._known[key]
 
-    def of_judge(self, judge: MemberConfig, debate: ScheduledDebate) -> RehearsedHearing:
-        """The hearing of any judge that takes the seat of the judge with its id."""
+    def of_judge(self, judge: MemberConfig, debate: ScheduledDebate) -> RehearsedDeliberation:
+        """The deliberation of any judge that takes the seat of the judge with its id."""
         first, layout = shown_first(self._plan, debate, judge.id), self.layout(debate)
         key = (judge.method, judge.prompt_style, judge.removes("response_format"), first, layout)
         if key not in self._rehearsed:
             self._rehearsed[key] = rehearse(judge, self._plan.config, self._plan.prompts, layout.places, first)
         return self._rehearsed[key]
 
-    def left(self, debate: ScheduledDebate, judge_id: str, answered: frozenset[str]) -> RehearsedHearing | None:
-        """What is left of a hearing when these steps of the debate are answered; None if all of its calls are."""
+    def left(self, debate: ScheduledDebate, judge_id: str, answered: frozenset[str]) -> RehearsedDeliberation | None:
+        """What is left of a deliberation when these steps of the debate are answered; None if all of its calls are."""
         whole = self.of(debate, judge_id)
         start = f"verdict:{judge_id}:"
         paths = {_path(name, start) for name in answered if name.startswith(start)}

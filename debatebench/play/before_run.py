@@ -143,14 +143,14 @@ def check_transcripts(plan: Plan, transcripts: Transcripts) -> None:
             )
     for scheduled in plan.debates:
         copy = plan.copies.get(scheduled.debate_id)
-        if copy is not None and hash_of_speeches(heard_in(plan, scheduled, transcripts)) != copy.sha256:
+        if copy is not None and hash_of_speeches(judged_turns(plan, scheduled, transcripts)) != copy.sha256:
             raise UsageError(
                 f"This version of debatebench alters debate '{scheduled.debate_id}' in another way than run "
                 f"'{plan.run_tag}' began with: probe the judges under another tag."
             )
 
 
-def heard_in(plan: Plan, debate: ScheduledDebate, transcripts: Transcripts) -> Sequence[Turn]:
+def judged_turns(plan: Plan, debate: ScheduledDebate, transcripts: Transcripts) -> Sequence[Turn]:
     """The speeches that the judges of a stored debate read: as they are stored, or as the attack alters them."""
     turns = transcripts[debate.source_debate_id or ""]
     if debate.attack is None or debate.attack_side is None:

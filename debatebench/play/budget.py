@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from debatebench.providers.base import Request
 
 MAY_HAVE_BEEN_BILLED = frozenset({"answered", "empty", "refused", "oversize", "ambiguous"})
-"""Statuses of attempts that may have been billed: nothing proves that nothing was generated (`meanings.py`)."""
+"""Statuses of attempts that may have been billed: nothing proves that nothing was generated (`failure_tables.py`)."""
 
 SIMULATED = "simulated"
 

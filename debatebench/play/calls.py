@@ -204,7 +204,7 @@ class DurableCalls:
                 raise
             finally:
                 self._progress.call_returned(call.member.id, is_late=is_late)
-            admission.heard()
+            admission.replied()
             if reply.status != PROXY_LOGIN:
                 self._see_reachable(call, admission)
             if reply.status >= _FIRST_ERROR_STATUS or admission.is_first:

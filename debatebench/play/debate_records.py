@@ -91,9 +91,9 @@ def injected(plan: Plan, scheduled: ScheduledDebate, turns: Sequence[Turn]) -> t
     )
 
 
-def attacked_turn_records(plan: Plan, scheduled: ScheduledDebate, heard: Iterable[Turn]) -> Iterator[AttackedTurn]:
+def attacked_turn_records(plan: Plan, scheduled: ScheduledDebate, judged: Iterable[Turn]) -> Iterator[AttackedTurn]:
     """The speeches of an attacked copy as its judges read them; none of any other debate."""
-    for turn in heard if scheduled.attack is not None else ():
+    for turn in judged if scheduled.attack is not None else ():
         yield AttackedTurn(
             run_tag=plan.run_tag,
             debate_id=scheduled.debate_id,

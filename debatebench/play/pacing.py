@@ -288,7 +288,7 @@ class Admission:
         """
         return self._model.lane.unreachable(self._pacing._clock(), self._sent_at, longest_s, self._is_probe)
 
-    def heard(self) -> None:
+    def replied(self) -> None:
         """The model has sent a reply, of whatever kind."""
         if self._model.silences:
             self._model.silences = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from debatebench.judges import hear
+from debatebench.judges import ask_judge
 from debatebench.judges.base import Judgment, Seat, Transcript
 from debatebench.plan.judge_calls import shown_first
 from debatebench.plan.schedule import replacement_judges
@@ -51,9 +51,9 @@ async def judge_debate(
     ]
     judgments: list[Judgment] = []
     while seats:
-        heard = await _hear(seats, transcript, plan, ask)
-        judgments += heard
-        empty = [each.verdict.panel_position for each in heard if not each.verdict.is_valid]
+        asked = await _ask_judges(seats, transcript, plan, ask)
+        judgments += asked
+        empty = [each.verdict.panel_position for each in asked if not each.verdict.is_valid]
         # zip takes a judge from the pool only after it has found an empty seat, so no judge of the pool is skipped.
         seats = [
             Seat(at, plan.judge(judge_id), debate.panel[at], shown_first(plan, debate, debate.panel[at]))
@@ -64,7 +64,7 @@ async def judge_debate(
         seats = [
             Seat(at, plan.judge(debate.panel[at]), first=shown_first(plan, debate, debate.panel[at])) for at in empty
         ]
-        for judgment in await _hear(seats, transcript, plan, ask, again=again):
+        for judgment in await _ask_judges(seats, transcript, plan, ask, again=again):
             judge_id = judgment.verdict.judge_id
             place = next(n for n, earlier in enumerate(judgments) if earlier.verdict.judge_id == judge_id)
             judgments[place] = judgment
@@ -73,7 +73,7 @@ async def judge_debate(
 
 
 def _once(ask: Ask) -> Ask:
-    """The same, but a step that was asked before ends as it did then, because a judge asked again is heard again."""
+    """The same, but a step that was asked before ends as it did then, because a judge asked again judges again."""
     ended: dict[str, Answer | CallFailedError] = {}
 
     async def asked(step: Step, member: MemberConfig, request: Request) -> Answer:
@@ -126,7 +126,7 @@ def _transcript(debate: ScheduledDebate, turns: Sequence[Turn], plan: Plan) -> T
     )
 
 
-async def _hear(
+async def _ask_judges(
     seats: Sequence[Seat], transcript: Transcript, plan: Plan, ask: Ask, *, again: int = 0
 ) -> list[Judgment]:
     """One judgment per seat, in order. When a seat raises an error, the other seats still finish their calls.
@@ -134,7 +134,7 @@ async def _hear(
     Those calls are already being billed; the first error in panel order is raised when all have finished.
     """
     results = await asyncio.gather(
-        *(hear(seat, plan.config, plan.prompts, transcript, ask, again=again) for seat in seats),
+        *(ask_judge(seat, plan.config, plan.prompts, transcript, ask, again=again) for seat in seats),
         return_exceptions=True,
     )
     judgments = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from debatebench.judges import hear
+from debatebench.judges import ask_judge
 from debatebench.judges.base import Seat, Transcript
 from debatebench.play.attempts import call_id_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
@@ -128,7 +128,7 @@ async def check_judges(
         async def ask(step: Step, member: MemberConfig, request: Request) -> Answer:
             return await line.ask(step, member, request, spent)
 
-        verdict = (await hear(Seat(0, judge), config, prompts, transcript, ask)).verdict
+        verdict = (await ask_judge(Seat(0, judge), config, prompts, transcript, ask)).verdict
         return JudgeCheck(
             judge.id,
             verdict.is_valid,

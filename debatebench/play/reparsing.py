@@ -11,7 +11,7 @@ from debatebench.journal.lines import Event
 from debatebench.journal.writing import Journal
 from debatebench.judges import method_of
 from debatebench.judges.base import Judgment, Seat, Transcript
-from debatebench.judges.hearing import TRUNCATED
+from debatebench.judges.deliberation import TRUNCATED
 from debatebench.judges.injection import planted_scores
 from debatebench.judges.judgment import StoredAnswer, kept_answers, stored_answers
 from debatebench.judges.rereading import reread

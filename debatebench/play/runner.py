@@ -25,7 +25,7 @@ from debatebench.plan.estimate import CostEstimate, estimate
 from debatebench.plan.judge_calls import JudgeCalls
 from debatebench.plan.plan import Plan, PlanPart
 from debatebench.plan.prices import with_listed_prices
-from debatebench.play.before_run import RunSettings, check_limit, check_transcripts, heard_in, make_ready
+from debatebench.play.before_run import RunSettings, check_limit, check_transcripts, judged_turns, make_ready
 from debatebench.play.calls import DurableCalls, RunStoppedError
 from debatebench.play.debate import play_debate
 from debatebench.play.debate_records import attacked_turn_records, debate_record, event_rows, injected, participants
@@ -126,7 +126,8 @@ def play_run(
         check_limit(plan, settings.max_cost)
         check_transcripts(plan, transcripts or {})
         resume.ledger.limit = settings.max_cost
-        # A judge's first request comes when its debate is paid for, and what is rejected costs nothing.
+        # Only debaters are tried with one request first. A judge's first request comes when the debaters have been paid
+        # already, and a request that is rejected costs nothing.
         speakers = {debater.id for debater in plan.debaters}
         pacing = Pacing(
             settings.concurrency,
@@ -268,7 +269,7 @@ class _Session:
             self._leave_out(scheduled, reason)
             return
         turns: list[Turn] = []
-        heard: Sequence[Turn] = ()
+        judged: Sequence[Turn] = ()
         judgments: list[Judgment] = []
         status, reason, silent = "complete", None, None
         try:
@@ -281,10 +282,10 @@ class _Session:
             ):
                 turns.append(turn)
             is_stored = scheduled.source_debate_id is not None
-            heard = heard_in(self._plan, scheduled, self._transcripts) if is_stored else turns
+            judged = judged_turns(self._plan, scheduled, self._transcripts) if is_stored else turns
             judgments = await judge_debate(
                 scheduled,
-                heard,
+                judged,
                 self._plan,
                 self._calls,
                 partial(self._may_ask_again, scheduled.debate_id),
@@ -304,7 +305,7 @@ class _Session:
             debate = debate.model_copy(update={"refused_by": self._plan.config.rounds[len(turns)].role})
         notes = (note for judgment in judgments for note in judgment.notes)
         weaknesses = injected(self._plan, scheduled, turns)
-        altered = attacked_turn_records(self._plan, scheduled, heard)
+        altered = attacked_turn_records(self._plan, scheduled, judged)
         records = (*participants(self._plan, scheduled), *turns, *altered, *weaknesses, *verdicts, *notes)
         if self._keep(debate, *records, silent=silent):
             self._bans.debate_ended(scheduled.speakers.values(), is_complete=status == "complete", silent=silent)

@@ -10,7 +10,7 @@ endpoints.py          allowed addresses, keys and proxies
 error_body.py         the error in a body, in any of the usual forms
 http_connection.py    one HTTP/1.1 connection
 key_names.py          names of variables that may be sent as keys
-meanings.py           what codes, words, statuses and finish reasons mean: tables
+failure_tables.py           what codes, words, statuses and finish reasons mean: tables
 moved_answer.py       a JSON answer that stands in a tool call, or as an object instead of text
 no_proxy.py           the hosts that are contacted without a proxy
 openai_compatible.py  any provider with OpenAI's chat completions

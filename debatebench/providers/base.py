@@ -200,8 +200,8 @@ class ProviderFailure(Exception):  # noqa: N818
 class RefusedFieldError(ProviderFailure):
     """The server refuses an optional field of the request, which can be sent again without it. Nothing was billed."""
 
-    def __init__(self, field: str, failure: ProviderFailure, way_out: str) -> None:
-        message = f"{failure} From now on, requests to this model are sent {way_out}."
+    def __init__(self, field: str, failure: ProviderFailure, remedy: str) -> None:
+        message = f"{failure} From now on, requests to this model are sent {remedy}."
         super().__init__(FailureKind.RETRY, message, http_status=failure.http_status)
         self.field = field
 

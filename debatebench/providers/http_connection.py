@@ -119,7 +119,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_over or self._error is not None:
-            # Nothing was asked. As the start of the next reply it could answer the wrong question.
+            # These bytes belong to no request. Kept, they would be read as the start of the next reply.
             self._is_lasting = False
             self.abort()
             return
@@ -127,7 +127,7 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
-            # What follows a whole reply does not spoil it.
+            # Bytes after a complete reply do not invalidate it.
             self._is_lasting = False
             if not self._is_over:
                 self._fail(httpx.RemoteProtocolError(f"malformed reply: {error.__context__ or error}"))

@@ -207,7 +207,7 @@ class OpenAICompatible:
         obstacle = obstacle_of(error)
         if obstacle is None:
             return ProviderFailure(FailureKind.UNSENT, message)
-        message = f"{message} {obstacle.way_out}"
+        message = f"{message} {obstacle.remedy}"
         if obstacle.is_login:
             return ProviderFailure(FailureKind.STOP, message, http_status=PROXY_LOGIN)
         return ProviderFailure(FailureKind.UNSENT, message, is_lasting=True)

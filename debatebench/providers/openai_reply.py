@@ -16,7 +16,7 @@ import msgspec
 
 from debatebench.providers.base import Completion, FailureKind, ProviderFailure, Reply
 from debatebench.providers.error_body import ErrorBody
-from debatebench.providers.meanings import (
+from debatebench.providers.failure_tables import (
     CUT_OFF,
     Meaning,
     meaning_of_error,
@@ -155,7 +155,7 @@ def _broken_off(reply: Reply, source: ReplySource, error: ErrorBody, completion:
     return ProviderFailure(
         meaning.kind,
         f"{source.name} answered {reply.status}, "
-        f"but the answer broke off with an error{_said(error, source, reply)}{_way_out(meaning, source)}.",
+        f"but the answer broke off with an error{_said(error, source, reply)}{_remedy(meaning, source)}.",
         http_status=reply.status,
         retry_after_s=_wait(reply, status, error, meaning),
         completion=completion,
@@ -173,7 +173,7 @@ def _declined(
     )
     return ProviderFailure(
         meaning.kind,
-        f"{source.name} answered {answer}{_said(error, source, reply)}{_way_out(meaning, source)}.",
+        f"{source.name} answered {answer}{_said(error, source, reply)}{_remedy(meaning, source)}.",
         http_status=status or reply.status,
         retry_after_s=_wait(reply, status, error, meaning),
         completion=completion,
@@ -197,10 +197,10 @@ def _wait(reply: Reply, status: int | None, error: ErrorBody, meaning: Meaning) 
     return retry_after_s(reply.headers, reply.received_at, status=status, error=error)
 
 
-def _way_out(meaning: Meaning, source: ReplySource) -> str:
+def _remedy(meaning: Meaning, source: ReplySource) -> str:
     """What the user can do about a stop."""
     account = f"the key in {source.key_variable}" if source.key_variable else "`api_key_env` of this endpoint"
-    return f": {meaning.way_out.format(account)}" if meaning.way_out else ""
+    return f": {meaning.remedy.format(account)}" if meaning.remedy else ""
 
 
 def _said(error: ErrorBody, source: ReplySource, reply: Reply) -> str:

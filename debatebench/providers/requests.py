@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from debatebench.providers.base import Completion, Message, Request
-from debatebench.providers.meanings import CUT_OFF
+from debatebench.providers.failure_tables import CUT_OFF
 from debatebench.shared.hashing import hash_of
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ def read_catalogue(member: MemberConfig, environ: Mapping[str, str]) -> dict[str
         message = f"The catalogue of '{member.provider}' could not be read ({said})."
         obstacle = None if broken.has_left else obstacle_of(broken.error)
         error = ProxyLoginError if obstacle is not None and obstacle.is_login else DebatebenchError
-        raise error(message if obstacle is None else f"{message} {obstacle.way_out}")
+        raise error(message if obstacle is None else f"{message} {obstacle.remedy}")
     if reply.status == PROXY_LOGIN:
         raise ProxyLoginError(f"The catalogue of '{member.provider}' could not be read: the proxy needs a password.")
     if reply.status != 200 or reply.is_oversize:

@@ -15,9 +15,9 @@ PROXY_LOGIN = 407
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """A cause that waiting does not remove. `way_out` is a sentence."""
+    """A cause that waiting does not remove. `remedy` is a sentence."""
 
-    way_out: str
+    remedy: str
     is_login: bool = False
     """A proxy wants a name and a password."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from debatebench.stats.significance import t_interval
 
-# Smaller differences are what rounding leaves of none.
+# Smaller differences are rounding errors, and count as zero.
 _ROUNDING = 1e-12
 
 

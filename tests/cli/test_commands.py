@@ -94,13 +94,13 @@ def test_the_help_of_a_command_loads_nothing_heavy(command: str):
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_command_loads_only_what_it_uses(mine: Path, arguments: list[str], unused: set[str]):
-    assert loaded_by("--root", str(mine), *arguments) & unused == set()
+def test_a_command_loads_only_what_it_uses(copied: Path, arguments: list[str], unused: set[str]):
+    assert loaded_by("--root", str(copied), *arguments) & unused == set()
 
 
-def test_a_build_with_nothing_to_do_knows_it_without_duckdb(mine: Path):
-    assert "Nothing has changed" in debatebench(mine, "build").out
-    assert loaded_by("--root", str(mine), "build") & HEAVY == set()
+def test_a_build_with_nothing_to_do_knows_it_without_duckdb(copied: Path):
+    assert "Nothing has changed" in debatebench(copied, "build").out
+    assert loaded_by("--root", str(copied), "build") & HEAVY == set()
 
 
 # --- good input -----------------------------------------------------------------------------------------------------
@@ -148,18 +148,18 @@ def test_top_cuts_and_says_so(played: Path):
     assert "4 more debaters" in done.err
 
 
-def test_debaters_with_too_few_games_are_hidden_and_counted(mine: Path):
-    config = mine / "configs" / "config.yaml"
+def test_debaters_with_too_few_games_are_hidden_and_counted(copied: Path):
+    config = copied / "configs" / "config.yaml"
     config.write_text(re.sub(r"min_games_for_display: \d+", "min_games_for_display: 500", config.read_text()))
-    assert debatebench(mine, "run", "--run-tag", "strict", "--sample-topics", "1").code == 0
-    done = debatebench_here(mine, "show-leaderboard", "--run-tag", "strict", "--format", "json")
+    assert debatebench(copied, "run", "--run-tag", "strict", "--sample-topics", "1").code == 0
+    done = debatebench_here(copied, "show-leaderboard", "--run-tag", "strict", "--format", "json")
     assert json.loads(done.out) == []
     assert "6 of 6 debaters have fewer than 500 rated debates; the leaderboard does not show them." in done.err
 
 
-def test_summaries_are_eleven_files_with_the_line_ends_of_the_original(mine: Path, tmp_path: Path):
+def test_summaries_are_eleven_files_with_the_line_ends_of_the_original(copied: Path, tmp_path: Path):
     out = tmp_path / "out"
-    done = debatebench_here(mine, "summarize", "--run-tag", "t", "--out-dir", str(out))
+    done = debatebench_here(copied, "summarize", "--run-tag", "t", "--out-dir", str(out))
     assert done.code == 0
     assert len(list(out.glob("*.csv"))) == 11 == len(done.out.splitlines())
     for path in out.glob("*.csv"):
@@ -167,9 +167,9 @@ def test_summaries_are_eleven_files_with_the_line_ends_of_the_original(mine: Pat
         assert path.read_bytes().count(b"\n") == path.read_bytes().count(b"\r\n")
 
 
-def test_ratings_are_written_where_told(mine: Path, tmp_path: Path):
+def test_ratings_are_written_where_told(copied: Path, tmp_path: Path):
     path = tmp_path / "deep" / "ratings.json"
-    assert debatebench_here(mine, "rate", "--run-tag", "t", "--ratings-path", str(path)).code == 0
+    assert debatebench_here(copied, "rate", "--run-tag", "t", "--ratings-path", str(path)).code == 0
     ratings = json.loads(path.read_text())
     assert sorted(ratings) == ["benchmark_version", "elo", "models", "rubric_version"]
     assert len(ratings["models"]) == 6
@@ -227,41 +227,43 @@ def test_the_packaged_configuration_serves_where_a_workspace_has_none(tmp_path: 
     assert (tmp_path / "warehouse" / "debatebench.duckdb").exists()
 
 
-def test_a_workspace_overlays_single_sql_models(mine: Path):
-    model = mine / "sql" / "original" / "winner_counts.sql"
+def test_a_workspace_overlays_single_sql_models(copied: Path):
+    model = copied / "sql" / "original" / "winner_counts.sql"
     model.parent.mkdir(parents=True, exist_ok=True)
     packaged = REPOSITORY / "sql" / "original" / "winner_counts.sql"
     model.write_text(packaged.read_text().replace("select * from final", "select * from final where winner = 'pro'"))
-    assert debatebench_here(mine, "build").code == 0
-    rows = json.loads(debatebench_here(mine, "query", "from original.winner_counts", "--format", "json").out)
+    assert debatebench_here(copied, "build").code == 0
+    rows = json.loads(debatebench_here(copied, "query", "from original.winner_counts", "--format", "json").out)
     assert [row["winner"] for row in rows] == ["pro"]
     model.unlink()
-    assert debatebench_here(mine, "build").code == 0
-    assert len(json.loads(debatebench_here(mine, "query", "from original.winner_counts", "--format", "json").out)) == 3
+    assert debatebench_here(copied, "build").code == 0
+    assert (
+        len(json.loads(debatebench_here(copied, "query", "from original.winner_counts", "--format", "json").out)) == 3
+    )
 
 
-def test_landing_without_building_leaves_the_models_for_later(mine: Path):
-    done = debatebench(mine, "run", "--run-tag", "later", "--sample-topics", "1", "--no-build")
+def test_landing_without_building_leaves_the_models_for_later(copied: Path):
+    done = debatebench(copied, "run", "--run-tag", "later", "--sample-topics", "1", "--no-build")
     assert done.code == 0
     count = "select count(*) as n from ratings.elo where run_tag = 'later'"
-    assert json.loads(debatebench_here(mine, "query", count, "--format", "json").out) == [{"n": 0}]
-    assert debatebench_here(mine, "build").code == 0
-    assert json.loads(debatebench_here(mine, "query", count, "--format", "json").out) == [{"n": 6}]
-    assert "Nothing has changed" in debatebench_here(mine, "build").out
+    assert json.loads(debatebench_here(copied, "query", count, "--format", "json").out) == [{"n": 0}]
+    assert debatebench_here(copied, "build").code == 0
+    assert json.loads(debatebench_here(copied, "query", count, "--format", "json").out) == [{"n": 6}]
+    assert "Nothing has changed" in debatebench_here(copied, "build").out
 
 
-def test_the_warehouse_is_made_anew_from_journals_and_imports(mine: Path):
-    database = mine / "warehouse" / "debatebench.duckdb"
+def test_the_warehouse_is_made_anew_from_journals_and_imports(copied: Path):
+    database = copied / "warehouse" / "debatebench.duckdb"
     query = ["query", "from marts.leaderboard order by all", "--format", "csv"]
-    before = debatebench_here(mine, *query).out
+    before = debatebench_here(copied, *query).out
     database.write_bytes(b"no database at all")
-    assert debatebench_here(mine, "land").code == 3
-    done = debatebench_here(mine, "build", "--from-journals")
+    assert debatebench_here(copied, "land").code == 3
+    done = debatebench_here(copied, "build", "--from-journals")
     assert done.code == 0, done.err
-    assert debatebench_here(mine, *query).out == before
+    assert debatebench_here(copied, *query).out == before
     database.unlink()
-    assert debatebench_here(mine, "land").code == 0
-    assert debatebench_here(mine, *query).out == before
+    assert debatebench_here(copied, "land").code == 0
+    assert debatebench_here(copied, *query).out == before
 
 
 def change(root: Path, sql: str) -> None:
@@ -269,24 +271,24 @@ def change(root: Path, sql: str) -> None:
         con.execute(sql)
 
 
-def test_a_warehouse_of_another_version_is_landed_anew(mine: Path):
+def test_a_warehouse_of_another_version_is_landed_anew(copied: Path):
     query = ["query", "from marts.leaderboard order by all", "--format", "csv"]
-    before = debatebench_here(mine, *query).out
-    change(mine, "alter table raw.topics drop info_slide; create table raw.speeches (content varchar)")
-    done = debatebench_here(mine, "land")
+    before = debatebench_here(copied, *query).out
+    change(copied, "alter table raw.topics drop info_slide; create table raw.speeches (content varchar)")
+    done = debatebench_here(copied, "land")
     assert done.code == 0, done.err
     assert "t: landed 30 debates" in done.err
-    assert debatebench_here(mine, *query).out == before
+    assert debatebench_here(copied, *query).out == before
 
 
-def test_a_warehouse_of_another_version_is_left_alone_when_a_run_would_be_lost(mine: Path):
-    change(mine, "alter table raw.topics drop info_slide")
-    (mine / "warehouse" / "journal" / "t.jsonl").rename(mine / "elsewhere.jsonl")
-    before = (mine / "warehouse" / "debatebench.duckdb").read_bytes()
-    done = debatebench_here(mine, "build", "--full-refresh")
+def test_a_warehouse_of_another_version_is_left_alone_when_a_run_would_be_lost(copied: Path):
+    change(copied, "alter table raw.topics drop info_slide")
+    (copied / "warehouse" / "journal" / "t.jsonl").rename(copied / "elsewhere.jsonl")
+    before = (copied / "warehouse" / "debatebench.duckdb").read_bytes()
+    done = debatebench_here(copied, "build", "--full-refresh")
     assert done.code == 3
     assert "contains run 't', but its journal or import is missing" in done.error_line
-    assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
+    assert (copied / "warehouse" / "debatebench.duckdb").read_bytes() == before
 
 
 def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
@@ -368,36 +370,36 @@ def test_without_a_warehouse_a_command_says_how_to_make_one(tmp_path: Path, comm
     assert "debatebench run" in done.error_line
 
 
-def test_a_judge_that_is_a_debater_is_refused_until_allowed(mine: Path):
-    judges, models = mine / "configs" / "judges.yaml", mine / "configs" / "models.yaml"
+def test_a_judge_that_is_a_debater_is_refused_until_allowed(copied: Path):
+    judges, models = copied / "configs" / "judges.yaml", copied / "configs" / "models.yaml"
     judges.write_text(models.read_text().replace("models:", "judges:").replace("role: debater", "role: judge"))
     arguments = ["run", "--run-tag", "overlap", "--sample-topics", "1"]
-    refused = debatebench_here(mine, *arguments)
+    refused = debatebench_here(copied, *arguments)
     assert refused.code == 2
     assert "--allow-judge-overlap" in refused.error_line
-    assert not (mine / "warehouse" / "journal" / "overlap.jsonl").exists()
+    assert not (copied / "warehouse" / "journal" / "overlap.jsonl").exists()
 
 
-def test_a_missing_key_is_named_before_anything_is_asked(mine: Path):
-    (mine / "configs" / "models.yaml").write_text(
+def test_a_missing_key_is_named_before_anything_is_asked(copied: Path):
+    (copied / "configs" / "models.yaml").write_text(
         "models:\n  - {id: a, provider: openrouter, model: x/a}\n  - {id: b, provider: openrouter, model: x/b}\n"
     )
-    done = debatebench(mine, "run", "--run-tag", "hosted", environ={"OPENROUTER_API_KEY": ""})
+    done = debatebench(copied, "run", "--run-tag", "hosted", environ={"OPENROUTER_API_KEY": ""})
     assert done.code == 2
     assert "OPENROUTER_API_KEY" in done.error_line
-    assert not (mine / "warehouse" / "journal" / "hosted.jsonl").exists()
+    assert not (copied / "warehouse" / "journal" / "hosted.jsonl").exists()
 
 
-def test_a_damaged_journal_stops_landing_and_leaves_the_warehouse(mine: Path):
-    journal = mine / "warehouse" / "journal" / "t.jsonl"
+def test_a_damaged_journal_stops_landing_and_leaves_the_warehouse(copied: Path):
+    journal = copied / "warehouse" / "journal" / "t.jsonl"
     lines = journal.read_bytes().splitlines(keepends=True)
     lines[5] = lines[5].replace(b":", b";", 1)
     journal.write_bytes(b"".join(lines))
-    before = (mine / "warehouse" / "debatebench.duckdb").read_bytes()
-    done = debatebench_here(mine, "land")
+    before = (copied / "warehouse" / "debatebench.duckdb").read_bytes()
+    done = debatebench_here(copied, "land")
     assert done.code == 3
     assert "line 6 at byte" in done.error_line
-    assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
+    assert (copied / "warehouse" / "debatebench.duckdb").read_bytes() == before
 
 
 def test_output_into_a_closed_pipe_is_no_error(played: Path):
@@ -422,11 +424,11 @@ def test_output_into_a_closed_pipe_is_no_error(played: Path):
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value),
 )
-def test_a_file_where_a_folder_is_wanted_is_one_clear_line(mine: Path, place: str, arguments: list[str]):
-    if (mine / place).exists():
-        (mine / place).rename(mine / "away")
-    (mine / place).touch()
-    done = debatebench_here(mine, *arguments)
+def test_a_file_where_a_folder_is_wanted_is_one_clear_line(copied: Path, place: str, arguments: list[str]):
+    if (copied / place).exists():
+        (copied / place).rename(copied / "away")
+    (copied / place).touch()
+    done = debatebench_here(copied, *arguments)
     assert done.code in (1, 2)
     assert re.search(rf"{place}.*: Not a directory", done.error_line)
 
@@ -438,9 +440,9 @@ def test_a_run_tag_that_is_empty_is_not_taken_for_none(tmp_path: Path):
     assert not (tmp_path / "warehouse").exists()
 
 
-def test_a_run_tag_that_names_an_import_is_a_usage_error(mine: Path):
-    (mine / "warehouse" / "imports" / "taken").mkdir(parents=True)
-    done = debatebench(mine, "run", "--run-tag", "taken", "--sample-topics", "1")
+def test_a_run_tag_that_names_an_import_is_a_usage_error(copied: Path):
+    (copied / "warehouse" / "imports" / "taken").mkdir(parents=True)
+    done = debatebench(copied, "run", "--run-tag", "taken", "--sample-topics", "1")
     assert done.code == 2
     assert "'taken' is already the tag of an import" in done.error_line
 
@@ -461,8 +463,8 @@ def test_what_was_landed_but_never_built_says_how_to_build_it(unbuilt: Path, com
 
 
 def test_rating_what_was_never_built_builds_it(unbuilt: Path, tmp_path: Path):
-    mine = shutil.copytree(unbuilt, tmp_path / "mine")
-    done = debatebench_here(mine, "rate")
+    copied = shutil.copytree(unbuilt, tmp_path / "copied")
+    done = debatebench_here(copied, "rate")
     assert done.code == 0, done.err
     assert "Rated 6 debaters of run 't'" in done.out
 
@@ -476,9 +478,9 @@ def test_a_duckdb_file_of_somebody_else_holds_no_run(tmp_path: Path, command: li
     assert "`debatebench run`" in done.error_line or "`debatebench build`" in done.error_line
 
 
-def test_the_report_of_a_run_is_printed_even_where_it_cannot_be_landed(mine: Path):
-    (mine / "warehouse" / "debatebench.duckdb").write_bytes(b"no database at all")
-    done = debatebench(mine, "run", "--run-tag", "u", "--sample-topics", "1", "--print", "json")
+def test_the_report_of_a_run_is_printed_even_where_it_cannot_be_landed(copied: Path):
+    (copied / "warehouse" / "debatebench.duckdb").write_bytes(b"no database at all")
+    done = debatebench(copied, "run", "--run-tag", "u", "--sample-topics", "1", "--print", "json")
     assert done.code == 3
     assert "--from-journals" in done.error_line
     assert json.loads(done.out)[0]["complete"] == 30
@@ -528,13 +530,13 @@ def wait_for_open_file(process: subprocess.Popen[str], path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 @pytest.mark.parametrize("command", [["land"], ["run", "--run-tag", "u", "--sample-topics", "1"]], ids=["land", "run"])
-def test_a_signal_while_landing_leaves_with_130_and_no_traceback(mine: Path, command: list[str], number: int):
-    lock = mine / "warehouse" / ".debatebench.duckdb.lock"
-    before = (mine / "warehouse" / "debatebench.duckdb").read_bytes()
+def test_a_signal_while_landing_leaves_with_130_and_no_traceback(copied: Path, command: list[str], number: int):
+    lock = copied / "warehouse" / ".debatebench.duckdb.lock"
+    before = (copied / "warehouse" / "debatebench.duckdb").read_bytes()
     with lock.open("ab") as publisher:
         fcntl.flock(publisher, fcntl.LOCK_EX)
         process = subprocess.Popen(
-            [sys.executable, "-m", "debatebench", "--root", str(mine), *command],
+            [sys.executable, "-m", "debatebench", "--root", str(copied), *command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -546,7 +548,7 @@ def test_a_signal_while_landing_leaves_with_130_and_no_traceback(mine: Path, com
     assert err.splitlines()[-1] == "Interrupted."
     assert "Traceback" not in err
     assert ("30" in out) == (command[0] == "run"), "what was played is reported all the same"
-    assert (mine / "warehouse" / "debatebench.duckdb").read_bytes() == before
+    assert (copied / "warehouse" / "debatebench.duckdb").read_bytes() == before
 
 
 # --- a workspace without runs ---------------------------------------------------------------------------------------

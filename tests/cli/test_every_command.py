@@ -27,27 +27,27 @@ def test_every_command_has_its_place_in_the_table():
 
 
 @pytest.fixture
-def mine(two_runs: Path, tmp_path: Path) -> Path:  # noqa: F811
+def copied(two_runs: Path, tmp_path: Path) -> Path:  # noqa: F811
     """A copy of a workspace with two finished runs, to be changed."""
-    return Path(shutil.copytree(two_runs, tmp_path / "mine"))
+    return Path(shutil.copytree(two_runs, tmp_path / "copied"))
 
 
 @pytest.fixture
-def other(mine: Path) -> Path:
+def other(copied: Path) -> Path:
     """A workspace whose SQL models have changed since the build."""
-    folder = mine / "sql" / "marts"
+    folder = copied / "sql" / "marts"
     folder.mkdir(parents=True)
     (folder / "marts.yml").write_text("models: []\n")
-    return mine
+    return copied
 
 
 @pytest.fixture
-def older(mine: Path) -> Path:
+def older(copied: Path) -> Path:
     """A workspace whose warehouse an older version has built, with fewer landed columns and SQL models."""
-    with duckdb.connect(str(Workspace(mine).database)) as con:
+    with duckdb.connect(str(Workspace(copied).database)) as con:
         con.execute("drop view intermediate.int_comparison_topics; drop table meta.build_state")
         con.execute("alter table raw.runs drop column source_run_tag")
-    return mine
+    return copied
 
 
 def done_in(root: Path, command: str) -> Done:

@@ -596,11 +596,11 @@ def test_contradictions_end_a_command_line_with_a_usage_error(tmp_path: Path):
 
 @pytest.mark.parametrize("option", [["--resume"], ["--retry-failed"], ["--new-model", "debater-0"]])
 def test_what_goes_on_with_a_run_never_begins_one(configured: Path, tmp_path: Path, option: list[str]):
-    shutil.copytree(configured, tmp_path / "mine")
-    done = debatebench(tmp_path / "mine", "run", "--run-tag", "quikc", *option, "--no-build")
+    shutil.copytree(configured, tmp_path / "copied")
+    done = debatebench(tmp_path / "copied", "run", "--run-tag", "quikc", *option, "--no-build")
     assert done.code == 2
     assert re.search(r"No run 'quikc' has begun in .*\. Known: ", done.error_line)
-    assert not (tmp_path / "mine" / "warehouse" / "journal" / "quikc.jsonl").exists()
+    assert not (tmp_path / "copied" / "warehouse" / "journal" / "quikc.jsonl").exists()
 
 
 @pytest.mark.parametrize(

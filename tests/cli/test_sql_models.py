@@ -48,11 +48,11 @@ def test_all_tests_of_the_packaged_sql_models_pass_on_a_run(played: Path):
     assert digest(played) == before
 
 
-def test_a_page_that_names_a_version_fails_the_tests(played: Path, mine: Path):
-    page = mine / "reports" / "pages" / "mine.yml"
+def test_a_page_that_names_a_version_fails_the_tests(played: Path, copied: Path):
+    page = copied / "reports" / "pages" / "mine.yml"
     page.parent.mkdir(parents=True)
     page.write_text("query: select * from marts.panel_winners_v1\n", encoding="utf-8")
-    done = debatebench_here(mine, "test")
+    done = debatebench_here(copied, "test")
     assert done.code == 1
     assert "mine.yml:1 names marts.panel_winners_v1; write marts.panel_winners, which is the latest" in done.out
     assert "1 of " in done.err
@@ -80,10 +80,10 @@ def test_a_selection_runs_what_belongs_to_it(played: Path):
     assert {row["model"] for row in json.loads(done.out)} == {"original.judge_agreement"}
 
 
-def test_a_failing_singular_test_prints_its_query_and_the_first_rows(mine: Path):
+def test_a_failing_singular_test_prints_its_query_and_the_first_rows(copied: Path):
     query = "select run_tag, winner, count from original.winner_counts order by winner"
-    add(mine, "tests/nobody_wins.sql", f"-- There should be no winner.\n{query}\n")
-    done = debatebench_here(mine, "test", "--select", "winner_counts")
+    add(copied, "tests/nobody_wins.sql", f"-- There should be no winner.\n{query}\n")
+    done = debatebench_here(copied, "test", "--select", "winner_counts")
     assert done.code == 1
     assert done.error_line.startswith("Error: 1 of ")
     assert done.error_line.endswith(" tests failed: nobody_wins.")
@@ -94,17 +94,17 @@ def test_a_failing_singular_test_prints_its_query_and_the_first_rows(mine: Path)
     assert re.search(r"^  t \| con \| \d+$", done.out, re.MULTILINE)
     (failed,) = [
         row
-        for row in json.loads(debatebench_here(mine, "test", "--select", "winner_counts", "--format", "json").out)
+        for row in json.loads(debatebench_here(copied, "test", "--select", "winner_counts", "--format", "json").out)
         if row["status"] != "pass"
     ]
     assert (failed["name"], failed["failures"]) == ("nobody_wins", 3)
     assert failed["rows"][0] == {"run_tag": "t", "winner": "con", "count": failed["rows"][0]["count"]}
 
 
-def test_a_failing_unit_test_shows_what_is_missing_and_what_is_too_much(mine: Path):
-    add(mine, "marts/flags.sql", "select winner = 'pro' as is_pro from marts.panel_winners\n")
+def test_a_failing_unit_test_shows_what_is_missing_and_what_is_too_much(copied: Path):
+    add(copied, "marts/flags.sql", "select winner = 'pro' as is_pro from marts.panel_winners\n")
     add(
-        mine,
+        copied,
         "marts/flags.yml",
         """\
 models:
@@ -118,17 +118,17 @@ unit_tests:
     expect: {rows: [{is_pro: true}]}
 """,
     )
-    done = debatebench_here(mine, "test", "--unit-only", "--select", "flags")
+    done = debatebench_here(copied, "test", "--unit-only", "--select", "flags")
     assert done.code == 1
     assert "FAIL pro_is_not_con (" in done.out
     assert "-  True" in done.out
     assert "+  False" in done.out
-    unbuilt = debatebench_here(mine, "test", "--select", "flags")
+    unbuilt = debatebench_here(copied, "test", "--select", "flags")
     assert unbuilt.code == 1
     assert "marts.flags is not in the warehouse yet; run `debatebench build` first." in unbuilt.error_line
 
 
-def test_a_broken_test_fails_and_a_warning_does_not(mine: Path):
+def test_a_broken_test_fails_and_a_warning_does_not(copied: Path):
     yaml = """\
 models:
   - name: more
@@ -137,30 +137,30 @@ models:
     data_tests:
       - expression_is_true: {expression: "run_tag = 'x'", severity: warn}
 """
-    add(mine, "marts/more.sql", "select run_tag from marts.runs\n")
-    add(mine, "marts/more.yml", yaml)
-    assert debatebench_here(mine, "build").code == 0
-    warned = debatebench_here(mine, "test", "--select", "more")
+    add(copied, "marts/more.sql", "select run_tag from marts.runs\n")
+    add(copied, "marts/more.yml", yaml)
+    assert debatebench_here(copied, "build").code == 0
+    warned = debatebench_here(copied, "test", "--select", "more")
     assert warned.code == 0
     assert "WARN expression_is_true_marts.more" in warned.out
-    add(mine, "marts/more.yml", yaml.replace("run_tag = 'x'", "nope = 1"))
-    broken = debatebench_here(mine, "test", "--select", "more")
+    add(copied, "marts/more.yml", yaml.replace("run_tag = 'x'", "nope = 1"))
+    broken = debatebench_here(copied, "test", "--select", "more")
     assert broken.code == 1
     assert "ERROR expression_is_true_marts.more" in broken.out
     assert 'Referenced column "nope" not found' in broken.out
 
 
-def test_control_characters_of_failing_rows_do_not_reach_the_terminal(mine: Path):
-    add(mine, "tests/red.sql", "select chr(27) || '[31m' as word from marts.runs\n")
-    done = debatebench_here(mine, "test", "--select", "marts.runs")
+def test_control_characters_of_failing_rows_do_not_reach_the_terminal(copied: Path):
+    add(copied, "tests/red.sql", "select chr(27) || '[31m' as word from marts.runs\n")
+    done = debatebench_here(copied, "test", "--select", "marts.runs")
     assert done.code == 1
     assert "\x1b" not in done.out
     assert "␛[31m" in done.out
 
 
-def test_files_newer_than_the_warehouse_are_reported(mine: Path):
-    add(mine, "marts/gold.sql", "select run_tag from staging.stg_gold\n")
-    done = debatebench_here(mine, "test", "--select", "marts.runs")
+def test_files_newer_than_the_warehouse_are_reported(copied: Path):
+    add(copied, "marts/gold.sql", "select run_tag from staging.stg_gold\n")
+    done = debatebench_here(copied, "test", "--select", "marts.runs")
     assert done.code == 0
     assert "was built from other SQL models or data" in done.err
 
@@ -214,9 +214,9 @@ def test_wrong_words_are_usage_errors(tmp_path: Path, arguments: list[str]):
 
 
 @pytest.mark.parametrize("command", ["test", "test --select runs", "lineage marts.runs.seed", "docs"])
-def test_a_sql_model_that_cannot_be_read_is_named_by_what_needs_it(mine: Path, command: str):
-    add(mine, "marts/runs.sql", "select * from marts.nope\n")
-    done = debatebench_here(mine, *command.split())
+def test_a_sql_model_that_cannot_be_read_is_named_by_what_needs_it(copied: Path, command: str):
+    add(copied, "marts/runs.sql", "select * from marts.nope\n")
+    done = debatebench_here(copied, *command.split())
     assert done.code == 1
     named = done.out if command.startswith("test") else done.error_line
     assert "runs.sql:1: no SQL model or raw table 'marts.nope'" in named
@@ -226,10 +226,10 @@ def test_a_sql_model_that_cannot_be_read_is_named_by_what_needs_it(mine: Path, c
     "command",
     ["test --select games", "lineage marts.games.winner", "diff-models panel_winners --from 1 --to 2", "docs"],
 )
-def test_what_does_not_need_a_broken_sql_model_works(mine: Path, command: str):
-    add(mine, "marts/x_case.sql", "select * from marts.nope\n")
-    add(mine, "marts/x_case.yml", "models: [{name: x_case, description: A case.}]\n")
-    done = debatebench_here(mine, *command.split())
+def test_what_does_not_need_a_broken_sql_model_works(copied: Path, command: str):
+    add(copied, "marts/x_case.sql", "select * from marts.nope\n")
+    add(copied, "marts/x_case.yml", "models: [{name: x_case, description: A case.}]\n")
+    done = debatebench_here(copied, *command.split())
     if command == "docs":
         assert "The page lacks what is broken: " in done.error_line
         assert Path(done.out.strip()).read_text(encoding="utf-8").count("leaderboard") > 1
@@ -259,10 +259,10 @@ def test_lineage_has_a_format_for_each_reader(tmp_path: Path):
     assert "raw." not in mermaid
 
 
-def test_a_workspace_overlays_what_lineage_reads(mine: Path):
-    add(mine, "marts/mine.sql", "select upper(motion) as loud from marts.debates\n")
-    add(mine, "marts/mine.yml", "models: [{name: mine, description: Mine.}]")
-    done = debatebench_here(mine, "lineage", "mine.loud")
+def test_a_workspace_overlays_what_lineage_reads(copied: Path):
+    add(copied, "marts/mine.sql", "select upper(motion) as loud from marts.debates\n")
+    add(copied, "marts/mine.yml", "models: [{name: mine, description: Mine.}]")
+    done = debatebench_here(copied, "lineage", "mine.loud")
     assert done.out.splitlines() == [
         "marts.mine.loud = upper(motion)  sql/marts/mine.sql:1",
         *(line for line in done.out.splitlines()[1:-1]),
@@ -271,12 +271,16 @@ def test_a_workspace_overlays_what_lineage_reads(mine: Path):
     assert done.out.splitlines()[-1].endswith("─ raw.topics.motion")
 
 
-def test_lineage_warns_of_deprecated_versions_on_the_way(mine: Path):
+def test_lineage_warns_of_deprecated_versions_on_the_way(copied: Path):
     packaged = (REPOSITORY / "sql" / "marts" / "debates" / "panel_winners.yml").read_text(encoding="utf-8")
-    add(mine, "marts/panel_winners.yml", packaged.replace("- v: 2\n", "- v: 2\n        deprecation_date: 2020-01-01\n"))
+    add(
+        copied,
+        "marts/panel_winners.yml",
+        packaged.replace("- v: 2\n", "- v: 2\n        deprecation_date: 2020-01-01\n"),
+    )
     warning = "Warning: marts.panel_winners_v2 has been deprecated since 2020-01-01."
-    assert debatebench_here(mine, "lineage", "marts.leaderboard.rating").err.strip() == warning
-    assert debatebench_here(mine, "lineage", "original.turn_timings.mean_ms").err == ""
+    assert debatebench_here(copied, "lineage", "marts.leaderboard.rating").err.strip() == warning
+    assert debatebench_here(copied, "lineage", "original.turn_timings.mean_ms").err == ""
 
 
 # --- diff-models ------------------------------------------------------------------------------------------------------
@@ -372,13 +376,13 @@ def test_the_page_is_never_committed_by_accident():
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_a_command_loads_only_what_it_uses(mine: Path, arguments: list[str], unused: set[str]):
+def test_a_command_loads_only_what_it_uses(copied: Path, arguments: list[str], unused: set[str]):
     program = (
         "import sys\nfrom debatebench.cli.app import run_app\n"
         "try: run_app(sys.argv[1:])\nexcept SystemExit: pass\n"
         "print('\\n'.join(sys.modules), file=sys.stderr)"
     )
-    command = [sys.executable, "-c", program, "--root", str(mine), *arguments]
+    command = [sys.executable, "-c", program, "--root", str(copied), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert {name.split(".")[0] for name in done.stderr.split()} & unused == set()
 

@@ -14,7 +14,7 @@ from judging import KEY, calls_of, judge, method_answer, schema_of, stored_rows,
 from tournament import play, write_workspace
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges import METHODS, hearing
+from debatebench.judges import METHODS, deliberation
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.play.reparsing import reparse_run
@@ -95,11 +95,11 @@ def as_an_earlier_version(patch: pytest.MonkeyPatch) -> None:
     """Read as a version did that knew neither slips, nor tool calls, nor what comes after a whole object."""
 
     def decision(said: Any, form: AnswerForm) -> ParsedAnswer:
-        if hearing.is_cut_off(said):
+        if deliberation.is_cut_off(said):
             raise InvalidVerdictError("the answer was cut off at the limit of tokens")
         return strict(said.text, form)
 
-    patch.setattr(hearing, "_decision_in", decision)
+    patch.setattr(deliberation, "_decision_in", decision)
     patch.setattr(openai_compatible, "asks_for_object", lambda request: False)
 
 

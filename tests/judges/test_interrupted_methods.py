@@ -23,7 +23,7 @@ from judging import (
 from started_run import wait_until_asked
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges import METHODS, hearing
+from debatebench.judges import METHODS, deliberation
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.play.reparsing import reparse_run
@@ -164,7 +164,7 @@ def test_what_the_provider_refuses_for_its_length_is_an_incomplete_verdict_with_
 def test_answers_that_a_later_parser_understands_become_verdicts(
     method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """The last answer of every hearing names its scores by another word."""
+    """The last answer of every deliberation names its scores by another word."""
 
     def odd(received: Received) -> Behaviour:
         if schema_of(received) is None or is_about_one_dimension(received):
@@ -180,7 +180,7 @@ def test_answers_that_a_later_parser_understands_become_verdicts(
     assert stored_rows(root, "select distinct is_valid from raw.verdicts where run_tag = 'judged'") == [(False,)]
     bought = len(server.requests)
     lenient = lambda text, form: parse_answer(text.replace('"marks"', '"scores"'), form)  # noqa: E731
-    monkeypatch.setattr(hearing, "parse_answer", lenient)
+    monkeypatch.setattr(deliberation, "parse_answer", lenient)
     assert debatebench_here(root, "land", "--reparse", "--no-build").code == 0
     said = "select debate_id, judge_id, is_valid, declared_winner, scores from raw.verdicts where run_tag = 'judged'"
     assert stored_rows(root, f"{said} order by all") == stored_rows(calm, f"{said} order by all")
@@ -207,9 +207,9 @@ def test_answers_that_a_later_parser_refuses_lose_their_vote_and_get_it_back(
     kept = stored_rows(root, said)
     journal = root / "warehouse" / "journal" / "judged.jsonl"
     assert reparse_run(journal) == []
-    monkeypatch.setattr(hearing, "parse_answer", strict)
+    monkeypatch.setattr(deliberation, "parse_answer", strict)
     assert [change.after for change in reparse_run(journal)] == ["invalid: no winner is believed"] * 2
-    monkeypatch.setattr(hearing, "parse_answer", parse_answer)
+    monkeypatch.setattr(deliberation, "parse_answer", parse_answer)
     assert debatebench_here(root, "land", "--reparse", "--no-build").code == 0
     assert stored_rows(root, said) == kept
     assert stored_rows(root, NOTES) == noted
@@ -231,6 +231,6 @@ def test_a_hearing_that_ended_early_has_no_verdict_whatever_a_later_parser_under
     journal = root / "warehouse" / "journal" / "judged.jsonl"
     assert reparse_run(journal) == []
     lenient = lambda text, form: parse_answer(text.replace("THE FIRST", "pro"), form)  # noqa: E731
-    monkeypatch.setattr(hearing, "parse_answer", lenient)
+    monkeypatch.setattr(deliberation, "parse_answer", lenient)
     # The summary was never asked for, so there is still no verdict; but nothing that was said is lost.
     assert reparse_run(journal) == []

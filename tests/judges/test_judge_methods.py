@@ -29,7 +29,7 @@ from judging import (
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.judges import METHODS
-from debatebench.judges.hearing import Decision, Hearing, Method
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.play.reparsing import reparse_run
 
 pytestmark = pytest.mark.slow
@@ -45,7 +45,7 @@ def said_before(prompt: str, debate: str) -> set[int]:
 
 
 @pytest.fixture(scope="module", params=METHODS)
-def heard(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """A method, the workspace in which its judge has judged both debates, and the server that was asked."""
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path_factory.mktemp("judged"), server.url)
@@ -54,16 +54,16 @@ def heard(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield request.param, root, server
 
 
-def test_a_method_makes_its_calls_and_none_besides(heard: Any):
-    method, root, server = heard
+def test_a_method_makes_its_calls_and_none_besides(judged: Any):
+    method, root, server = judged
     for debate, (speeches, positions) in DEBATES.items():
         assert len(prompts_of(server, debate)) == calls_of(method, speeches, positions)
     asked = dict(stored_rows(root, "select debate_id, asks from raw.verdicts where run_tag = 'judged'"))
     assert asked == {debate: calls_of(method, *shape) for debate, shape in DEBATES.items()}
 
 
-def test_the_verdict_is_valid_and_has_scores_and_a_winner(heard: Any):
-    method, root, _ = heard
+def test_the_verdict_is_valid_and_has_scores_and_a_winner(judged: Any):
+    method, root, _ = judged
     found = stored_rows(
         root, "select is_valid, declared_winner is not null, len(scores) from raw.verdicts where run_tag = 'judged'"
     )
@@ -71,8 +71,8 @@ def test_the_verdict_is_valid_and_has_scores_and_a_winner(heard: Any):
     assert stored_rows(root, "select distinct method from raw.judges where run_tag = 'judged'") == [(method,)]
 
 
-def test_positions_are_scored_and_win(heard: Any):
-    _, root, _ = heard
+def test_positions_are_scored_and_win(judged: Any):
+    _, root, _ = judged
     scored = stored_rows(
         root,
         "select distinct position from raw.judge_notes where run_tag = 'judged' and debate_id = 'bp_000' "
@@ -87,8 +87,8 @@ def test_positions_are_scored_and_win(heard: Any):
     assert winners == [(1,)]
 
 
-def test_every_analysis_is_a_note_of_its_speech(heard: Any):
-    method, root, server = heard
+def test_every_analysis_is_a_note_of_its_speech(judged: Any):
+    method, root, server = judged
     by_speech = {"chronological": 1, "non_iterative": len(DIMENSIONS), "debatrix": len(DIMENSIONS)}.get(method, 0)
     for debate, (speeches, _) in DEBATES.items():
         notes = stored_rows(
@@ -108,8 +108,8 @@ def test_every_analysis_is_a_note_of_its_speech(heard: Any):
     assert all(turns[speech] == position for speech, position in found)
 
 
-def test_an_iterative_analysis_sees_earlier_analyses_and_not_one_earlier_sentence(heard: Any):
-    method, _, server = heard
+def test_an_iterative_analysis_sees_earlier_analyses_and_not_one_earlier_sentence(judged: Any):
+    method, _, server = judged
     if method not in ("chronological", "debatrix"):
         pytest.skip("this method is not iterative")
     answers = {
@@ -134,8 +134,8 @@ def test_an_iterative_analysis_sees_earlier_analyses_and_not_one_earlier_sentenc
                 assert not any(text in prompt for text in others)
 
 
-def test_a_non_iterative_analysis_sees_earlier_speeches_and_no_analysis(heard: Any):
-    method, _, server = heard
+def test_a_non_iterative_analysis_sees_earlier_speeches_and_no_analysis(judged: Any):
+    method, _, server = judged
     if method != "non_iterative":
         pytest.skip("another method")
     for debate, (speeches, _) in DEBATES.items():
@@ -146,8 +146,8 @@ def test_a_non_iterative_analysis_sees_earlier_speeches_and_no_analysis(heard: A
             assert not re.search(r"Analysis [0-9a-f]{16}", prompt)
 
 
-def test_a_dimension_never_sees_what_was_found_on_another(heard: Any):
-    method, _, server = heard
+def test_a_dimension_never_sees_what_was_found_on_another(judged: Any):
+    method, _, server = judged
     if method in ("direct", "chronological"):
         pytest.skip("this method judges all dimensions together")
     for debate in DEBATES:
@@ -200,8 +200,8 @@ def calls_in_order(method: str, speeches: int, positions: int) -> dict[str | Non
     }
 
 
-def test_each_call_comes_in_its_order_and_shows_what_its_method_says(heard: Any):
-    method, _, server = heard
+def test_each_call_comes_in_its_order_and_shows_what_its_method_says(judged: Any):
+    method, _, server = judged
     for debate, (speeches, positions) in DEBATES.items():
         found: dict[str | None, list[tuple[set[int], set[Any]]]] = {}
         names: dict[str, Any] = {}
@@ -219,16 +219,16 @@ def test_each_call_comes_in_its_order_and_shows_what_its_method_says(heard: Any)
         assert found == calls_in_order(method, speeches, positions)
 
 
-def test_speeches_and_analyses_are_shown_in_the_order_of_the_debate(heard: Any):
-    _, _, server = heard
+def test_speeches_and_analyses_are_shown_in_the_order_of_the_debate(judged: Any):
+    _, _, server = judged
     for debate in DEBATES:
         for prompt in prompts_of(server, debate):
             places = [prompt.index(sentences(debate, n)[0]) for n in sorted(said_before(prompt, debate))]
             assert places == sorted(places)
 
 
-def test_every_position_is_scored_by_itself_and_ties_are_offered_where_they_are_allowed(heard: Any):
-    method, _, server = heard
+def test_every_position_is_scored_by_itself_and_ties_are_offered_where_they_are_allowed(judged: Any):
+    method, _, server = judged
     if method not in ("non_iterative", "debatrix"):
         pytest.skip("this method decides in one call for all positions")
     for debate, positions in {"debateart_0000": ("pro", "con"), "bp_000": TEAMS}.items():
@@ -248,8 +248,8 @@ def test_every_position_is_scored_by_itself_and_ties_are_offered_where_they_are_
         assert {about: sorted(names) for about, names in scored.items()} == dict.fromkeys(DIMENSIONS, sorted(positions))
 
 
-def test_a_later_step_is_asked_only_after_those_that_it_reads(heard: Any):
-    _, _, server = heard
+def test_a_later_step_is_asked_only_after_those_that_it_reads(judged: Any):
+    _, _, server = judged
     arrived: dict[str, int] = {}
     for received in server.requests:
         prompt = "\n".join(m["content"] for m in received.json["messages"])
@@ -339,11 +339,11 @@ Answer with {{ answer_shape }}
 """
 
 
-async def mine(hearing: Hearing) -> Decision:
+async def mine(deliberation: Deliberation) -> Decision:
     """A method of two calls: an overview, then the verdict."""
-    overview = await hearing.analyse("mine/overview", [speech.section for speech in hearing.speeches])
-    form = AnswerForm(hearing.config.dimensions, hearing.positions, declares_winner=True)
-    found = await hearing.decide("mine/verdict", [overview], form)
+    overview = await deliberation.analyse("mine/overview", [speech.section for speech in deliberation.speeches])
+    form = AnswerForm(deliberation.config.dimensions, deliberation.positions, declares_winner=True)
+    found = await deliberation.decide("mine/verdict", [overview], form)
     return Decision(found.scores, found.winners, found.is_repaired, found.flags)
 
 

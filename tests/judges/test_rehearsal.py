@@ -21,10 +21,10 @@ from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import PromptSet, topic_values
 from debatebench.config.transcript_layout import BP_POSITIONS, Section, escape_material, escape_speech
 from debatebench.config.types import Config, DimensionConfig, MemberConfig, Pricing
-from debatebench.judges import debatrix, hear, templates_of
+from debatebench.judges import ask_judge, debatrix, templates_of
 from debatebench.judges.base import Judgment, Seat, Transcript
-from debatebench.judges.hearing import Decision, Hearing, Method
-from debatebench.judges.rehearsal import Place, RehearsedCall, RehearsedHearing, Texts, rehearse
+from debatebench.judges.deliberation import Decision, Deliberation, Method
+from debatebench.judges.rehearsal import Place, RehearsedCall, RehearsedDeliberation, Texts, rehearse
 from debatebench.play.budget import largest_cost
 from debatebench.shared.records import Turn
 from debatebench.shared.workspace import Workspace
@@ -69,8 +69,8 @@ def transcript_of(places: Sequence[Place], texts: Sequence[str], **topic: Any) -
     return Transcript("t", "d", 7, **known, turns=turns)
 
 
-def heard(seat: Seat, config: Config, prompts: PromptSet, transcript: Transcript, ask: Judge) -> Judgment:
-    return asyncio.run(hear(seat, config, prompts, transcript, ask))
+def judged(seat: Seat, config: Config, prompts: PromptSet, transcript: Transcript, ask: Judge) -> Judgment:
+    return asyncio.run(ask_judge(seat, config, prompts, transcript, ask))
 
 
 @pytest.mark.parametrize("method", FORMULAS)
@@ -93,7 +93,7 @@ def test_the_longest_chain_of_calls_is_the_time_that_a_hearing_takes(method: str
 
     async def play() -> float:
         ask = Judge(Texts(10, 10, 10), is_timed=True)
-        judgment = await hear(Seat(0, judge), config, prompts, transcript, ask)
+        judgment = await ask_judge(Seat(0, judge), config, prompts, transcript, ask)
         assert judgment.verdict.is_valid, judgment.verdict.invalid_reason
         return now()
 
@@ -106,7 +106,7 @@ def test_the_longest_chain_of_calls_is_the_time_that_a_hearing_takes(method: str
 def length_of(call: RehearsedCall, texts: Sequence[str], lengths: Texts, topic: dict[str, str]) -> int:
     said = sum(count * len(text) for count, text in zip(call.speeches, texts, strict=True))
     of_topic = sum(count * len(topic[name]) for name, count in call.topic.items())
-    return call.characters + said + call.heard.times(lengths) + of_topic
+    return call.characters + said + call.shown.times(lengths) + of_topic
 
 
 @settings(max_examples=60, deadline=None)
@@ -130,7 +130,7 @@ def test_rehearsed_prompts_are_as_long_as_the_real_ones(
     found = rehearse(judge, config, prompts, places, first)
     topic = {"motion": motion, "category": category, "info_slide": slide}
     ask = Judge(lengths)
-    judgment = heard(Seat(0, judge, first=first), config, prompts, transcript_of(places, texts, **topic), ask)
+    judgment = judged(Seat(0, judge, first=first), config, prompts, transcript_of(places, texts, **topic), ask)
     assert judgment.verdict.is_valid, judgment.verdict.invalid_reason
     escape = escape_material if found.shows_material else escape_speech
     shown = topic_values(motion, category, slide, escape)
@@ -148,10 +148,10 @@ def test_no_prompt_has_more_bytes_than_its_rehearsal_says(method: str) -> None:
     places, prompts = places_of(4, is_of_teams=False), prompts_of(config, judge)
     total = rehearse(judge, config, prompts, places, None).total
     ask = Judge(Texts(400, 400, 60))
-    heard(Seat(0, judge), config, prompts, transcript_of(places, ["x" * 50] * 4, category="c"), ask)
+    judged(Seat(0, judge), config, prompts, transcript_of(places, ["x" * 50] * 4, category="c"), ask)
     sent = sum(largest_cost(request, judge) or 0 for request in ask.requests.values())
     topic = total.topic["motion"] * len("Ban cars.") + total.topic["category"]
-    answers = total.heard_answers * 400
+    answers = total.shown_answers * 400
     bound = total.most_bytes + topic + sum(total.speeches) * 50 + answers + len(ask.requests) * 96
     assert bound - answers <= sent <= bound
 
@@ -176,7 +176,7 @@ def test_a_small_context_window_does_not_end_a_rehearsal() -> None:
 
 
 def test_a_baseline_has_no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def judge(hearing: Hearing) -> Decision:
+    async def judge(deliberation: Deliberation) -> Decision:
         raise AssertionError("it is not asked")
 
     add_method(monkeypatch, "coin", Method(judge, "a coin", is_baseline=True))
@@ -185,7 +185,7 @@ def test_a_baseline_has_no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.calls, found.depth, found.total.characters) == ((), 0, 0)
 
 
-def rehearsed_alone(method: Any, monkeypatch: pytest.MonkeyPatch) -> RehearsedHearing:
+def rehearsed_alone(method: Any, monkeypatch: pytest.MonkeyPatch) -> RehearsedDeliberation:
     """The rehearsal of a method that a test adds, with the templates of another."""
     add_method(monkeypatch, "new", Method(method, "a new one", debatrix.METHOD.stages))
     config = config_of(2)
@@ -196,16 +196,18 @@ def rehearsed_alone(method: Any, monkeypatch: pytest.MonkeyPatch) -> RehearsedHe
 def test_a_new_method_is_rehearsed_and_branches_of_different_lengths_are_told_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def judge(hearing: Hearing) -> Decision:
+    async def judge(deliberation: Deliberation) -> Decision:
         async def notes(dimension: str) -> Section:
-            note = await hearing.analyse("debatrix/debate", [], dimension=dimension)
+            note = await deliberation.analyse("debatrix/debate", [], dimension=dimension)
             if dimension == "d1":
-                note = await hearing.analyse("debatrix/speech", [note], dimension="d1", speech=hearing.speeches[0])
+                note = await deliberation.analyse(
+                    "debatrix/speech", [note], dimension="d1", speech=deliberation.speeches[0]
+                )
             return note
 
-        found = await hearing.for_each(hearing.config.dimensions, notes)
-        form = AnswerForm(hearing.config.dimensions, hearing.positions)
-        answer = await hearing.decide("debatrix/summary", found, form)
+        found = await deliberation.for_each(deliberation.config.dimensions, notes)
+        form = AnswerForm(deliberation.config.dimensions, deliberation.positions)
+        answer = await deliberation.decide("debatrix/summary", found, form)
         return Decision(answer.scores)
 
     found = rehearsed_alone(judge, monkeypatch)
@@ -215,14 +217,14 @@ def test_a_new_method_is_rehearsed_and_branches_of_different_lengths_are_told_ap
         ("d1:speech:0", 2, 1),
         ("summary", 3, 0),
     ]
-    assert found.calls[-1].heard == Texts(speech=1, debate=1)
+    assert found.calls[-1].shown == Texts(speech=1, debate=1)
     assert [call.path for call in found.without({"d0:debate", "summary"}).calls] == ["d1:debate", "d1:speech:0"]
 
 
 def test_a_method_that_waits_for_something_else_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def judge(hearing: Hearing) -> Decision:
+    async def judge(deliberation: Deliberation) -> Decision:
         await asyncio.sleep(0)
         return Decision()
 
-    with pytest.raises(TypeError, match="'new' waits for something besides its hearing"):
+    with pytest.raises(TypeError, match="'new' waits for something besides its deliberation"):
         rehearsed_alone(judge, monkeypatch)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from imported import ORIGINAL, records_of
 from usual_debate import USUAL, changed, line_of, mutated_debates
 
-from debatebench.landing.importers import debatebench, debatebench_source, importer_of, two_readers
+from debatebench.landing.importers import debatebench, debatebench_source, importer_of, second_reader
 from debatebench.landing.importers.base import BadRecord, Imported
 from debatebench.shared.records import Topic
 
@@ -209,13 +209,13 @@ def many_lines(tmp_path_factory: pytest.TempPathFactory) -> Path:
     long = line_of(changed("transcript", "turns", 0, "content", to="x" * 500_000))
     kinds = [line_of(USUAL), ORIGINAL.read_bytes().splitlines()[0], b"{", b"", b" \r", long]
     path.write_bytes(b"\xef\xbb\xbf" + b"\n".join(kinds[number * 7 % 6] for number in range(425)))
-    assert path.stat().st_size > two_readers._WORTH_A_PROCESS
+    assert path.stat().st_size > second_reader._WORTH_A_PROCESS
     return path
 
 
 def test_two_processes_read_what_one_reads(many_lines: Path, monkeypatch: pytest.MonkeyPatch):
     together = read(many_lines)
-    monkeypatch.setattr(two_readers, "_WORTH_A_PROCESS", sys.maxsize)
+    monkeypatch.setattr(second_reader, "_WORTH_A_PROCESS", sys.maxsize)
     assert together == read(many_lines)
     assert len(together) == len({unit.where if isinstance(unit, BadRecord) else unit[1] for unit in together}) > 250
 
@@ -235,7 +235,7 @@ def test_a_reader_that_stops_early_leaves_no_process(many_lines: Path):
         return started[-1]
 
     popen = subprocess.Popen
-    with mock.patch.object(two_readers.subprocess, "Popen", start):
+    with mock.patch.object(second_reader.subprocess, "Popen", start):
         units = debatebench.read(many_lines, "t", "rows")
         next(units)
         del units
@@ -244,9 +244,9 @@ def test_a_reader_that_stops_early_leaves_no_process(many_lines: Path):
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"{}", b"{}\n", b"1234567\n8\n\n\n\n", b"\n\n12345678901\n2\n"])
 def test_chunks_hold_every_line_once(tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(two_readers, "_CHUNK", 3)
+    monkeypatch.setattr(second_reader, "_CHUNK", 3)
     path = tmp_path / "small.jsonl"
     path.write_bytes(content)
-    chunks = two_readers._chunks(path)
+    chunks = second_reader._chunks(path)
     lines = [line for chunk in chunks for _, line in debatebench.lines_between(path, *chunk)]
     assert lines == content.splitlines(keepends=True)

@@ -132,15 +132,15 @@ def test_a_draft_does_not_land_and_the_last_annotation_counts(tmp_path: Path):
     assert rows(workspace, "select winner from raw.annotations where annotator_id = 'ann'") == [("tie",)]
 
 
-def test_a_run_of_our_own_keeps_annotations_in_the_built_warehouse(mine: Path):
-    workspace = Workspace(mine)
+def test_a_run_of_our_own_keeps_annotations_in_the_built_warehouse(copied: Path):
+    workspace = Workspace(copied)
     session = session_of(workspace, run_tag="t")
     for debate in session.debates[:2]:
         session.hand_in(debate, 0, full_form(tuple(each.name for each in session.dimensions)))
-    assert debatebench_here(mine, "land").code == 0
+    assert debatebench_here(copied, "land").code == 0
     assert rows(workspace, "select count(*), count(distinct debate_id) from marts.annotations") == [(2, 2)]
     assert rows(workspace, "select count(*) from marts.debates")[0][0] > 2
-    again = debatebench_here(mine, "build", "--from-journals")
+    again = debatebench_here(copied, "build", "--from-journals")
     assert (again.code, rows(workspace, "select count(*) from marts.annotations")) == (0, [(2,)])
 
 
@@ -374,14 +374,14 @@ def test_two_reviewers_do_not_overwrite_each_other(tmp_path: Path):
 
 
 @pytest.mark.parametrize("format_name", ["debateflow", "debateflow-keyed"])
-def test_an_export_in_either_shape_is_imported_as_the_same_rows(mine: Path, tmp_path: Path, format_name: str):
-    workspace = Workspace(mine)
+def test_an_export_in_either_shape_is_imported_as_the_same_rows(copied: Path, tmp_path: Path, format_name: str):
+    workspace = Workspace(copied)
     add_import(workspace, "flow", "debateflow", DEBATEFLOW)
     land(workspace, "flow")
     annotate(workspace, "ann")
-    assert debatebench_here(mine, "land").code == 0
+    assert debatebench_here(copied, "land").code == 0
     out = tmp_path / "out"
-    done = debatebench_here(mine, "export", "--format", format_name, "--run-tag", "flow", "--out", str(out))
+    done = debatebench_here(copied, "export", "--format", format_name, "--run-tag", "flow", "--out", str(out))
     assert done.code == 0, done.err
     assert len(list((out / "debates").iterdir())) == 2
     keys = {tuple(json.loads(path.read_text())) for path in (out / "annotations").iterdir()}
@@ -394,12 +394,14 @@ def test_an_export_in_either_shape_is_imported_as_the_same_rows(mine: Path, tmp_
         assert rows(workspace, f"{same} 'flow' order by all") == rows(workspace, f"{same} 'again' order by all"), table
 
 
-def test_an_export_says_what_debateflow_cannot_hold(mine: Path, tmp_path: Path):
-    workspace = Workspace(mine)
+def test_an_export_says_what_debateflow_cannot_hold(copied: Path, tmp_path: Path):
+    workspace = Workspace(copied)
     session = session_of(workspace, run_tag="t")
     session.hand_in(session.debates[0], 0, full_form(tuple(each.name for each in session.dimensions)))
-    assert debatebench_here(mine, "land").code == 0
-    done = debatebench_here(mine, "export", "--format", "debateflow", "--run-tag", "t", "--out", str(tmp_path / "out"))
+    assert debatebench_here(copied, "land").code == 0
+    done = debatebench_here(
+        copied, "export", "--format", "debateflow", "--run-tag", "t", "--out", str(tmp_path / "out")
+    )
     assert done.code == 0
     assert "scores of annotations of run 't': DebateFlow's rubric has no such dimension or score" in done.err
 

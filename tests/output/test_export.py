@@ -43,7 +43,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 @pytest.fixture
-def mine(small: Workspace, tmp_path: Path) -> Workspace:
+def copied(small: Workspace, tmp_path: Path) -> Workspace:
     """A copy of the workspace with one run, to be changed."""
     return Workspace(Path(shutil.copytree(small.root, tmp_path / "ws")))
 
@@ -219,10 +219,10 @@ def test_a_failed_export_leaves_everything_as_it_was(small: Workspace, tmp_path:
     assert sorted(os.listdir(tmp_path)) == ["out"]
 
 
-def test_a_sql_error_is_one_sentence_and_leaves_nothing(mine: Workspace, tmp_path: Path):
-    own_model(mine, "broken", "select run_tag, error('broken at row ' || run_tag) as x from marts.runs")
+def test_a_sql_error_is_one_sentence_and_leaves_nothing(copied: Workspace, tmp_path: Path):
+    own_model(copied, "broken", "select run_tag, error('broken at row ' || run_tag) as x from marts.runs")
     with pytest.raises(DebatebenchError, match=r"The export failed: .*broken at row played"):
-        export(mine, "parquet", tmp_path / "out")
+        export(copied, "parquet", tmp_path / "out")
     assert sorted(os.listdir(tmp_path)) == ["ws"]
 
 
@@ -240,12 +240,12 @@ def test_what_the_warehouse_is_rebuilt_from_is_no_place_for_an_export(small: Wor
             export(small, "jsonl", place)
 
 
-def test_a_warehouse_behind_its_sql_models_is_not_exported(mine: Workspace, tmp_path: Path):
+def test_a_warehouse_behind_its_sql_models_is_not_exported(copied: Workspace, tmp_path: Path):
     with pytest.raises(UsageError, match="There is no warehouse"):
         export(Workspace(tmp_path / "nothing"), "jsonl", tmp_path / "out")
-    own_model(mine, "extra", "select run_tag from marts.runs", build=False)
+    own_model(copied, "extra", "select run_tag from marts.runs", build=False)
     with pytest.raises(UsageError, match="was built from other SQL models or data; run `debatebench build` first"):
-        export(mine, "parquet", tmp_path / "out")
+        export(copied, "parquet", tmp_path / "out")
 
 
 def test_a_reader_of_the_warehouse_does_not_stand_in_the_way(small: Workspace, tmp_path: Path):
@@ -335,10 +335,10 @@ def test_only_parquet_takes_a_selection(small: Workspace, tmp_path: Path):
             export(small, format_name, tmp_path / "out", select=["marts.*"])
 
 
-def test_run_tags_that_look_like_something_else_stay_text(mine: Workspace, tmp_path: Path):
+def test_run_tags_that_look_like_something_else_stay_text(copied: Workspace, tmp_path: Path):
     tags = ["2024", "1e5", "null", "2024-01-01", "a.b_c-D"]
-    land(mine, *tags)
-    out = export(mine, "parquet", tmp_path / "it's [out] {x} *", run_tags=tags, select=["games"]).folder
+    land(copied, *tags)
+    out = export(copied, "parquet", tmp_path / "it's [out] {x} *", run_tags=tags, select=["games"]).folder
     found = duckdb.sql(
         "select distinct run_tag from read_parquet(?, hive_partitioning = true, hive_types = {'run_tag': varchar})",
         params=[[str(path).replace("[", "[[]").replace("*", "[*]") for path in out.glob("marts/games/*/data.parquet")]],
@@ -346,13 +346,13 @@ def test_run_tags_that_look_like_something_else_stay_text(mine: Workspace, tmp_p
     assert sorted(tag for (tag,) in found) == sorted(tags)
 
 
-def test_a_table_about_all_runs_is_one_file_and_left_out_when_runs_are_chosen(mine: Workspace, tmp_path: Path):
-    own_model(mine, "overall", "select sum(g.game_number * 10 ** 19::hugeint)::hugeint as big from marts.games as g")
-    out = export(mine, "parquet", tmp_path / "all", select=["overall"]).folder
+def test_a_table_about_all_runs_is_one_file_and_left_out_when_runs_are_chosen(copied: Workspace, tmp_path: Path):
+    own_model(copied, "overall", "select sum(g.game_number * 10 ** 19::hugeint)::hugeint as big from marts.games as g")
+    out = export(copied, "parquet", tmp_path / "all", select=["overall"]).folder
     assert duckdb.sql(f"select big from '{out}/marts/overall/data.parquet'").fetchall() == rows(
-        mine.database, "select big from marts.overall"
+        copied.database, "select big from marts.overall"
     )
-    done = export(mine, "parquet", tmp_path / "some", run_tags=["played"], select=["overall", "games"])
+    done = export(copied, "parquet", tmp_path / "some", run_tags=["played"], select=["overall", "games"])
     assert [part.what for part in done.manifest.left_out] == ["marts.overall"]
     assert [file.path for file in done.manifest.files] == ["marts/games/run_tag=played/data.parquet"]
 

@@ -20,9 +20,9 @@ from debatebench.config.prompt_files import load_prompts
 from debatebench.config.transcript_layout import BP_POSITIONS, Section
 from debatebench.config.types import DimensionConfig, MemberConfig, Pricing, TopicConfig
 from debatebench.journal.reading import read_journal
-from debatebench.judges import hear, templates_of
+from debatebench.judges import ask_judge, templates_of
 from debatebench.judges.base import Seat, Transcript
-from debatebench.judges.hearing import Decision, Hearing, Method
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.judges.rehearsal import Texts
 from debatebench.plan.estimate import Latencies, MemberEstimate, estimate, estimate_time, text_lengths
 from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate, shown_first
@@ -226,11 +226,11 @@ def test_tokens_per_character_are_those_of_the_model_with_another_method() -> No
 
 
 def test_a_method_that_is_added_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def judge(hearing: Hearing) -> Decision:
+    async def judge(deliberation: Deliberation) -> Decision:
         async def notes(dimension: str) -> Section:
-            return await hearing.analyse("debatrix/debate", [], dimension=dimension)
+            return await deliberation.analyse("debatrix/debate", [], dimension=dimension)
 
-        await hearing.for_each(hearing.config.dimensions, notes)
+        await deliberation.for_each(deliberation.config.dimensions, notes)
         return Decision()
 
     add_method(monkeypatch, "notes", Method(judge, "only notes", ("debatrix/debate",)))
@@ -242,7 +242,7 @@ def test_a_method_that_is_added_is_estimated(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def baseline(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def judge(hearing: Hearing) -> Decision:
+    async def judge(deliberation: Deliberation) -> Decision:
         return Decision(winners=("pro",))
 
     add_method(monkeypatch, "coin", Method(judge, "a coin", is_baseline=True))
@@ -374,7 +374,7 @@ def judged(plan: Plan, players: Players) -> None:
         transcript = Transcript("run", debate.debate_id, 1, topic.motion, topic.category, topic.info_slide, turns)
         for n, judge_id in enumerate(debate.panel):
             seat = Seat(n, plan.judge(judge_id), first=shown_first(plan, debate, judge_id))
-            judgment = asyncio.run(hear(seat, plan.config, plan.prompts, transcript, players))
+            judgment = asyncio.run(ask_judge(seat, plan.config, plan.prompts, transcript, players))
             assert judgment.verdict.is_valid, judgment.verdict.invalid_reason
 
 

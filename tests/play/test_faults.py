@@ -85,7 +85,7 @@ MATRIX: dict[str, tuple[str, ...]] = {
     "P4b": (
         "test_faults::test_a_fault",
         "test_provider_answers::test_what_does_not_prove_that_nothing_was_generated_may_have_been_billed",
-        "test_meanings::test_the_documentation_lists_what_each_status_proves",
+        "test_failure_tables::test_the_documentation_lists_what_each_status_proves",
     ),
     "P5": ("test_faults::test_a_fault", "test_runner::test_calls_that_failed_for_good_are_asked_again_only_when_told"),
     "P6": (

@@ -59,7 +59,7 @@ async def test_a_reply_ends_the_silence_for_all_that_wait() -> None:
         lost.silent()
     first, *others = asks(pacing, 4)
     assert await admitted(first, *others) == [True, False, False, False]
-    first.result().heard()
+    first.result().replied()
     assert await admitted(*others) == [True] * 3
     assert others[0].result().silent() == 1
 

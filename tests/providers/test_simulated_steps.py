@@ -21,7 +21,7 @@ from debatebench.config.load import load_config
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.transcript_layout import BP_POSITIONS, Section, read_material, render_material
 from debatebench.config.types import DimensionConfig, MemberConfig
-from debatebench.judges import METHODS, hear, templates_of
+from debatebench.judges import METHODS, ask_judge, templates_of
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.base import Seat, Transcript
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
@@ -497,7 +497,7 @@ def verdict_by(method: str, speeches: Sequence[Section], traits: Mapping[str, fl
         for number, speech in enumerate(speeches)
     ]
     transcript = Transcript("r", "d", 1, MOTION, "policy", None, tuple(turns))
-    return asyncio.run(hear(Seat(0, judge), config, prompts, transcript, answered)).verdict
+    return asyncio.run(ask_judge(Seat(0, judge), config, prompts, transcript, answered)).verdict
 
 
 @pytest.mark.parametrize("positions", [SIDES, TEAMS], ids=["two sides", "four teams"])

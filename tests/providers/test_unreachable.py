@@ -144,7 +144,7 @@ def test_only_a_cause_that_lasts_has_a_way_out(cause: BaseException, is_lasting:
     for error in (cause, raised(cause)):
         obstacle = obstacle_of(error)
         assert (obstacle is not None) == is_lasting
-        assert obstacle is None or obstacle.way_out.endswith(".")
+        assert obstacle is None or obstacle.remedy.endswith(".")
 
 
 def test_errors_that_cause_each_other_have_an_end() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from debatebench.judges.hearing import Method
+from debatebench.judges.deliberation import Method
 from debatebench.shared import extensions
 
 EXAMPLE = Path(__file__).parent / "extension"

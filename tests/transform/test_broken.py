@@ -63,7 +63,7 @@ BROKEN: dict[str, tuple[dict[str, str], set[str], str]] = {
         "is also defined",
     ),
     "a Python function in a view": (
-        {"marts/mine.sql": "select sign_test(1, 2) as x"},
+        {"marts/mine.sql": "select elo_ratings([1], [1], [2], [1.0], 0, 1) as x"},
         {"marts.mine", "marts.after"},
         "cannot be a view",
     ),

@@ -160,8 +160,8 @@ def test_what_is_not_one_plain_expression_is_refused(tmp_path: Path, sql: str, s
 
 
 def test_a_macro_has_not_the_name_of_a_python_function(tmp_path: Path) -> None:
-    files = {"macros/holm.sql": "create macro holm(p) as p", "macros/holm.yml": macro_yaml("holm", "p")}
-    assert "macros.holm has the name of the Python function 'holm'" in refusal(tmp_path, files)
+    files = {"macros/spearman.sql": "create macro spearman(p) as p", "macros/m.yml": macro_yaml("spearman", "p")}
+    assert "macros.spearman has the name of the Python function 'spearman'" in refusal(tmp_path, files)
 
 
 def test_a_macro_in_a_folder_of_macros_is_refused(tmp_path: Path) -> None:

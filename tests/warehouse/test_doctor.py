@@ -62,9 +62,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def mine(whole: Path, tmp_path: Path) -> Path:
+def copied(whole: Path, tmp_path: Path) -> Path:
     """A copy, to be damaged."""
-    return Path(shutil.copytree(whole, tmp_path / "mine"))
+    return Path(shutil.copytree(whole, tmp_path / "copied"))
 
 
 def damage(path: Path, number: int) -> bytes:
@@ -93,22 +93,22 @@ def test_a_workspace_without_any_run_is_called_empty_and_not_sound(tmp_path: Pat
     assert done.err.startswith("There is no run in this workspace yet")
 
 
-def test_a_damaged_line_is_named_and_the_exit_code_says_so(mine: Path):
-    damage(journal_of(mine), 40)
-    offset = sum(len(line) for line in journal_of(mine).read_bytes().splitlines(keepends=True)[:39])
-    done = debatebench(mine, "doctor", "--format", "json")
+def test_a_damaged_line_is_named_and_the_exit_code_says_so(copied: Path):
+    damage(journal_of(copied), 40)
+    offset = sum(len(line) for line in journal_of(copied).read_bytes().splitlines(keepends=True)[:39])
+    done = debatebench(copied, "doctor", "--format", "json")
     assert done.code == 3
     (found,) = (row for row in json.loads(done.out) if row["is_damage"])
     assert (found["finding"], found["run_tag"]) == ("damaged_line", "tiny")
-    assert found["place"] == f"{journal_of(mine)}, line 40, byte {offset}"
+    assert found["place"] == f"{journal_of(copied)}, line 40, byte {offset}"
 
 
-def test_a_torn_last_line_is_told_and_is_no_damage(mine: Path):
-    path = journal_of(mine)
+def test_a_torn_last_line_is_told_and_is_no_damage(copied: Path):
+    path = journal_of(copied)
     path.write_bytes(path.read_bytes()[:-5])
-    (mine / "warehouse" / "debatebench.duckdb").unlink()
-    assert findings(mine) == {"torn_line": 1, "not_landed": 1, "missing_debate": 1}
-    assert debatebench(mine, "doctor").code == 0
+    (copied / "warehouse" / "debatebench.duckdb").unlink()
+    assert findings(copied) == {"torn_line": 1, "not_landed": 1, "missing_debate": 1}
+    assert debatebench(copied, "doctor").code == 0
 
 
 def test_a_process_that_died_leaves_ambiguous_calls_and_missing_debates(tmp_path: Path):
@@ -221,18 +221,18 @@ def test_reasons_that_differ_in_more_than_ids_numbers_and_times_stay_apart():
     assert groups("No speech in turn 1.", "No speech in turn 2.") == 2
 
 
-def test_a_damaged_journal_keeps_no_other_run_from_being_examined(mine: Path):
-    damage(journal_of(mine), 40)
-    journal_of(mine).with_name("other.jsonl").write_bytes(b"\x00\xff\n")
-    journal_of(mine).with_name("copy.jsonl").write_bytes(journal_of(mine).read_bytes().splitlines(keepends=True)[0])
-    found = {(finding.run_tag, finding.finding) for finding in examine(Workspace(mine))}
+def test_a_damaged_journal_keeps_no_other_run_from_being_examined(copied: Path):
+    damage(journal_of(copied), 40)
+    journal_of(copied).with_name("other.jsonl").write_bytes(b"\x00\xff\n")
+    journal_of(copied).with_name("copy.jsonl").write_bytes(journal_of(copied).read_bytes().splitlines(keepends=True)[0])
+    found = {(finding.run_tag, finding.finding) for finding in examine(Workspace(copied))}
     assert found == {("copy", "damaged_journal"), ("other", "damaged_line"), ("tiny", "damaged_line")}
 
 
-def test_a_journal_that_cannot_be_read_is_a_finding_and_stops_nothing(mine: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_journal_that_cannot_be_read_is_a_finding_and_stops_nothing(copied: Path, monkeypatch: pytest.MonkeyPatch):
     from debatebench.warehouse import doctor
 
-    broken = journal_of(mine).with_name("broken.jsonl")
+    broken = journal_of(copied).with_name("broken.jsonl")
     broken.write_bytes(b"x\n")
     lines = doctor.all_lines
 
@@ -242,7 +242,7 @@ def test_a_journal_that_cannot_be_read_is_a_finding_and_stops_nothing(mine: Path
         return lines(path)
 
     monkeypatch.setattr(doctor, "all_lines", failing)
-    (found,) = examine(Workspace(mine))
+    (found,) = examine(Workspace(copied))
     assert (found.run_tag, found.finding, found.place, found.is_damage) == (
         "broken",
         "unreadable_source",
@@ -282,13 +282,13 @@ def test_answers_that_broke_off_with_their_usage_have_a_known_cost(tmp_path: Pat
     assert all(detail.endswith("another attempt was answered; at most 0.0020 USD for all.") for detail in found)
 
 
-def test_what_is_landed_without_a_source_or_kept_without_a_landing_is_told(mine: Path):
-    journal_of(mine).rename(mine / "elsewhere.jsonl")
-    assert findings(mine) == {"lost_source": 1}
-    assert debatebench(mine, "doctor").code == 3
-    (mine / "elsewhere.jsonl").rename(journal_of(mine))
-    (mine / "warehouse" / "debatebench.duckdb").unlink()
-    assert findings(mine) == {"not_landed": 1}
+def test_what_is_landed_without_a_source_or_kept_without_a_landing_is_told(copied: Path):
+    journal_of(copied).rename(copied / "elsewhere.jsonl")
+    assert findings(copied) == {"lost_source": 1}
+    assert debatebench(copied, "doctor").code == 3
+    (copied / "elsewhere.jsonl").rename(journal_of(copied))
+    (copied / "warehouse" / "debatebench.duckdb").unlink()
+    assert findings(copied) == {"not_landed": 1}
 
 
 def test_a_newer_import_is_not_damaged(tmp_path: Path):
@@ -323,8 +323,8 @@ def test_an_unknown_tag_is_a_usage_error(whole: Path):
 
 
 @pytest.mark.parametrize("number", [2, 40, 41, 60, 120])
-def test_salvage_keeps_the_answers_on_both_sides_of_the_damage(mine: Path, whole: Path, number: int):
-    path = journal_of(mine)
+def test_salvage_keeps_the_answers_on_both_sides_of_the_damage(copied: Path, whole: Path, number: int):
+    path = journal_of(copied)
     content = damage(path, number)
     saved = salvage(path)
     assert saved is not None
@@ -336,36 +336,36 @@ def test_salvage_keeps_the_answers_on_both_sides_of_the_damage(mine: Path, whole
     assert saved.events + saved.lost == len(list(all_lines(path)))
 
 
-def test_a_salvaged_run_goes_on_and_ends_as_it_would_have(mine: Path, whole: Path):
-    path = journal_of(mine)
+def test_a_salvaged_run_goes_on_and_ends_as_it_would_have(copied: Path, whole: Path):
+    path = journal_of(copied)
     responses = [n for n, e in enumerate(read_journal(path), 1) if e.data["type"] == "response"]
     damage(path, responses[20])
-    done = debatebench(mine, "doctor", "--salvage")
+    done = debatebench(copied, "doctor", "--salvage")
     assert done.code == 3
     assert f"mv {path} {path}.damaged && mv {path}.salvaged {path}" in done.err
     path.rename(path.with_name("tiny.jsonl.damaged"))
     path.with_name("tiny.jsonl.salvaged").rename(path)
     assert "debatebench land --run-tag tiny --replace" in done.err
-    assert debatebench(mine, "land", "--run-tag", "tiny", "--replace", "--no-build").code == 0
-    port = int(re.findall(r"127\.0\.0\.1:(\d+)", (mine / "configs" / "models.yaml").read_text())[0])
+    assert debatebench(copied, "land", "--run-tag", "tiny", "--replace", "--no-build").code == 0
+    port = int(re.findall(r"127\.0\.0\.1:(\d+)", (copied / "configs" / "models.yaml").read_text())[0])
     with FakeProvider(good_answers, port) as server:
-        done = play(mine, "--no-build")
+        done = play(copied, "--no-build")
         assert done.code == 0, done.err
         assert len(server.requests) == 1, "only the answer that was damaged is bought again"
     assert last_outcomes(path) == last_outcomes(journal_of(whole))
 
 
-def test_without_its_header_a_journal_cannot_be_saved(mine: Path):
-    damage(journal_of(mine), 1)
-    done = debatebench(mine, "doctor", "--salvage")
+def test_without_its_header_a_journal_cannot_be_saved(copied: Path):
+    damage(journal_of(copied), 1)
+    done = debatebench(copied, "doctor", "--salvage")
     assert done.code == 3
     assert "only from a copy of the file" in done.error_line
-    assert not list(journal_of(mine).parent.glob("*.salvaged*"))
+    assert not list(journal_of(copied).parent.glob("*.salvaged*"))
 
 
-def test_a_second_salvage_leaves_the_first_alone(mine: Path):
-    damage(journal_of(mine), 30)
-    first, second = salvage(journal_of(mine)), salvage(journal_of(mine))
+def test_a_second_salvage_leaves_the_first_alone(copied: Path):
+    damage(journal_of(copied), 30)
+    first, second = salvage(journal_of(copied)), salvage(journal_of(copied))
     assert first is not None
     assert second is not None
     assert first.target != second.target
@@ -383,14 +383,14 @@ def test_a_sound_journal_is_not_salvaged(whole: Path):
 @pytest.fixture
 def strict_then_lenient(monkeypatch: pytest.MonkeyPatch):
     """A parser of tomorrow that accepts scores in words, which that of today refuses."""
-    from debatebench.judges import hearing
+    from debatebench.judges import deliberation
     from debatebench.judges.parsing import parse_answer
 
     def lenient(text: str, form: AnswerForm):
         return parse_answer(text.replace('"seven"', "7"), form)
 
     def use() -> None:
-        monkeypatch.setattr(hearing, "parse_answer", lenient)
+        monkeypatch.setattr(deliberation, "parse_answer", lenient)
 
     return use
 
@@ -405,12 +405,12 @@ def worded(received: Received) -> Behaviour:
     return answer(text, usage={"cost": 0.001})
 
 
-def test_reading_again_with_the_same_parser_changes_nothing(mine: Path):
-    before = journal_of(mine).read_bytes()
-    done = debatebench(mine, "land", "--reparse", "--no-build")
+def test_reading_again_with_the_same_parser_changes_nothing(copied: Path):
+    before = journal_of(copied).read_bytes()
+    done = debatebench(copied, "land", "--reparse", "--no-build")
     assert done.code == 0, done.err
     assert "The current parser reads 0 verdicts of 1 run differently." in done.err
-    assert journal_of(mine).read_bytes() == before
+    assert journal_of(copied).read_bytes() == before
 
 
 def test_answers_that_a_better_parser_understands_complete_their_debates(tmp_path: Path, strict_then_lenient):
@@ -439,7 +439,7 @@ def test_a_seat_that_was_filled_again_keeps_its_judge(tmp_path: Path, strict_the
 
 
 def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from debatebench.judges import hearing
+    from debatebench.judges import deliberation
     from debatebench.judges.answer_json import InvalidVerdictError
 
     with FakeProvider(good_answers) as server:
@@ -454,8 +454,8 @@ def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path:
                 raise InvalidVerdictError("the parser of tomorrow does not like it")
             return original(text, form)
 
-        original = hearing.parse_answer
-        monkeypatch.setattr(hearing, "parse_answer", stricter)
+        original = deliberation.parse_answer
+        monkeypatch.setattr(deliberation, "parse_answer", stricter)
         changed = reparse_run(journal_of(root))
         assert [(row.debate_status, row.after) for row in changed] == [
             ("incomplete", "invalid: the parser of tomorrow does not like it")
@@ -465,10 +465,10 @@ def test_a_vote_that_no_longer_counts_is_asked_for_again_and_only_that(tmp_path:
         assert len(server.requests) == asked
 
 
-def test_the_commands_to_go_on_quote_the_names_of_files(mine: Path, whole: Path):
-    path = journal_of(mine)
+def test_the_commands_to_go_on_quote_the_names_of_files(copied: Path, whole: Path):
+    path = journal_of(copied)
     damage(path, 20)
     path.rename(path.with_name("x'; touch stolen; '.jsonl"))
-    done = debatebench(mine, "doctor", "--salvage")
+    done = debatebench(copied, "doctor", "--salvage")
     (line,) = [line for line in done.err.splitlines() if line.startswith("  mv ")]
     assert [len(shlex.split(part)) for part in line.split("&&")] == [3, 3, 5]

@@ -35,9 +35,9 @@ def landed(two_runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  #
 
 
 @pytest.fixture
-def mine(landed: Path, tmp_path: Path) -> Path:
+def copied(landed: Path, tmp_path: Path) -> Path:
     """A copy, to be changed."""
-    return Path(shutil.copytree(landed, tmp_path / "mine"))
+    return Path(shutil.copytree(landed, tmp_path / "copied"))
 
 
 def journal_of(root: Path, tag: str = "demo") -> Path:
@@ -93,40 +93,40 @@ def one_line(done: Done, code: int, words: str) -> None:
     ids=["journal", "import", "manifest"],
 )
 def test_the_warehouse_is_not_created_again_without_a_run_that_it_has(
-    mine: Path, tag: str, lose: Damage, finding: str
+    copied: Path, tag: str, lose: Damage, finding: str
 ) -> None:
-    before, content = debates(mine), database_of(mine).read_bytes()
-    lose(mine)
-    assert findings(mine) == {(tag, finding)}
-    done = debatebench_here(mine, "build", "--from-journals")
+    before, content = debates(copied), database_of(copied).read_bytes()
+    lose(copied)
+    assert findings(copied) == {(tag, finding)}
+    done = debatebench_here(copied, "build", "--from-journals")
     one_line(done, 3, f"`debatebench build --from-journals --without {tag}`")
-    assert database_of(mine).read_bytes() == content
-    done = debatebench_here(mine, "land")
+    assert database_of(copied).read_bytes() == content
+    done = debatebench_here(copied, "land")
     one_line(done, 3, f"Run '{tag}' was set aside, the others are up to date")
-    assert debates(mine) == before
-    done = debatebench_here(mine, "build", "--from-journals", "--without", tag)
+    assert debates(copied) == before
+    done = debatebench_here(copied, "build", "--from-journals", "--without", tag)
     assert done.code == 0, done.err
-    assert debates(mine) == {other: count for other, count in before.items() if other != tag}
+    assert debates(copied) == {other: count for other, count in before.items() if other != tag}
 
 
-def test_without_needs_from_journals(mine: Path) -> None:
-    one_line(debatebench_here(mine, "build", "--without", "demo"), 2, "--without needs --from-journals")
+def test_without_needs_from_journals(copied: Path) -> None:
+    one_line(debatebench_here(copied, "build", "--without", "demo"), 2, "--without needs --from-journals")
 
 
-def test_a_run_does_not_begin_again_where_the_warehouse_has_it(mine: Path) -> None:
-    journal_of(mine).unlink()
-    done = debatebench(mine, "run", "--run-tag", "demo", "--sample-topics", "1", "--no-input")
+def test_a_run_does_not_begin_again_where_the_warehouse_has_it(copied: Path) -> None:
+    journal_of(copied).unlink()
+    done = debatebench(copied, "run", "--run-tag", "demo", "--sample-topics", "1", "--no-input")
     one_line(done, 3, "The warehouse contains run 'demo', but")
-    assert not journal_of(mine).exists()
+    assert not journal_of(copied).exists()
 
 
 @pytest.mark.parametrize("keep", [0, 14, 4096, 300_000])
-def test_a_damaged_warehouse_is_created_again_from_what_there_is(mine: Path, keep: int) -> None:
-    before = debates(mine)
-    database_of(mine).write_bytes(database_of(mine).read_bytes()[:keep] or b"not a database")
-    one_line(debatebench_here(mine, "query", "from raw.turns"), 3, "debatebench build --from-journals")
-    assert debatebench_here(mine, "build", "--from-journals").code == 0
-    assert debates(mine) == before
+def test_a_damaged_warehouse_is_created_again_from_what_there_is(copied: Path, keep: int) -> None:
+    before = debates(copied)
+    database_of(copied).write_bytes(database_of(copied).read_bytes()[:keep] or b"not a database")
+    one_line(debatebench_here(copied, "query", "from raw.turns"), 3, "debatebench build --from-journals")
+    assert debatebench_here(copied, "build", "--from-journals").code == 0
+    assert debates(copied) == before
 
 
 def test_a_column_that_is_called_checksum_is_not_damage(landed: Path) -> None:
@@ -138,69 +138,69 @@ def test_a_column_that_is_called_checksum_is_not_damage(landed: Path) -> None:
 # --- shorter ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_journal_that_was_cut_at_the_end_of_a_line_lands_only_on_demand(mine: Path) -> None:
-    before = debates(mine)
-    content = cut(journal_of(mine))
-    assert findings(mine) == {("demo", "lost_records")}
+def test_a_journal_that_was_cut_at_the_end_of_a_line_lands_only_on_demand(copied: Path) -> None:
+    before = debates(copied)
+    content = cut(journal_of(copied))
+    assert findings(copied) == {("demo", "lost_records")}
     for command in (["land"], ["land", "--run-tag", "demo"], ["build", "--from-journals"]):
-        one_line(debatebench_here(mine, *command), 3, "has lost or changed records since run 'demo' was landed")
-        assert debates(mine) == before
-    done = debatebench(mine, "run", "--run-tag", "demo", "--sample-topics", "1", "--seed", "12345", "--no-input")
+        one_line(debatebench_here(copied, *command), 3, "has lost or changed records since run 'demo' was landed")
+        assert debates(copied) == before
+    done = debatebench(copied, "run", "--run-tag", "demo", "--sample-topics", "1", "--seed", "12345", "--no-input")
     one_line(done, 3, "debatebench land --run-tag demo --replace")
-    assert debatebench_here(mine, "land", "--run-tag", "demo", "--replace").code == 0
-    assert debates(mine)["demo"] < before["demo"]
-    assert findings(mine) == set()
-    journal_of(mine).write_bytes(content)
-    assert debatebench_here(mine, "land").code == 0
-    assert debates(mine) == before
+    assert debatebench_here(copied, "land", "--run-tag", "demo", "--replace").code == 0
+    assert debates(copied)["demo"] < before["demo"]
+    assert findings(copied) == set()
+    journal_of(copied).write_bytes(content)
+    assert debatebench_here(copied, "land").code == 0
+    assert debates(copied) == before
 
 
-def test_an_older_manifest_of_an_import_is_not_taken_for_the_whole(mine: Path, tmp_path: Path) -> None:
-    manifest = mine / "warehouse" / "imports" / "old" / "manifest.json"
+def test_an_older_manifest_of_an_import_is_not_taken_for_the_whole(copied: Path, tmp_path: Path) -> None:
+    manifest = copied / "warehouse" / "imports" / "old" / "manifest.json"
     older = manifest.read_bytes()
     more = tmp_path / "more.jsonl"
     record = json.loads(ORIGINAL.read_text().splitlines()[0])
     record["transcript"]["debate_id"] = "another"
     more.write_text(json.dumps(record) + "\n")
-    done = debatebench_here(mine, "import", "debatebench", str(more), "--run-tag", "old")
+    done = debatebench_here(copied, "import", "debatebench", str(more), "--run-tag", "old")
     assert done.code == 0, done.err
-    before = debates(mine)
+    before = debates(copied)
     manifest.write_bytes(older)
-    assert findings(mine) == {("old", "lost_records")}
-    one_line(debatebench_here(mine, "land"), 3, "has lost or changed records since run 'old' was landed")
-    assert debates(mine) == before
+    assert findings(copied) == {("old", "lost_records")}
+    one_line(debatebench_here(copied, "land"), 3, "has lost or changed records since run 'old' was landed")
+    assert debates(copied) == before
 
 
-def test_a_changed_setting_in_a_manifest_does_not_change_a_rating(mine: Path) -> None:
-    manifest = mine / "warehouse" / "imports" / "old" / "manifest.json"
+def test_a_changed_setting_in_a_manifest_does_not_change_a_rating(copied: Path) -> None:
+    manifest = copied / "warehouse" / "imports" / "old" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"k_factor": 32.0', '"k_factor": 31.0'))
-    assert findings(mine) == {("old", "lost_records")}
+    assert findings(copied) == {("old", "lost_records")}
     for command in (["land"], ["build", "--from-journals"]):
-        one_line(debatebench_here(mine, *command), 3, "has lost or changed records since run 'old' was landed")
+        one_line(debatebench_here(copied, *command), 3, "has lost or changed records since run 'old' was landed")
 
 
-def test_a_landing_that_an_earlier_version_recorded_has_no_size_and_is_trusted(mine: Path) -> None:
-    with duckdb.connect(str(database_of(mine))) as con:
+def test_a_landing_that_an_earlier_version_recorded_has_no_size_and_is_trusted(copied: Path) -> None:
+    with duckdb.connect(str(database_of(copied))) as con:
         con.execute("alter table meta.landings drop column source_size")
-    assert findings(mine) == set()
-    cut(journal_of(mine))
-    assert debatebench_here(mine, "land").code == 0
-    assert findings(mine) == set()
+    assert findings(copied) == set()
+    cut(journal_of(copied))
+    assert debatebench_here(copied, "land").code == 0
+    assert findings(copied) == set()
 
 
-def test_a_journal_that_grew_lands_without_a_word(mine: Path) -> None:
-    content = cut(journal_of(mine))
-    assert debatebench_here(mine, "land", "--replace").code == 0
-    journal_of(mine).write_bytes(content)
-    done = debatebench_here(mine, "land")
+def test_a_journal_that_grew_lands_without_a_word(copied: Path) -> None:
+    content = cut(journal_of(copied))
+    assert debatebench_here(copied, "land", "--replace").code == 0
+    journal_of(copied).write_bytes(content)
+    done = debatebench_here(copied, "land")
     assert done.code == 0
     assert "demo: landed" in done.err
 
 
-def test_every_run_that_is_set_aside_is_named(mine: Path) -> None:
-    cut(journal_of(mine))
-    journal_of(mine, "second").unlink()
-    done = debatebench_here(mine, "land")
+def test_every_run_that_is_set_aside_is_named(copied: Path) -> None:
+    cut(journal_of(copied))
+    journal_of(copied, "second").unlink()
+    done = debatebench_here(copied, "land")
     one_line(done, 3, "2 runs were set aside (demo, second); the others are up to date")
     assert "Run 'demo': " in done.err
     assert "Run 'second': The warehouse contains run 'second', but its journal or import is missing" in done.err
@@ -209,19 +209,19 @@ def test_every_run_that_is_set_aside_is_named(mine: Path) -> None:
 # --- damaged, or not to be derived ------------------------------------------------------------------------------------
 
 
-def test_a_damaged_journal_keeps_no_other_run_from_landing(mine: Path) -> None:
-    before = debates(mine)
-    content = journal_of(mine).read_bytes()
-    journal_of(mine).write_bytes(content[:5000] + b"#" + content[5001:])
-    with duckdb.connect(str(database_of(mine))) as con:
+def test_a_damaged_journal_keeps_no_other_run_from_landing(copied: Path) -> None:
+    before = debates(copied)
+    content = journal_of(copied).read_bytes()
+    journal_of(copied).write_bytes(content[:5000] + b"#" + content[5001:])
+    with duckdb.connect(str(database_of(copied))) as con:
         con.execute("update meta.landings set content_sha256 = '', source_size = null where run_tag = 'second'")
-    done = debatebench_here(mine, "land")
+    done = debatebench_here(copied, "land")
     one_line(done, 3, "is damaged")
     assert "Run 'demo' was set aside" in done.error_line
     assert "second: landed" in done.err
-    assert debates(mine) == before
-    one_line(debatebench_here(mine, "build", "--from-journals"), 3, "--without demo")
-    assert debates(mine) == before
+    assert debates(copied) == before
+    one_line(debatebench_here(copied, "build", "--from-journals"), 3, "--without demo")
+    assert debates(copied) == before
 
 
 def extreme_elo(events: list[dict[str, Any]]) -> None:
@@ -231,41 +231,41 @@ def extreme_elo(events: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("command", [["land"], ["land", "--run-tag", "demo"], ["build", "--from-journals"]])
-def test_a_run_from_which_nothing_can_be_derived_is_set_aside(mine: Path, command: list[str]) -> None:
-    before = debates(mine)
-    rewrite(journal_of(mine), extreme_elo)
-    database_of(mine).unlink()
-    assert debatebench_here(mine, "land", "--run-tag", "old").code == 0
-    done = debatebench_here(mine, *command)
+def test_a_run_from_which_nothing_can_be_derived_is_set_aside(copied: Path, command: list[str]) -> None:
+    before = debates(copied)
+    rewrite(journal_of(copied), extreme_elo)
+    database_of(copied).unlink()
+    assert debatebench_here(copied, "land", "--run-tag", "old").code == 0
+    done = debatebench_here(copied, *command)
     one_line(done, 3, "Run 'demo' was set aside, the others are up to date: SQL model ratings.")
     expected = {"old"} if "--run-tag" in command else {"old", "second"}
-    assert debates(mine) == {tag: before[tag] for tag in expected}
-    assert ("demo", "not_landed") in {(found.run_tag, found.finding) for found in examine(Workspace(mine))}
+    assert debates(copied) == {tag: before[tag] for tag in expected}
+    assert ("demo", "not_landed") in {(found.run_tag, found.finding) for found in examine(Workspace(copied))}
 
 
-def test_a_run_that_cannot_be_derived_keeps_no_warehouse_of_another_version_from_landing_again(mine: Path) -> None:
-    before = debates(mine)
-    rewrite(journal_of(mine), extreme_elo)
-    with duckdb.connect(str(database_of(mine))) as con:
+def test_a_run_that_cannot_be_derived_keeps_no_warehouse_of_another_version_from_landing_again(copied: Path) -> None:
+    before = debates(copied)
+    rewrite(journal_of(copied), extreme_elo)
+    with duckdb.connect(str(database_of(copied))) as con:
         con.execute("delete from meta.landings where run_tag = 'demo'")
         con.execute("alter table raw.topics drop info_slide")
-    one_line(debatebench_here(mine, "land", "--run-tag", "second"), 3, "Run 'demo' was set aside")
-    assert debates(mine) == {tag: count for tag, count in before.items() if tag != "demo"}
+    one_line(debatebench_here(copied, "land", "--run-tag", "second"), 3, "Run 'demo' was set aside")
+    assert debates(copied) == {tag: count for tag, count in before.items() if tag != "demo"}
 
 
-def test_a_sql_model_that_fails_without_any_run_is_not_blamed_on_a_run(mine: Path) -> None:
-    folder = mine / "sql" / "marts"
+def test_a_sql_model_that_fails_without_any_run_is_not_blamed_on_a_run(copied: Path) -> None:
+    folder = copied / "sql" / "marts"
     folder.mkdir(parents=True)
     (folder / "mine.sql").write_text("-- One row.\nselect cast('a' || count(*) as int) as x from marts.debates\n")
     (folder / "mine.yml").write_text("models: [{name: mine, description: One row., config: {materialized: table}}]\n")
-    with duckdb.connect(str(database_of(mine))) as con:
+    with duckdb.connect(str(database_of(copied))) as con:
         con.execute("update meta.landings set content_sha256 = '', source_size = null where run_tag = 'second'")
-    done = debatebench_here(mine, "land")
+    done = debatebench_here(copied, "land")
     one_line(done, 3, "All has landed, but not all SQL models are built")
     assert "second: landed 30 debates" in done.err
     assert "set aside" not in done.err
-    one_line(debatebench_here(mine, "build"), 1, "SQL model marts.mine")
-    with duckdb.connect(str(database_of(mine)), read_only=True) as con:
+    one_line(debatebench_here(copied, "build"), 1, "SQL model marts.mine")
+    with duckdb.connect(str(database_of(copied)), read_only=True) as con:
         counted = con.execute("select count(*) from marts.debates where run_tag = 'second'").fetchall()
     assert counted == [(30,)], "the others are built"
 
@@ -306,42 +306,42 @@ def first_of(events: list[dict[str, Any]], kind: str, of: str | None = None) -> 
         ),
     ],
 )
-def test_an_event_that_no_run_wrote_is_named_by_its_place(mine: Path, change: Damage, words: str) -> None:
-    rewrite(journal_of(mine), change)  # type: ignore[arg-type]
-    assert ("demo", "damaged_journal") in findings(mine)
-    done = debatebench_here(mine, "land", "--run-tag", "demo", "--replace")
+def test_an_event_that_no_run_wrote_is_named_by_its_place(copied: Path, change: Damage, words: str) -> None:
+    rewrite(journal_of(copied), change)  # type: ignore[arg-type]
+    assert ("demo", "damaged_journal") in findings(copied)
+    done = debatebench_here(copied, "land", "--run-tag", "demo", "--replace")
     one_line(done, 3, words)
     assert "at byte" in done.error_line
 
 
-def test_a_reply_that_was_never_asked_for_stops_the_run_before_its_first_request(mine: Path) -> None:
-    path = journal_of(mine)
+def test_a_reply_that_was_never_asked_for_stops_the_run_before_its_first_request(copied: Path) -> None:
+    path = journal_of(copied)
     rewrite(path, lambda events: events.remove(first_of(events, "intent")))
-    database_of(mine).unlink()
-    done = debatebench(mine, "run", "--run-tag", "demo", "--sample-topics", "1", "--seed", "12345", "--no-input")
+    database_of(copied).unlink()
+    done = debatebench(copied, "run", "--run-tag", "demo", "--sample-topics", "1", "--seed", "12345", "--no-input")
     one_line(done, 3, "does not fit the events before it")
 
 
-def test_the_manifest_of_a_newer_version_is_told_as_newer(mine: Path) -> None:
-    path = mine / "warehouse" / "imports" / "old" / "manifest.json"
+def test_the_manifest_of_a_newer_version_is_told_as_newer(copied: Path) -> None:
+    path = copied / "warehouse" / "imports" / "old" / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "manifest_version": 2, "kinds": []}))
-    done = debatebench_here(mine, "land", "--run-tag", "old")
+    done = debatebench_here(copied, "land", "--run-tag", "old")
     one_line(done, 3, "was written by a newer version of debatebench, which is needed to read it (manifest version 2")
 
 
 # --- what doctor sees -------------------------------------------------------------------------------------------------
 
 
-def test_doctor_finds_every_flipped_block_that_a_query_would_refuse(mine: Path) -> None:
-    path = database_of(mine)
+def test_doctor_finds_every_flipped_block_that_a_query_would_refuse(copied: Path) -> None:
+    path = database_of(copied)
     content = path.read_bytes()
     block = 262_144
     unread = []
     for start in range(3 * 4096, len(content), 7 * block):
         at = min(start + block // 3, len(content) - 1)
         path.write_bytes(content[:at] + bytes([content[at] ^ 0x40]) + content[at + 1 :])
-        is_sound = ("", "unreadable_warehouse") not in findings(mine)
+        is_sound = ("", "unreadable_warehouse") not in findings(copied)
         if is_sound and not every_row_is_readable(path):
             unread.append(at)
     assert unread == []
@@ -357,16 +357,16 @@ def every_row_is_readable(database: Path) -> bool:
     return True
 
 
-def test_doctor_names_files_that_were_added_to_an_import_and_what_killed_commands_left(mine: Path) -> None:
-    folder = mine / "warehouse" / "imports" / "old"
+def test_doctor_names_files_that_were_added_to_an_import_and_what_killed_commands_left(copied: Path) -> None:
+    folder = copied / "warehouse" / "imports" / "old"
     part = next(path for path in folder.iterdir() if path.is_dir())
     (part / "notes.txt").write_text("added")
     (folder / "readme.md").write_text("added")
     (folder / ".incoming").mkdir()
     (folder / "0009").mkdir()
-    (mine / "reports" / ".site.new-0123456789abcdef").mkdir(parents=True)
-    (mine / "warehouse" / ".debatebench.duckdb.publishing").write_bytes(b"")
-    found = {(found.finding, Path(found.place).name, found.is_damage) for found in examine(Workspace(mine))}
+    (copied / "reports" / ".site.new-0123456789abcdef").mkdir(parents=True)
+    (copied / "warehouse" / ".debatebench.duckdb.publishing").write_bytes(b"")
+    found = {(found.finding, Path(found.place).name, found.is_damage) for found in examine(Workspace(copied))}
     assert found == {
         ("changed_import", "notes.txt", True),
         ("changed_import", "readme.md", True),
@@ -377,13 +377,13 @@ def test_doctor_names_files_that_were_added_to_an_import_and_what_killed_command
     }
 
 
-def test_the_next_report_removes_what_a_killed_one_left(mine: Path) -> None:
-    left = mine / "reports" / ".site.new-0123456789abcdef"
-    other = mine / "reports" / ".docs.new-0123456789abcdef"
+def test_the_next_report_removes_what_a_killed_one_left(copied: Path) -> None:
+    left = copied / "reports" / ".site.new-0123456789abcdef"
+    other = copied / "reports" / ".docs.new-0123456789abcdef"
     for folder in (left, other):
         folder.mkdir(parents=True)
         (folder / "page.html").write_text("half")
-    assert debatebench_here(mine, "report").code == 0
+    assert debatebench_here(copied, "report").code == 0
     assert not left.exists()
     assert other.exists()
 

@@ -17,10 +17,10 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def noted(mine: Path) -> Workspace:
+def noted(copied: Path) -> Workspace:
     """A workspace that was built by this very process, which left a note."""
-    assert debatebench_here(mine, "build", "--full-refresh").code == 0
-    workspace = Workspace(mine)
+    assert debatebench_here(copied, "build", "--full-refresh").code == 0
+    workspace = Workspace(copied)
     assert note_of(workspace).exists()
     return workspace
 

@@ -11,7 +11,7 @@ kept.py                kept imports: their manifest, their parts, and the rows t
 panelbench.py          PanelBench: human debates and the gold verdicts on them
 store.py               keep a source after checking it
 strict_source.py       strict readers for untrusted JSON and YAML, and for schemas of other systems
-two_readers.py         read half of a large file in a second process
+second_reader.py         read half of a large file in a second process
 """
 
 from __future__ import annotations

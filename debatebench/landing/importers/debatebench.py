@@ -16,8 +16,8 @@ from msgspec import UNSET
 from debatebench.landing.importers.base import BadRecord, BadSourceError, Imported, Importer, Purpose, visible_files
 from debatebench.landing.importers.debatebench_rows import Rows, debate_rows, dimension_names, landed_scores
 from debatebench.landing.importers.debatebench_source import read_accepted_debate, read_debate
+from debatebench.landing.importers.second_reader import Chunk, read_in_two, write_chunks
 from debatebench.landing.importers.strict_source import LARGEST_RECORD, json_lines, known, lines_between
-from debatebench.landing.importers.two_readers import Chunk, read_in_two, write_chunks
 from debatebench.shared.records import Debater, Dimension, Judge, Row, Topic
 from debatebench.shared.visible_text import plain_name
 

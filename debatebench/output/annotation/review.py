@@ -35,7 +35,7 @@ class Review:
     """The forms with which people record the verdict on which they agreed. Annotations are only read."""
 
     session: Session
-    """The debates with an annotation when the review began; those on which people part come first."""
+    """The debates with an annotation when the review began; those on which people disagree come first."""
     folder: Path
     imported: tuple[Annotation, ...]
 

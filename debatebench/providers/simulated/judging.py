@@ -64,7 +64,7 @@ def analysis_answer(
     focus = None if dimension is None else str(dimension)
     if step == "debate":
         remarks = noted_flaws(seen_flaws(sections, traits, judge))
-        return debate_notes(focus, _heard(sections, _positions(hints)).counts, remarks)
+        return debate_notes(focus, _account(sections, _positions(hints)).counts, remarks)
     spoken = [(n, section.position) for n, section in enumerate(sections) if not section.is_analysis]
     index, position = spoken[-1] if spoken else (0, None)
     if step != "speech" or position is None:
@@ -135,7 +135,7 @@ def _accounts(sections: tuple[Section, ...], positions: Sequence[str], weights: 
     """What the material says: one account of the speeches or, if it has only reports on the debate, one of each."""
     reports = [section for section in sections if section.is_analysis]
     if not reports or any(section.position is not None for section in sections):
-        return [_heard(sections, positions)]
+        return [_account(sections, positions)]
     names = [report.about if weights or len(reports) > 1 else None for report in reports]
     given = [weights.get(name or "", 0.0) for name in names]
     return [
@@ -144,7 +144,7 @@ def _accounts(sections: tuple[Section, ...], positions: Sequence[str], weights: 
     ]
 
 
-def _heard(sections: tuple[Section, ...], positions: Sequence[str]) -> _Account:
+def _account(sections: tuple[Section, ...], positions: Sequence[str]) -> _Account:
     """The counts of every position, in the order in which they are shown; unreadable analyses leave a position out."""
     shown = [section.position for section in sections if section.position is not None]
     found = {position: observed(position, sections) for position in dict.fromkeys([*shown, *positions])}

@@ -1,4 +1,4 @@
--- One row per debate that several people annotated and unit (`winner` or a dimension): how far they part on it.
+-- One row per debate that several people annotated and unit (`winner` or a dimension): how far they differ on it.
 with
 
 parted as (

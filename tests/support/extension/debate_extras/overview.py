@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.hearing import Decision, Hearing, Method
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 
 
-async def judge(hearing: Hearing) -> Decision:
-    speeches = [speech.section for speech in hearing.speeches]
-    overview = await hearing.analyse("overview/debate", speeches)
-    form = AnswerForm(hearing.config.dimensions, hearing.positions, declares_winner=True)
-    answer = await hearing.decide("overview/verdict", [overview], form)
+async def judge(deliberation: Deliberation) -> Decision:
+    speeches = [speech.section for speech in deliberation.speeches]
+    overview = await deliberation.analyse("overview/debate", speeches)
+    form = AnswerForm(deliberation.config.dimensions, deliberation.positions, declares_winner=True)
+    answer = await deliberation.decide("overview/verdict", [overview], form)
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
 
 

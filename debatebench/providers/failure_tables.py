@@ -25,7 +25,7 @@ class Meaning:
     """The consequence of an error or a finish reason, and what the user can check, where `{}` stands for the key."""
 
     kind: FailureKind
-    way_out: str = ""
+    remedy: str = ""
     is_too_long: bool = False
     """Whether the request does not fit into the model's context window."""
 

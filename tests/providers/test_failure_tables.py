@@ -11,7 +11,7 @@ import pytest
 
 from debatebench.play.attempts import status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
-from debatebench.providers import meanings
+from debatebench.providers import failure_tables as tables
 from debatebench.providers.base import FailureKind, ProviderFailure, Reply
 from debatebench.providers.error_body import ErrorBody
 from debatebench.providers.openai_reply import ReplySource, read_reply
@@ -76,18 +76,25 @@ def test_the_kinds_of_failures_that_may_be_billed_are_known() -> None:
     assert billed == {FailureKind.AMBIGUOUS, FailureKind.EMPTY, FailureKind.REFUSED, FailureKind.OVERSIZE}
 
 
-@pytest.mark.parametrize("code", meanings._STATUS_OF_CODE)
+@pytest.mark.parametrize("code", tables._STATUS_OF_CODE)
 def test_a_code_inside_status_200_means_its_status_or_what_the_code_says(code: str) -> None:
     error = ErrorBody.of({"error": {"code": code}})
-    status = meanings.status_inside(error)
+    status = tables.status_inside(error)
     assert status is not None
-    named = meanings._BY_CODE.get(code)
-    expected = named or meanings.meaning_of_error(ErrorBody.of({"error": {"message": "No."}}), status)
-    assert meanings.meaning_of_error(error, status) == expected
+    named = tables._BY_CODE.get(code)
+    expected = named or tables.meaning_of_error(ErrorBody.of({"error": {"message": "No."}}), status)
+    assert tables.meaning_of_error(error, status) == expected
 
 
 def test_an_answer_that_was_begun_is_never_free() -> None:
-    for meaning in {*meanings._BY_CODE.values(), *meanings._BY_WORDS.values(), *meanings._BY_STATUS.values()}:
-        within = meanings.meaning_within_answer(meaning)
+    for meaning in {
+        *tables._BY_CODE.values(),
+        *tables._BY_WORDS.values(),
+        *tables._BY_STATUS.values(),
+    }:
+        within = tables.meaning_within_answer(meaning)
         assert within.kind not in (FailureKind.RETRY, FailureKind.FAILED)
-    assert {meaning.kind for meaning in meanings._BY_FINISH.values()} <= {FailureKind.REFUSED, FailureKind.AMBIGUOUS}
+    assert {meaning.kind for meaning in tables._BY_FINISH.values()} <= {
+        FailureKind.REFUSED,
+        FailureKind.AMBIGUOUS,
+    }

@@ -1,7 +1,7 @@
-"""A hearing: one judge is asked about one debate, step by step, and everything that it says is kept.
+"""A deliberation: one judge is asked about one debate, step by step, and everything that it says is kept.
 
-A judge method is a coroutine that gets a `Hearing` and returns a `Decision`. Its memory is in its local variables: a
-run that goes on later plays it again from the beginning, with the answers that are in the journal.
+A judge method is a coroutine that gets a `Deliberation` and returns a `Decision`. Its memory is in its local variables:
+a run that goes on later plays it again from the beginning, with the answers that are in the journal.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompts import fill, judge_values, stage_values
 from debatebench.config.transcript_layout import Section, fenced, render_material, render_transcript
 from debatebench.judges.answer_json import InvalidVerdictError
-from debatebench.judges.asks import JudgeAsks
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
+from debatebench.judges.step_requests import JudgeAsks
 from debatebench.providers.asking import Ask, Step
 from debatebench.providers.base import Completion, Message, Request
 from debatebench.providers.requests import is_cut_off, request_to, seed_of, short_hash
@@ -81,7 +81,7 @@ Truths = Sequence[Mapping[str, Sequence[str]]]
 class Method:
     """A judge method: the coroutine that judges, what it is in a few words, and the templates of its stages."""
 
-    judge: Callable[[Hearing], Awaitable[Decision]]
+    judge: Callable[[Deliberation], Awaitable[Decision]]
     about: str
     stages: tuple[str, ...] = ()
     """Such as `debatrix/speech`. Empty for a method that uses the judge's plain prompt, and for a baseline."""
@@ -115,18 +115,18 @@ class Speech:
 
 
 @dataclass(slots=True)
-class Heard:
+class AskedStep:
     """What was asked in one step, and what the judge stated in it."""
 
     place: tuple[int, ...]
-    """Its place among the steps of the hearing, whichever was answered first."""
+    """Its place among the steps of the deliberation, whichever was answered first."""
     nonce: str
     asks: JudgeAsks
     is_analysis: bool = False
     notes: list[Note] = field(default_factory=list)
 
 
-class Hearing:
+class Deliberation:
     """One judge, one debate, and the steps so far, by path: `argument:speech:0`, `argument:winner`, `summary`."""
 
     def __init__(
@@ -137,7 +137,7 @@ class Hearing:
         self.prompts = prompts
         self.transcript = transcript.as_shown_to(seat)
         self.positions = transcript.positions(seat.first)
-        self.heard: dict[str, Heard] = {}
+        self.steps: dict[str, AskedStep] = {}
         self._ask = ask
         self._most_asks = _ASKS * (1 + again)
 
@@ -175,9 +175,9 @@ class Hearing:
         hints = {"task": "analysis", "step": stage, "dimension": dimension, "positions": list(self.positions)}
         messages, nonce = self._stage(template, sections, None, dimension, position, about)
         text = await self._put(path, (stage, dimension), nonce, messages, hints, None, _analysis)
-        heard = self.heard[path]
-        heard.is_analysis = True
-        heard.notes.append(Note(stage, dimension, None if speech is None else speech.turn, position, text))
+        step = self.steps[path]
+        step.is_analysis = True
+        step.notes.append(Note(stage, dimension, None if speech is None else speech.turn, position, text))
         return Section(text, position, about, is_analysis=True)
 
     async def decide(
@@ -223,11 +223,11 @@ class Hearing:
 
     def state(self, winners: Sequence[str], by_dimension: Mapping[str, Sequence[str]]) -> Decision:
         """The decision of a rule that asks nobody: who has won, and who was better on each dimension."""
-        heard = Heard(self._place("winner", "winner", None), "", JudgeAsks(self.seat.judge))
-        heard.notes = [Note("winner", name, position=each) for name, best in by_dimension.items() for each in best]
+        step = AskedStep(self._place("winner", "winner", None), "", JudgeAsks(self.seat.judge))
+        step.notes = [Note("winner", name, position=each) for name, best in by_dimension.items() for each in best]
         if self.transcript.is_of_teams:
-            heard.notes += [Note("winner", position=position) for position in winners]
-        self.heard["winner"] = heard
+            step.notes += [Note("winner", position=position) for position in winners]
+        self.steps["winner"] = step
         return Decision({}, tuple(winners))
 
     async def _decide(
@@ -240,7 +240,7 @@ class Hearing:
         form: AnswerForm,
     ) -> ParsedAnswer:
         answer = await self._put(path, place, nonce, messages, hints, form, lambda said: _decision_in(said, form))
-        self.heard[path].notes += self._notes(answer, place[1], is_summary=place[0] == "summary")
+        self.steps[path].notes += self._notes(answer, place[1], is_summary=place[0] == "summary")
         return answer
 
     def _notes(self, answer: ParsedAnswer, dimension: str | None, *, is_summary: bool) -> list[Note]:
@@ -340,7 +340,7 @@ class Hearing:
         """
         judge = self.seat.judge
         asked = JudgeAsks(judge)
-        self.heard[path] = Heard(self._place(path, *place), nonce, asked)
+        self.steps[path] = AskedStep(self._place(path, *place), nonce, asked)
         while asked.asks < self._most_asks:
             name = ":".join(part for part in ("verdict", judge.id, path, str(asked.asks)) if part)
             step = Step(self.transcript.debate_id, name, "verdict")
