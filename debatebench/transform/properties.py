@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -277,17 +277,47 @@ class MacroProperties(_Frozen):
     meta: dict[str, Any] = Field(default_factory=dict)
 
 
-class UnitInput(_Frozen):
+class UnitRows(_Frozen):
+    """Rows of a unit test: mappings; or a table, whose `columns` are named once and whose rows are lists of values.
+
+    `every_row` has values that all rows share.
+    """
+
+    rows: tuple[dict[str, Any], ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_mappings(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not {"columns", "every_row"} & data.keys():
+            return data
+        kept = {key: value for key, value in data.items() if key not in ("columns", "every_row")}
+        table = _UnitTable.model_validate({key: value for key, value in data.items() if key in _UnitTable.model_fields})
+        return kept | {"rows": [table.every_row | row for row in table.mappings()]}
+
+
+class _UnitTable(_Frozen):
+    columns: tuple[str, ...] | None = None
+    every_row: dict[str, Any] = Field(default_factory=dict)
+    rows: tuple[Any, ...] = ()
+
+    def mappings(self) -> Iterator[dict[str, Any]]:
+        """Column → value for every row. Raises `ValueError` for a row that does not fit the columns."""
+        for number, row in enumerate(self.rows, 1):
+            if self.columns is not None and (not isinstance(row, list) or len(row) != len(self.columns)):
+                raise ValueError(f"row {number} is not a list of {len(self.columns)} values, one for each of `columns`")
+            if self.columns is None and not isinstance(row, dict):
+                raise ValueError(f"row {number} is not a mapping; name the columns of lists in `columns`")
+            yield row if self.columns is None else dict(zip(self.columns, row, strict=True))
+
+
+class UnitInput(UnitRows):
     """Rows that replace one table or view that the SQL model reads; columns left out are null."""
 
     input: str
-    rows: tuple[dict[str, Any], ...] = ()
 
 
-class UnitExpect(_Frozen):
+class UnitExpect(UnitRows):
     """The expected rows, in any order; only the columns named are compared."""
-
-    rows: tuple[dict[str, Any], ...] = ()
 
 
 class UnitTest(_Frozen):

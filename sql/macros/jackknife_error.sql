@@ -1,23 +1,21 @@
--- Squares are rounded before they are added, so that the sum does not depend on the order of rows. No decimal holds both
--- the smallest squares and the largest, so there are two sums. Where all squares are 0, the data do not show how the
--- statistic varies.
-create macro jackknife_error(value, whole) as
-    case
-        when count(*) > 1 and count(*) = count(value) then
-            sqrt(
-                nullif(
-                    cast(
-                        sum(
-                            cast(case when abs(value - whole) < 1000 then pow(value - whole, 2) else 0 end as decimal(38, 24))
-                        ) as double
+-- Squares are added in units of the largest deviation, so that neither large nor small ones lose digits. Deviations of up to
+-- 1e-12 are what rounding leaves of none. The list of one has DuckDB compute an argument once.
+create macro jackknife_error(left_out, whole) as
+    list_transform(
+        [
+            {
+                'n': len(left_out),
+                'deviations': list_transform(left_out, lambda value: value - whole),
+                'largest': list_max(list_transform(left_out, lambda value: abs(value - whole)))
+            }
+        ],
+        lambda given:
+            case
+                when given.n > 1 and given.n = list_count(given.deviations) and given.largest > 1e-12 then
+                    given.largest
+                    * sqrt(
+                        macros.sum_of_squares(list_transform(given.deviations, lambda each: each / given.largest))
+                        * (given.n - 1) / given.n
                     )
-                    + cast(
-                        sum(
-                            cast(case when abs(value - whole) < 1000 then 0 else pow(value - whole, 2) end as decimal(38, 9))
-                        ) as double
-                    ),
-                    0
-                )
-                * (count(*) - 1) / count(*)
-            )
-    end
+            end
+    )[1]
