@@ -13,12 +13,12 @@ import pytest
 from command_line import Done, debatebench_here
 from fake_provider import FakeProvider
 from imported import DEBATEFLOW
-from judging import KEY, LLM_METHODS, calls_of, method_answer, stored_workspace, write_debates
+from judging import KEY, calls_of, method_answer, stored_workspace, write_debates
 from paths import REPOSITORY
 
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
-from debatebench.judges import METHODS
+from debatebench.judges import METHODS, direct
 
 pytestmark = pytest.mark.slow
 
@@ -295,7 +295,7 @@ def test_a_format_that_a_method_does_not_know_is_one_clear_line_before_the_first
     stored: Any, monkeypatch: pytest.MonkeyPatch
 ):
     root, server = stored
-    monkeypatch.setitem(METHODS, "direct", replace(METHODS["direct"], formats=("two_sided",)))
+    monkeypatch.setattr(direct, "METHOD", replace(direct.METHOD, formats=("two_sided",)))
     for more in ((), ("--dry-run",)):
         done = judge(root, "judged", "--where", "true", *more)
         assert done.code == 2
@@ -308,7 +308,7 @@ def test_a_format_that_a_method_does_not_know_is_one_clear_line_before_the_first
     assert judge(root, "judged", "--where", "format = 'two_sided'", "--no-build").code == 0
 
 
-@pytest.mark.parametrize("method", LLM_METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_karl_popper_debates_of_four_turns_are_judged_by_every_method(stored: Any, method: str):
     root, server = stored
     imported = debatebench_here(root, "import", "debateflow", str(DEBATEFLOW), "--run-tag", "flow")
