@@ -17,9 +17,9 @@ pairs as materialized (
 
 ),
 
-given as (
+ratings as (
 
-    select run_tag, unit, cluster_id, unnest([{'rating': a, 'a': 1, 'b': 0}, {'rating': b, 'a': 0, 'b': 1}]) as given
+    select run_tag, unit, cluster_id, unnest([{'rating': a, 'a': 1, 'b': 0}, {'rating': b, 'a': 0, 'b': 1}]) as each
     from pairs
 
 ),
@@ -28,14 +28,14 @@ given as (
 counts as (
 
     select
-        run_tag, unit, cluster_id, given.rating as rating,
-        cast(sum(given.a) as bigint) as a,
-        cast(sum(given.b) as bigint) as b,
-        sum(sum(given.a)) over (partition by run_tag, unit, given.rating) as total_a,
-        sum(sum(given.b)) over (partition by run_tag, unit, given.rating) as total_b
+        run_tag, unit, cluster_id, each.rating as rating,
+        cast(sum(each.a) as bigint) as a,
+        cast(sum(each.b) as bigint) as b,
+        sum(sum(each.a)) over (partition by run_tag, unit, each.rating) as total_a,
+        sum(sum(each.b)) over (partition by run_tag, unit, each.rating) as total_b
 
-    from given
-    group by run_tag, unit, cluster_id, given.rating
+    from ratings
+    group by run_tag, unit, cluster_id, each.rating
 
 ),
 

@@ -39,8 +39,8 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         for raters in ("rating", "people"):
             connection.execute(
                 f"create table intermediate.int_{raters}_patterns (run_tag varchar, unit varchar, "
-                "cluster_unit varchar, cluster_id varchar, ratings decimal(18, 6)[], count_rated bigint, count_first bigint, "
-                "count_first_of_size bigint)"
+                "cluster_unit varchar, cluster_id varchar, ratings decimal(18, 6)[], count_rated bigint, "
+                "count_first bigint, count_first_of_size bigint)"
             )
         connection.execute(
             "create table intermediate.int_people_pairs (run_tag varchar, unit varchar, cluster_id varchar, "
