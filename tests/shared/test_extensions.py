@@ -246,6 +246,8 @@ def test_python_in_a_workspace_never_runs_by_itself(tmp_path: Path):
 def test_every_name_of_a_method_is_declared_and_documented():
     methods = {name: find_method(name) for name in (*METHODS, *BASELINES)}
     assert {name for name, method in methods.items() if method and method.is_baseline} == set(BASELINES) == set(RULES)
+    estimates = (REPOSITORY / "sql" / "marts" / "panelbench" / "panelbench_tokens.sql").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"when '(\w+)'", estimates)) == METHODS
     page = (REPOSITORY / "docs" / "judging.md").read_text(encoding="utf-8")
     described, rules = page.split("\n## Baselines\n")
     assert tuple(re.findall(r"^\| `(\w+)` \| ", described.partition("|---")[2], re.M)) == METHODS
