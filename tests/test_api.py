@@ -230,7 +230,7 @@ def test_models_have_descriptions_columns_and_rows(wh: db.Warehouse):
     assert (view.materialized, view.version, view.rows, view.alias_of) == ("view", None, None, table.name)
     assert table.description == view.description != ""
     assert table.columns == view.columns
-    assert [column.name for column in table.columns][:3] == ["run_tag", "debate_id", "winner"]
+    assert [column.name for column in table.columns][:3] == ["run_tag", "debate_id", "count_pro"]
     assert table.columns[0].type == "VARCHAR"
     assert all(column.description for model in wh.models.values() for column in model.columns)
     assert list(wh.models) == sorted(wh.models)

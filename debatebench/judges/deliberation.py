@@ -7,7 +7,7 @@ a run that goes on later plays it again from the beginning, with the answers tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +27,8 @@ from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import clean_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config
     from debatebench.judges.base import Seat, Transcript
@@ -69,6 +71,27 @@ class Decision:
     winners: tuple[str, ...] = ()
     is_repaired: bool = False
     flags: tuple[str, ...] = ()
+
+
+Truths = Sequence[Mapping[str, Sequence[str]]]
+"""For each debate, what is correct on a dimension (or `overall`) according to people: a side, `tie`, or these teams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A judge method: the coroutine that judges, what it is in a few words, and the templates of its stages."""
+
+    judge: Callable[[Deliberation], Awaitable[Decision]]
+    about: str
+    stages: tuple[str, ...] = ()
+    """Such as `debatrix/speech`. Empty for a method that uses the judge's plain prompt, and for a baseline."""
+    formats: tuple[str, ...] = ("two_sided", "british_parliamentary")
+    prompts: Path | None = None
+    """The folder with the prompts of an installed package's method, laid out as `configs/prompts/judge/`."""
+    is_baseline: bool = False
+    """Whether it is a rule that asks nobody."""
+    parameters: Callable[[Truths], Mapping[str, Any] | None] = lambda _: {}
+    """What a baseline must know, from people's verdicts on all debates; None if it cannot do without them."""
 
 
 @dataclass(frozen=True, slots=True)

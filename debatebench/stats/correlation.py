@@ -1,4 +1,4 @@
-"""Correlation: of values, of ranks, of orders.
+"""Correlation of ranks and of orders.
 
 Element i of `x` and `y` is pair i; a pair with `None` is left out. Each gives `None` for fewer than two pairs and for
 constant input, and otherwise a number in [-1, 1] that does not depend on the order of the pairs.
@@ -11,11 +11,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 from debatebench.stats.agreement import midranks
-
-
-def pearson(x: Sequence[float | None], y: Sequence[float | None]) -> float | None:
-    """Pearson's r = Sxy / sqrt(Sxx Syy), the correlation of two lists of values."""
-    return _pearson(_pairs(x, y))
 
 
 def spearman(x: Sequence[float | None], y: Sequence[float | None]) -> float | None:

@@ -29,11 +29,6 @@ def normal_quantile(probability: float) -> float:
     return NormalDist().inv_cdf(probability)
 
 
-def chi2_tail(x: float) -> float:
-    """P(X >= x) of a chi-squared variable with one degree of freedom: erfc(sqrt(x / 2))."""
-    return math.erfc(math.sqrt(max(x, 0.0) / 2.0))
-
-
 def regularised_incomplete_beta(a: float, b: float, x: float) -> float:
     """I_x(a, b) for positive `a` and `b` and x in [0, 1].
 

@@ -114,38 +114,6 @@ def detectable_effect(pairs: int, power: float = 0.8, alpha: float = 0.05) -> fl
     return root(surplus, low, high, _TOLERANCE)
 
 
-def debates_needed(games: int, tie_rate: float, effect: float = 1.0) -> int | None:
-    """Debates that yield the information of `games` independent decisive games: ⌈games · effect / (1 - tie_rate)⌉.
-
-    `effect` is the `design_effect`. `None` when every debate is tied, or no number of games is enough.
-    """
-    if not 0 <= tie_rate <= 1:
-        raise ValueError(f"a rate of ties must be from 0 to 1, not {tie_rate:g}")
-    if effect <= 0:
-        raise ValueError(f"a design effect must be above 0, not {effect:g}")
-    # Rounded first, so that 10 / (1 - 0.9) is 100 and not 101.
-    return None if tie_rate == 1 else math.ceil(round(games * effect / (1 - tie_rate), 6))
-
-
-def design_effect(debates_per_topic: float, correlation: float) -> float:
-    """How many debates carry the information of one independent debate: 1 + (m - 1) · correlation.
-
-    L. Kish, Survey Sampling, 1965. `correlation` is that of two debates on one topic (the intraclass correlation); m
-    debates are held on each.
-    """
-    if debates_per_topic < 1:
-        raise ValueError(f"the number of debates per topic must be at least 1, not {debates_per_topic:g}")
-    if not -1 <= correlation <= 1:
-        raise ValueError(f"a correlation must be from -1 to 1, not {correlation:g}")
-    return 1 + (debates_per_topic - 1) * correlation
-
-
-def elo_gap(win_rate: float) -> float | None:
-    """The difference in Elo ratings that predicts this win rate: 400 log10(w / (1 - w)); `None` at 0 and 1."""
-    _check_rate(win_rate)
-    return 400 * math.log10(win_rate / (1 - win_rate)) if 0 < win_rate < 1 else None
-
-
 def _critical_wins(games: int, alpha: float) -> int:
     """The most wins, on the losing side, that are still significant; -1 where none is."""
     if not 0 <= games <= _MOST:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -48,6 +49,9 @@ _YAML_MESSAGES = {
     "repeated key": ":{line}: the key '{found}' occurs twice",
     "number": ":{line}: {found} is too large for a number",
 }
+
+# The text of a block begins below its key.
+_BLOCK = re.compile(rb":\s*[|>][-+0-9]*\s*$")
 
 DataTest = Annotated[GenericTest, BeforeValidator(parse_generic_test)]
 _TESTS = AliasChoices("data_tests", "tests")
@@ -268,26 +272,67 @@ class MacroArgument(_Frozen):
     description: str = ""
 
 
+class MacroTest(_Frozen):
+    """Given arguments → the expected values of a macro, one for each row, or one for all rows if it aggregates."""
+
+    name: str
+    description: str = ""
+    given: tuple[dict[str, Any], ...] = Field(min_length=1)
+    expect: tuple[Any, ...] = Field(min_length=1)
+
+
 class MacroProperties(_Frozen):
-    """One entry of `macros`."""
+    """One entry of `macros`: a macro with its tests. `sql` is an expression over its arguments."""
 
     name: str
     description: str = Field(min_length=1)
     arguments: tuple[MacroArgument, ...] = ()
+    sql: str = Field(min_length=1)
+    unit_tests: tuple[MacroTest, ...] = ()
     meta: dict[str, Any] = Field(default_factory=dict)
 
 
-class UnitInput(_Frozen):
+class UnitRows(_Frozen):
+    """Rows of a unit test: mappings; or a table, whose `columns` are named once and whose rows are lists of values.
+
+    `every_row` has values that all rows share.
+    """
+
+    rows: tuple[dict[str, Any], ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_mappings(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not {"columns", "every_row"} & data.keys():
+            return data
+        kept = {key: value for key, value in data.items() if key not in ("columns", "every_row")}
+        table = _UnitTable.model_validate({key: value for key, value in data.items() if key in _UnitTable.model_fields})
+        return kept | {"rows": [table.every_row | row for row in table.mappings()]}
+
+
+class _UnitTable(_Frozen):
+    columns: tuple[str, ...] | None = None
+    every_row: dict[str, Any] = Field(default_factory=dict)
+    rows: tuple[Any, ...] = ()
+
+    def mappings(self) -> Iterator[dict[str, Any]]:
+        """Column → value for every row. Raises `ValueError` for a row that does not fit the columns."""
+        for number, row in enumerate(self.rows, 1):
+            if self.columns is not None and (not isinstance(row, list) or len(row) != len(self.columns)):
+                raise ValueError(f"row {number} is not a list of {len(self.columns)} values, one for each of `columns`")
+            if self.columns is None and not isinstance(row, dict):
+                raise ValueError(f"row {number} is not a mapping; name the columns of lists in `columns`")
+            yield row if self.columns is None else dict(zip(self.columns, row, strict=True))
+
+
+class UnitInput(UnitRows):
     """Rows that replace one table or view that the SQL model reads; columns left out are null."""
 
     input: str
-    rows: tuple[dict[str, Any], ...] = ()
 
 
-class UnitExpect(_Frozen):
+class UnitExpect(UnitRows):
     """The expected rows, in any order; only the columns named are compared."""
-
-    rows: tuple[dict[str, Any], ...] = ()
 
 
 class UnitTest(_Frozen):
@@ -305,21 +350,6 @@ class UnitTest(_Frozen):
         if len(set(inputs)) != len(inputs):
             raise ValueError("an input is given twice")
         return self
-
-
-class MacroTest(_Frozen):
-    """Given arguments → the expected values of a macro, one for each row, or one for all rows if it aggregates."""
-
-    name: str
-    description: str = ""
-    macro: str
-    given: tuple[dict[str, Any], ...] = Field(min_length=1)
-    expect: tuple[Any, ...] = Field(min_length=1)
-
-
-def _test_kind(value: Any) -> str:
-    is_of_macro = isinstance(value, MacroTest) or (isinstance(value, dict) and "macro" in value)
-    return "macro_test" if is_of_macro else "unit_test"
 
 
 class CommonColumn(_Frozen):
@@ -353,13 +383,7 @@ class Properties(_Frozen):
         ...,
     ] = ()
     macros: tuple[MacroProperties, ...] = ()
-    unit_tests: tuple[
-        Annotated[
-            Annotated[UnitTest, Tag("unit_test")] | Annotated[MacroTest, Tag("macro_test")],
-            Discriminator(_test_kind),
-        ],
-        ...,
-    ] = ()
+    unit_tests: tuple[UnitTest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,6 +398,14 @@ class Located(Generic[T]):
     def where(self) -> str:
         """`file:line`."""
         return f"{shown_path(self.file)}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedMacro(Located[MacroProperties]):
+    """An entry of `macros`, with the line where its SQL begins and that of each of its tests."""
+
+    sql_line: int
+    test_lines: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,9 +426,8 @@ class PropertiesFile:
     columns: tuple[Located[CommonColumn], ...]
     models: tuple[Located[ModelProperties], ...]
     added: tuple[Located[AddedVersions], ...]
-    macros: tuple[Located[MacroProperties], ...]
+    macros: tuple[LocatedMacro, ...]
     unit_tests: tuple[Located[UnitTest], ...]
-    macro_tests: tuple[Located[MacroTest], ...]
 
 
 def read_properties(file: Path) -> PropertiesFile:
@@ -434,10 +465,20 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         located("columns", CommonColumn),
         located("models", ModelProperties),
         located("models", AddedVersions),
-        located("macros", MacroProperties),
+        tuple(_located_macro(macro, file, yaml.lines, content, at) for at, macro in enumerate(properties.macros)),
         located("unit_tests", UnitTest),
-        located("unit_tests", MacroTest),
     )
+
+
+def _located_macro(
+    macro: MacroProperties, file: Path, lines: Mapping[tuple[str | int, ...], int], content: bytes, place: int
+) -> LocatedMacro:
+    """The entry at this place of `macros`."""
+    sql_line = lines["macros", place, "sql"]
+    if _BLOCK.search(content.splitlines()[sql_line - 1]):
+        sql_line += 1
+    test_lines = (lines["macros", place, "unit_tests", number] for number in range(len(macro.unit_tests)))
+    return LocatedMacro(macro, file, lines["macros", place], sql_line, tuple(test_lines))
 
 
 def _in_file(data: Any, path: tuple[str | int, ...]) -> tuple[str | int, ...]:

@@ -17,16 +17,9 @@ means as (
         cast(sum(paired_candidate_total) as double) / nullif(sum(count_pairs), 0) as paired_candidate_mean,
         cast(sum(paired_candidate_total - paired_baseline_total) as double) / nullif(sum(count_pairs), 0)
             as paired_difference,
-        list(
-            {
-                'count_baseline_debates': count_baseline_debates,
-                'baseline_total': cast(baseline_total as double),
-                'count_candidate_debates': count_candidate_debates,
-                'candidate_total': cast(candidate_total as double),
-                'count_pairs': count_pairs,
-                'paired_difference': cast(paired_candidate_total - paired_baseline_total as double)
-            }
-        ) as topics
+        list({'n': count_baseline_debates, 'y': cast(baseline_total as double)}) as baseline_clusters,
+        list({'n': count_candidate_debates, 'y': cast(candidate_total as double)}) as candidate_clusters,
+        list({'n': count_pairs, 'y': cast(paired_candidate_total - paired_baseline_total as double)}) as paired_clusters
 
     from intermediate.int_comparison_topics as comparison_topics
     group by baseline_kind, baseline, candidate_kind, candidate, role, member_id, measure, dimension
@@ -38,27 +31,9 @@ errors as (
 
     select
         *,
-        macros.cluster_error(
-            macros.sum_of_squares(
-                list_transform(topics, lambda topic: topic.baseline_total - topic.count_baseline_debates * baseline_mean)
-            ),
-            baseline_topics,
-            count_baseline_debates
-        ) as baseline_error,
-        macros.cluster_error(
-            macros.sum_of_squares(
-                list_transform(topics, lambda topic: topic.candidate_total - topic.count_candidate_debates * candidate_mean)
-            ),
-            candidate_topics,
-            count_candidate_debates
-        ) as candidate_error,
-        macros.cluster_error(
-            macros.sum_of_squares(
-                list_transform(topics, lambda topic: topic.paired_difference - topic.count_pairs * paired_difference)
-            ),
-            paired_topics,
-            count_pairs
-        ) as paired_error
+        macros.mean_error(baseline_clusters, baseline_mean) as baseline_error,
+        macros.mean_error(candidate_clusters, candidate_mean) as candidate_error,
+        macros.mean_error(paired_clusters, paired_difference) as paired_error
 
     from means
 

@@ -36,27 +36,11 @@ totals as (
     select
         run_tag, judge_id, format, truth, dimension, rate, cluster_unit,
         cast(sum(n) as bigint) as n,
-        count(total) as count_clusters,
-        cast(sum(total) as double) / nullif(sum(n), 0) as value
+        cast(sum(total) as double) / nullif(sum(n), 0) as value,
+        coalesce(list({'n': n, 'y': cast(total as double)}) filter (where n > 0), []) as clusters
 
     from clusters
     group by run_tag, judge_id, format, truth, dimension, rate, cluster_unit
-
-),
-
-errors as (
-
-    select
-        run_tag, judge_id, format, truth, dimension, rate,
-        macros.cluster_error(
-            macros.sum_of_squares(list(cast(clusters.total as double) - clusters.n * totals.value)),
-            totals.count_clusters,
-            totals.n
-        ) as standard_error
-
-    from totals
-    inner join clusters using (run_tag, judge_id, format, truth, dimension, rate)
-    group by run_tag, judge_id, format, truth, dimension, rate, totals.count_clusters, totals.n
 
 ),
 
@@ -65,13 +49,13 @@ counted as (
     select
         totals.*,
         macros.effective_count(
-            totals.value, totals.n, totals.count_clusters, errors.standard_error, of_debates.t_95, of_clusters.t_95
+            totals.value, totals.n, len(totals.clusters), macros.mean_error(totals.clusters, totals.value), of_debates.t_95,
+            of_clusters.t_95
         ) as effective_n
 
     from totals
-    inner join errors using (run_tag, judge_id, format, truth, dimension, rate)
     left join intermediate.int_t_quantiles as of_debates on totals.n - 1 = of_debates.df
-    left join intermediate.int_t_quantiles as of_clusters on totals.count_clusters - 1 = of_clusters.df
+    left join intermediate.int_t_quantiles as of_clusters on len(totals.clusters) - 1 = of_clusters.df
 
 ),
 
@@ -80,10 +64,10 @@ final as (
     select
         run_tag, judge_id, format, truth, dimension, rate, value,
         n as count_debates,
-        count_clusters,
+        len(clusters) as count_clusters,
         macros.wilson_low(value * effective_n, effective_n) as ci_low,
         macros.wilson_high(value * effective_n, effective_n) as ci_high,
-        macros.reason_of(value is null or effective_n is null, n, value, count_clusters, cluster_unit) as reason
+        macros.reason_of(value is null or effective_n is null, n, value, len(clusters), cluster_unit) as reason
 
     from counted
 

@@ -1,9 +1,22 @@
 -- One row per judge or annotator, weakness type (or `all`), measure, and whether the debates are controls.
 with
 
-cases as materialized (
+cluster_sums as (
 
-    select * from intermediate.int_weakness_cases as weakness_cases
+    select
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
+        cluster_unit, cluster_id,
+        min(weak_dimension) as least_dimension,
+        max(weak_dimension) as greatest_dimension,
+        count(*) as n,
+        sum(count_preferences) as count_preferences,
+        sum(cast(lower_rate as decimal(38, 18))) as lower_total,
+        sum(cast(tie_rate as decimal(38, 18))) as tie_total
+
+    from intermediate.int_weakness_cases
+    group by
+        run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
+        cluster_unit, cluster_id
 
 ),
 
@@ -12,55 +25,18 @@ totals as (
     select
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
         cluster_unit,
-        case when min(weak_dimension) = max(weak_dimension) then min(weak_dimension) end as weak_dimension,
-        count(*) as n,
+        case when min(least_dimension) = max(greatest_dimension) then min(least_dimension) end as weak_dimension,
+        cast(sum(n) as bigint) as n,
         cast(sum(count_preferences) as bigint) as count_preferences,
-        cast(sum(cast(lower_rate as decimal(38, 18))) as double) / count(*) as rate,
-        cast(sum(cast(tie_rate as decimal(38, 18))) as double) / count(*) as tie_rate
+        cast(sum(lower_total) as double) / sum(n) as rate,
+        cast(sum(tie_total) as double) / sum(n) as tie_rate,
+        count(*) as count_clusters,
+        list({'n': n, 'y': cast(lower_total as double)}) as clusters
 
-    from cases
+    from cluster_sums
     group by
         run_tag, judge_id, is_person, method, is_baseline, source_run_tag, weakness_type, measure, is_control,
         cluster_unit
-
-),
-
-cluster_sums as (
-
-    select
-        run_tag, judge_id, is_person, weakness_type, measure, is_control, cluster_id,
-        count(*) as n,
-        sum(cast(lower_rate as decimal(38, 18))) as lower_total
-
-    from cases
-    group by run_tag, judge_id, is_person, weakness_type, measure, is_control, cluster_id
-
-),
-
--- Squares are rounded before they are added, so that the sum does not depend on the order of rows.
-errors as (
-
-    select
-        totals.run_tag, totals.judge_id, totals.is_person, totals.weakness_type, totals.measure, totals.is_control,
-        count(*) as count_clusters,
-        macros.cluster_error(
-            cast(
-                sum(
-                    cast(
-                        pow(cast(cluster_sums.lower_total as double) - cluster_sums.n * totals.rate, 2)
-                        as decimal(38, 15)
-                    )
-                ) as double
-            ),
-            count(*),
-            totals.n
-        ) as standard_error
-
-    from totals
-    inner join cluster_sums using (run_tag, judge_id, is_person, weakness_type, measure, is_control)
-    group by
-        totals.run_tag, totals.judge_id, totals.is_person, totals.weakness_type, totals.measure, totals.is_control,
-        totals.n
 
 ),
 
@@ -68,14 +44,13 @@ measured as (
 
     select
         totals.*,
-        errors.count_clusters, errors.standard_error,
+        macros.mean_error(totals.clusters, totals.rate) as standard_error,
         of_debates.t_95 as t_debates,
         of_clusters.t_95 as t_clusters
 
     from totals
-    inner join errors using (run_tag, judge_id, is_person, weakness_type, measure, is_control)
     left join intermediate.int_t_quantiles as of_debates on totals.n - 1 = of_debates.df
-    left join intermediate.int_t_quantiles as of_clusters on errors.count_clusters - 1 = of_clusters.df
+    left join intermediate.int_t_quantiles as of_clusters on totals.count_clusters - 1 = of_clusters.df
 
 ),
 

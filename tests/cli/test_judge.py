@@ -13,12 +13,12 @@ import pytest
 from command_line import Done, debatebench_here
 from fake_provider import FakeProvider
 from imported import DEBATEFLOW
-from judging import KEY, LLM_METHODS, calls_of, method_answer, stored_workspace, write_debates
+from judging import KEY, calls_of, method_answer, stored_workspace, write_debates
 from paths import REPOSITORY
 
 from debatebench.journal.reading import read_journal
 from debatebench.journal.writing import Journal
-from debatebench.judges import METHODS
+from debatebench.judges import METHODS, direct
 
 pytestmark = pytest.mark.slow
 
@@ -294,7 +294,7 @@ def test_a_format_that_a_method_does_not_know_is_one_clear_line_before_the_first
     stored: Any, monkeypatch: pytest.MonkeyPatch
 ):
     root, server = stored
-    monkeypatch.setitem(METHODS, "direct", replace(METHODS["direct"], formats=("two_sided",)))
+    monkeypatch.setattr(direct, "METHOD", replace(direct.METHOD, formats=("two_sided",)))
     for more in ((), ("--dry-run",)):
         done = judge(root, "judged", "--where", "true", *more)
         assert done.code == 2
@@ -314,18 +314,18 @@ def test_karl_popper_debates_of_four_turns_are_judged_by_every_method(stored: An
     lengths = rows(root, "select count(*) from raw.turns where run_tag = 'flow' group by debate_id")
     whole = [turns for (turns,) in lengths if turns == 4]
     assert whole
-    for method in LLM_METHODS:
+    for method in METHODS:
         asked = len(server.requests)
         done = judge(root, method, "--judge-method", method, "--judge", "judge-0", "--no-build", source="flow")
         assert done.code == 0, done.err
         assert len(server.requests) - asked == sum(calls_of(method, 4, 2) for _ in whole)
     judged = "select run_tag, is_valid, declared_winner is not null from raw.verdicts where run_tag <> 'stored'"
-    assert set(rows(root, judged)) == {(method, True, True) for method in LLM_METHODS}
+    assert set(rows(root, judged)) == {(method, True, True) for method in METHODS}
     assert debatebench_here(root, "build").code == 0
     beside = (
         "select run_tag, truth, method from marts.judge_quality where dimension = 'overall' and source_run_tag = 'flow'"
     )
-    assert sorted(rows(root, beside)) == sorted((method, "annotations", method) for method in LLM_METHODS)
+    assert sorted(rows(root, beside)) == sorted((method, "annotations", method) for method in METHODS)
 
 
 def test_a_run_that_has_begun_keeps_its_source_and_its_judges(stored: Any, tmp_path: Path):

@@ -119,8 +119,7 @@ def test_a_column_says_type_meaning_tests_and_what_it_is_made_of(page: Page):
     text = page.section("marts.panel_winners_v2.winner")
     assert text.startswith("winner varchar The panel's winner: pro, con, tie or no_decision.")
     assert "accepted_values: pro, con, tie, no_decision" in text
-    assert "when panel.pro > panel.con then 'pro'" in text
-    assert "votes.count_pro = count(case when winner = 'pro' then 1 end)" in text
+    assert "macros.more_verdicts(status, count_pro, count_con, count_tie, 1)" in text
     assert "marts.judge_verdicts_v2.winner" in text
     assert "raw.verdicts.scores" in text
 

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 from command_line import Done, debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer, status
+from oracles import wilson_interval
 from tournament import good_answers, is_judge, play, write_workspace
 
 from debatebench.config.load import load_debaters
@@ -26,7 +27,6 @@ from debatebench.plan.schedule import make_plan
 from debatebench.play.before_run import RunSettings
 from debatebench.play.runner import play_run
 from debatebench.shared.workspace import Workspace, packaged
-from debatebench.stats.significance import wilson_interval
 
 pytestmark = pytest.mark.slow
 

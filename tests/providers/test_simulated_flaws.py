@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from oracles import wilson_interval
 
 from debatebench.config.parts import load_weaknesses
 from debatebench.config.transcript_layout import Section
@@ -19,7 +20,6 @@ from debatebench.providers.simulated.phrases import THEMES, WEAKNESSES
 from debatebench.providers.simulated.speech import Speaker, read_traits
 from debatebench.shared.errors import UsageError
 from debatebench.shared.workspace import packaged
-from debatebench.stats.significance import wilson_interval
 
 TAXONOMY = {weakness.id: weakness.dimension for weakness in load_weaknesses(packaged("configs") / "weaknesses.yaml")}
 DIMENSIONS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from datetime import date, datetime
 from decimal import Decimal
@@ -214,9 +215,18 @@ def with_another(tmp_path: Path) -> Project:
         yaml.replace("      - v: 2\n", "      - v: 4\n        description: Any vote for pro wins.\n      - v: 2\n"),
         encoding="utf-8",
     )
+    macros = tmp_path / "ws" / "sql" / "macros"
+    macros.mkdir()
+    arguments = [{"name": name, "type": "bigint"} for name in ("status", "pro", "con", "tie", "lead")]
+    sql = (
+        "macros.panel_decision(status, pro, con, tie, "
+        "case when pro > 0 then 'pro' when pro < con then 'con' else 'tie' end)"
+    )
+    macro = {"name": "any_for_pro", "description": "Any vote wins.", "arguments": arguments, "sql": sql}
+    (macros / "own.yml").write_text(json.dumps({"macros": [macro]}), encoding="utf-8")
     second = (own / "panel_winners_v2.sql").read_text(encoding="utf-8")
     (folder / "panel_winners_v4.sql").write_text(
-        second.replace("when panel.pro > panel.con then 'pro'", "when panel.pro > 0 then 'pro'"),
+        second.replace("macros.more_verdicts", "macros.any_for_pro"),
         encoding="utf-8",
     )
     return load_project(Workspace(tmp_path / "ws").files("sql", "**/*"))
@@ -236,14 +246,13 @@ def test_a_prerelease_is_compared_before_it_was_ever_built(database: Path, with_
 def test_a_version_that_downstream_cannot_use_leaves_the_rows_and_says_why(database: Path, with_another: Project):
     file = with_another.files["marts/panel_winners_v4.sql"]
     sql = file.read_text(encoding="utf-8")
-    file.write_text(sql.replace("debates.debate_id,\n        case", "debates.debate_id, 1 as more,\n        case", 1))
     file.write_text(f"select run_tag, debate_id, count_pro from (\n{sql}\n)")
     diff = diff_model(database, load_project(with_another.files), "panel_winners", 2, 4)
     assert diff.columns_only_before == (
-        "winner",
         "count_con",
         "count_tie",
         "count_valid_verdicts",
+        "winner",
         "winner_without_pro",
         "winner_without_con",
         "winner_without_tie",

@@ -1,4 +1,4 @@
-"""SQL models about judges, over a tournament with planted biases, beside the pure functions of `debatebench.stats`."""
+"""SQL models about judges, over a tournament with planted biases, beside their definitions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,29 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations, permutations
 from pathlib import Path
-from statistics import fmean
+from statistics import correlation, fmean, linear_regression
 from typing import Any
 
 import duckdb
 import pytest
+from oracles import (
+    agreeing_pairs,
+    cohen_kappa,
+    difference_p,
+    effective_count,
+    fleiss_kappa,
+    gwet_ac1,
+    jackknife,
+    krippendorff_alpha_interval,
+    leaving_out,
+    wilson_interval,
+)
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Turn, Verdict
 from debatebench.shared.workspace import packaged
-from debatebench.stats.agreement import agreement, cohen_kappa, fleiss_kappa, gwet_ac1, krippendorff_alpha_interval
-from debatebench.stats.bias import mirrored_pairs, verbosity
-from debatebench.stats.cluster_rates import difference_p, effective_count
 from debatebench.stats.distributions import t_quantile
-from debatebench.stats.jackknife import jackknife
-from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
 
 Biases = dict[tuple[str, str], dict[str, Any]]
@@ -311,15 +318,16 @@ def test_verbosity_is_that_of_plain_python(biases: Biases, verdicts: Verdicts) -
         return verdicts.beyond(verdicts.margin, debate, judge)
 
     for judge in JUDGES:
-        for bias, name, scale, y in (
-            ("verbosity", "slope", 1000, verdicts.margin),
-            ("verbosity_beyond_others", "slope", 1000, beyond),
-            ("verbosity_correlation", "correlation", 1, verdicts.margin),
+        for bias, y in (
+            ("verbosity", verdicts.margin),
+            ("verbosity_beyond_others", beyond),
+            ("verbosity_correlation", verdicts.margin),
         ):
             pairs = {debate: (verdicts.longer(debate), y(debate, judge)) for debate in verdicts.heard_by(judge)}
 
-            def statistic(values: list[Any], name: str = name, scale: float = scale) -> float:
-                return scale * float(getattr(verbosity([x for x, _ in values], [v for _, v in values]), name))
+            def statistic(values: list[Any], is_slope: bool = bias != "verbosity_correlation") -> float:
+                x, y = [x for x, _ in values], [v for _, v in values]
+                return 1000 * linear_regression(x, y).slope if is_slope else correlation(x, y)
 
             expected = jackknife(
                 statistic(list(pairs.values())), left_out(verdicts.by_topic(pairs), statistic), low=-9, high=9
@@ -344,7 +352,7 @@ def test_rates_and_their_p_values_are_those_over_topics(biases: Biases, verdicts
         ):
             grouped = verdicts.by_topic(outcomes)
             rate, n = fmean(outcomes.values()), len(outcomes)
-            error = jackknife(rate, left_out(grouped, fmean)).standard_error
+            error = jackknife(rate, left_out(grouped, fmean)).error
             effective = effective_count(rate, n, len(grouped), error)
             above = sum(fmean(values) > 0.5 for values in grouped.values())
             below = sum(fmean(values) < 0.5 for values in grouped.values())
@@ -369,15 +377,15 @@ def test_mirrored_pairs_are_those_of_plain_python(mirrored: Mirrored, verdicts: 
             for topic, a, b in said
             if a is not None and b is not None and a < b and (topic, b, a) in said
         ]
-        expected = mirrored_pairs([x for x, _ in pairs], [y for _, y in pairs])
+        consistent = sum(pairs.count(pair) for pair in (("pro", "con"), ("con", "pro"), ("tie", "tie")))
         row = mirrored[judge]
         assert (row["count_pairs"], row["count_pro_both"], row["count_con_both"], row["count_consistent"]) == (
-            expected.pairs,
-            expected.pro_both,
-            expected.con_both,
-            expected.consistent,
+            len(pairs),
+            pairs.count(("pro", "pro")),
+            pairs.count(("con", "con")),
+            consistent,
         )
-        assert row["consistency_rate"] == near(expected.consistency_rate)
+        assert row["consistency_rate"] == near(consistent / len(pairs))
 
 
 def test_pairs_of_judges_agree_as_in_plain_python(con: duckdb.DuckDBPyConnection, verdicts: Verdicts) -> None:
@@ -390,24 +398,19 @@ def test_pairs_of_judges_agree_as_in_plain_python(con: duckdb.DuckDBPyConnection
             for debate in verdicts.heard_by(judges[0])
             if judges[1] in verdicts.said[debate]
         }
-        a, b = [x for x, _ in both.values()], [y for _, y in both.values()]
-        expected = agreement(a, b)
-        assert (row["count_debates"], row["count_decisive"]) == (expected.count, expected.count_decisive)
+        pairs = list(both.values())
+        decisive = [pair for pair in pairs if "tie" not in pair]
+        assert (row["count_debates"], row["count_decisive"]) == (len(pairs), len(decisive))
         assert (row["agreement_rate"], row["decisive_agreement_rate"]) == (
-            near(expected.agreement),
-            near(expected.agreement_decisive),
+            near(fmean(a == b for a, b in pairs)),
+            near(fmean(a == b for a, b in decisive)),
         )
-        assert row["kappa_linear"] == near(cohen_kappa(a, b, "linear", ["pro", "tie", "con"]))
-        assert row["kappa_quadratic"] == near(cohen_kappa(a, b, "quadratic", ["pro", "tie", "con"]))
-
-        def kappa(pairs: list[Any]) -> float | None:
-            return cohen_kappa([x for x, _ in pairs], [y for _, y in pairs])
-
-        whole = kappa(list(both.values()))
-        assert whole is not None
-        interval = jackknife(whole, left_out(verdicts.by_topic(both), kappa), low=-1, high=1)
+        assert row["kappa_linear"] == near(cohen_kappa(pairs, 1, ["pro", "tie", "con"]))
+        assert row["kappa_quadratic"] == near(cohen_kappa(pairs, 2, ["pro", "tie", "con"]))
+        interval = leaving_out(pairs, [verdicts.debates[debate].topic_id for debate in both], cohen_kappa, -1, 1)
+        assert interval is not None
         assert (row["kappa"], row["kappa_ci_low"], row["kappa_ci_high"]) == (
-            near(whole),
+            near(interval.value),
             near(interval.ci_low),
             near(interval.ci_high),
         )
@@ -426,41 +429,40 @@ def test_reliability_is_that_of_plain_python(con: duckdb.DuckDBPyConnection, tag
     winners = [said.winner(debate, judge) for debate, judge in panels]
     places = [("pro", "tie", "con").index(winner) for winner in winners]
     for level, values in (("nominal", winners), ("ordinal", places)):
-        expected = krippendorff_alpha_interval(
-            [debate for debate, _ in panels], values, [cluster[debate] for debate, _ in panels], level
-        )
-        compare(found["winner", "krippendorff_alpha", level], expected, len(said.debates), len(panels))
+        rated = [(debate, value) for (debate, _), value in zip(panels, values, strict=True)]
+        compare(found["winner", "krippendorff_alpha", level], rated, level, cluster)
     for n, dimension in enumerate(DIMENSIONS):
-        rated = [
+        sides = [
             ((debate, side), float(getattr((said.said[debate][judge].scores or ())[n], side)))
             for debate, judge in panels
             for side in ("pro", "con")
         ]
         for level in ("ordinal", "interval"):
-            expected = krippendorff_alpha_interval(
-                [unit for unit, _ in rated],
-                [value for _, value in rated],
-                [cluster[unit[0]] for unit, _ in rated],
-                level,  # type: ignore[arg-type]
-            )
-            compare(found[dimension, "krippendorff_alpha", level], expected, len(said.debates), len(rated))
+            compare(found[dimension, "krippendorff_alpha", level], sides, level, cluster)
     counts = [
         [[said.winner(debate, judge) for judge in panel].count(winner) for winner in ("pro", "tie", "con")]
         for debate, panel in said.said.items()
     ]
     assert found["winner", "fleiss_kappa", "nominal"]["value"] == near(fleiss_kappa(counts))
     assert found["winner", "gwet_ac1", "nominal"]["value"] == near(gwet_ac1(counts))
-    agreeing = fmean(sum(n * (n - 1) for n in row) / (sum(row) * (sum(row) - 1)) for row in counts)
-    assert found["winner", "agreement", "nominal"]["value"] == near(agreeing)
+    assert found["winner", "agreement", "nominal"]["value"] == near(agreeing_pairs(counts))
 
 
-def compare(row: dict[str, Any], expected: Any, debates: int, ratings: int) -> None:
+def compare(row: dict[str, Any], rated: Sequence[tuple[Any, Any]], level: str, cluster: dict[str, str]) -> None:
+    """A row of `marts.reliability` with the alpha of ratings, whose units are debates or (debate, side)."""
+    clusters = [cluster[unit if isinstance(unit, str) else unit[0]] for unit, _ in rated]
+    expected = krippendorff_alpha_interval(rated, clusters, level)
+    assert expected is not None
     assert (row["value"], row["ci_low"], row["ci_high"]) == (
         near(expected.value),
         near(expected.ci_low),
         near(expected.ci_high),
     )
-    assert (row["count_debates"], row["count_ratings"], row["count_clusters"]) == (debates, ratings, expected.clusters)
+    assert (row["count_debates"], row["count_ratings"], row["count_clusters"]) == (
+        len(cluster),
+        len(rated),
+        len(set(clusters)),
+    )
 
 
 def test_leniency_per_dimension_adds_up_to_leniency(con: duckdb.DuckDBPyConnection, biases: Biases) -> None:

@@ -16,10 +16,11 @@ import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import krippendorff_alpha
 
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import packaged
-from debatebench.stats.agreement import Level, krippendorff_alpha
+from debatebench.stats.agreement import Level
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.project import Project
@@ -135,16 +136,15 @@ def drawn_patterns(most: int, ratings: int = 5) -> st.SearchStrategy[list[tuple[
 
 @settings(max_examples=25, deadline=None)
 @given(patterns=drawn_patterns(most=4))
-def test_small_runs_agree_with_the_function_of_python(
+def test_small_runs_agree_with_the_definition(
     patterns_con: duckdb.DuckDBPyConnection, patterns: list[tuple[str, list[int], int]]
 ) -> None:
     assert_exact(patterns_con, "logic", patterns)
     panels = [ratings for _, ratings, count in patterns for _ in range(count)]
-    units = [unit for unit, ratings in enumerate(panels) for _ in ratings]
-    values = [rating for ratings in panels for rating in ratings]
+    rated = [(unit, rating) for unit, ratings in enumerate(panels) for rating in ratings]
     levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
     for level in levels:
-        assert krippendorff_alpha(units, values, level) == near(exact(patterns, level)[0])
+        assert krippendorff_alpha(rated, level) == near(exact(patterns, level)[0])
 
 
 @settings(max_examples=25, deadline=None)

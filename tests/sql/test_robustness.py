@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from oracles import wilson_interval
 from weakened import DIMENSIONS, judged, source
 
 from debatebench.landing.land import create_raw_tables, land_records
@@ -14,7 +15,6 @@ from debatebench.query.attack_gate import check_attacks
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Participant, Record, Run, Verdict, Weakness
 from debatebench.shared.workspace import packaged
-from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
 from debatebench.transform.project import Project
 

@@ -12,15 +12,14 @@ from typing import Any
 import duckdb
 import pytest
 from imported import imported_run
+from oracles import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval, leaving_out, wilson_interval
 from weakened import DIMENSIONS, WEAK_DIMENSIONS, Verdicts, annotations, judged, source
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Adjudication, Annotation, Debate, Record, Score, Turn, Weakness
 from debatebench.shared.workspace import packaged
-from debatebench.stats.agreement import cohen_kappa, krippendorff_alpha, krippendorff_alpha_interval
 from debatebench.stats.distributions import t_quantile
-from debatebench.stats.significance import wilson_interval
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests
 
@@ -554,32 +553,37 @@ def test_agreement_is_that_of_the_functions_for_two_and_for_more_people(count: i
     for record in said:
         assert isinstance(record, Annotation)
         by_person.setdefault(record.annotator_id, {})[record.debate_id] = record
-    units = [debate for each in by_person.values() for debate in each]
-    winners = [record.winner for each in by_person.values() for record in each.values()]
-    by_topic = krippendorff_alpha_interval(units, winners, [topic[debate] for debate in units])
+    named = [(debate, record.winner) for each in by_person.values() for debate, record in each.items()]
+    by_topic = krippendorff_alpha_interval(named, [topic[debate] for debate, _ in named], "nominal")
     assert by_topic is not None
     assert (found["winner"]["cluster_unit"], found["winner"]["count_clusters"]) == ("topic", 5)
-    assert found["winner"]["alpha"] == near(krippendorff_alpha(units, winners))
+    assert found["winner"]["alpha"] == near(by_topic.value)
     assert found["winner"]["alpha_ci_low"] == near(by_topic.ci_low)
     assert found["winner"]["alpha_ci_low"] < found["winner"]["alpha"] < found["winner"]["alpha_ci_high"]
     assert (found["winner"]["count_annotators"], found["winner"]["count_debates"]) == (count, 25)
     assert found["winner"]["count_pairs"] == 25 * count * (count - 1) // 2
-    items: list[tuple[str, str]] = []
-    values: list[float] = []
+    rated: list[tuple[tuple[str, str], float]] = []
     for each in by_person.values():
         for debate, record in each.items():
             (score,) = (score for score in record.scores or () if score.dimension == "rebuttal_quality")
-            items += [(debate, "pro"), (debate, "con")]
-            values += [float(score.pro), float(score.con)]
+            rated += [((debate, "pro"), float(score.pro)), ((debate, "con"), float(score.con))]
     row = found["rebuttal_quality"]
     assert row["alpha_level"] == "ordinal"
-    assert row["alpha"] == near(krippendorff_alpha(items, values, "ordinal"))
+    assert row["alpha"] == near(krippendorff_alpha(rated, "ordinal"))
     if count == 2:
-        half = len(values) // 2
-        a, b = values[:half], values[half:]
-        assert row["kappa"] == near(cohen_kappa(a, b))
-        assert row["kappa_quadratic"] == near(cohen_kappa(a, b, "quadratic", [1.0, 2.0, 3.0]))
-        assert row["kappa_ci_low"] < row["kappa"] < row["kappa_ci_high"]
+        half = len(rated) // 2
+        pairs = [(a, b) for (_, a), (_, b) in zip(rated[:half], rated[half:], strict=True)]
+        clusters = [topic[debate] for (debate, _), _ in rated[:half]]
+        for name, power in (("kappa", 0), ("kappa_quadratic", 2)):
+            kappa = leaving_out(
+                pairs, clusters, lambda rows, power=power: cohen_kappa(rows, power, [1.0, 2.0, 3.0]), -1, 1
+            )
+            assert kappa is not None
+            assert [row[f"{name}{end}"] for end in ("", "_ci_low", "_ci_high")] == [
+                near(kappa.value),
+                near(kappa.ci_low),
+                near(kappa.ci_high),
+            ]
     else:
         assert (row["kappa"], row["kappa_quadratic"]) == (None, None)
 

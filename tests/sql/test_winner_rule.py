@@ -33,6 +33,11 @@ DEBATERS = "abcd"
 INITIAL, K = 400.0, 32.0
 
 OWN = "models: [{name: panel_winners, latest_version: 4, versions: [{v: 4, description: Two verdicts more win.}]}]\n"
+OWN_VERDICTS = """
+models:
+  - {name: panel_winners, latest_version: 4, versions: [{v: 4, description: By the verdicts of version 4.}]}
+  - {name: judge_verdicts, latest_version: 4, versions: [{v: 4, description: "As declared, else by the scores."}]}
+"""
 FIRST = "models: [{name: panel_winners, latest_version: 1}, {name: judge_verdicts, latest_version: 1}]\n"
 
 Votes = Mapping[str, str]
@@ -109,12 +114,27 @@ def project_with(root: Path, yaml: str, sql: Mapping[str, str]) -> Project:
 
 
 def own_rule() -> str:
-    """The SQL of version 2, with its rule replaced."""
+    """The SQL of version 4 in the documentation: a few lines."""
+    page = (Path(__file__).parents[2] / "docs" / "sql-models.md").read_text(encoding="utf-8")
+    sql = next(block for block in page.split("```\n") if block.startswith("-- One row") and "panel_winners_v2" in block)
+    assert len(sql.splitlines()) <= 10
+    return sql
+
+
+def own_verdicts() -> dict[str, str]:
+    """Version 4 of both: a judge's verdict counts by its declared winner where it has one, else by its scores."""
     second = (packaged("sql") / "marts" / "debates" / "panel_winners_v2.sql").read_text(encoding="utf-8")
-    third = second.replace("panel.pro > panel.con", "panel.pro >= panel.con + 2")
-    third = third.replace("panel.pro < panel.con", "panel.con >= panel.pro + 2")
-    assert len(set(second.splitlines()) ^ set(third.splitlines())) == 4, "two lines of version 2 say the rule"
-    return third
+    verdicts = """\
+        select run_tag, debate_id, judge_id, panel_position,
+            coalesce(declared.winner, scored.winner) as winner,
+            coalesce(declared.winner, scored.winner) is not null as is_valid
+        from marts.judge_verdicts_v2 as scored
+        left join marts.judge_verdicts_v1 as declared using (run_tag, debate_id, judge_id, panel_position)
+    """
+    return {
+        "judge_verdicts_v4.sql": verdicts,
+        "panel_winners_v4.sql": second.replace("judge_verdicts_v2", "judge_verdicts_v4"),
+    }
 
 
 def warehouse(project: Project, debates: Sequence[Played]) -> duckdb.DuckDBPyConnection:
@@ -328,6 +348,14 @@ def test_one_sql_file_and_one_line_of_yaml_change_the_rule_everywhere(
 
 
 @pytest.mark.slow
+def test_a_version_of_the_winners_follows_a_version_of_the_verdicts(tmp_path: Path, debates: list[Played]) -> None:
+    project = project_with(tmp_path, OWN_VERDICTS, own_verdicts())
+    with warehouse(project, debates) as con:
+        check(con, Expected(debates, more_than_the_other, lambda each: each.declared))
+        assert failures(con, project) == []
+
+
+@pytest.mark.slow
 def test_one_line_of_yaml_goes_back_to_declared_winners_and_strict_majorities(
     tmp_path: Path, debates: list[Played]
 ) -> None:
@@ -355,7 +383,11 @@ def test_winners_by_one_version_of_the_verdicts_beside_another_fail_a_data_test(
 
 
 def test_a_version_that_forgets_a_column_is_refused_with_who_needs_it(tmp_path: Path, debates: list[Played]) -> None:
-    sql = own_rule().replace(",\n        case when count_tie > 0 then winners[4] end as winner_without_tie", "")
+    sql = own_rule()
+    sql = sql.replace(
+        ",\n    macros.more_verdicts(status, count_pro, count_con, count_tie - 1, 2) as winner_without_tie", ""
+    )
+    assert "winner_without_tie" not in sql
     project = project_with(tmp_path, OWN, {"panel_winners_v4.sql": sql})
     with pytest.raises(SqlModelError) as caught:
         warehouse(project, debates[:3])

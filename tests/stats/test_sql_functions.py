@@ -42,7 +42,7 @@ def con(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
-SIGN_TEST = "select name, round(sign_test(wins, losses), 6) as p from marts.pairs"
+SIGN_TEST = "select name, round(binomial_test(wins, wins + losses, 0.5), 6) as p from marts.pairs"
 
 
 def test_query_calls_functions(root: Path) -> None:
@@ -69,10 +69,10 @@ def test_python_calls_functions_in_queries_and_relations(root: Path) -> None:
 
 def test_a_result_that_is_half_read_is_not_lost(root: Path) -> None:
     with db.open(root) as warehouse:
-        warehouse.sql("select elo_gap(0.6)")
+        warehouse.sql("select sign_test_power(20, 0.6, 0.05)")
         half_read = warehouse.connection.execute("from marts.numbers order by n")
         first = half_read.fetchmany(2)
-        warehouse.sql("select elo_gap(0.6)")
+        warehouse.sql("select sign_test_power(20, 0.6, 0.05)")
         assert [*first, *half_read.fetchmany(2)] == [(0,), (1,), (2,), (3,)]
 
 
@@ -85,20 +85,20 @@ def test_functions_outlive_the_warehouse_that_first_called_them(root: Path) -> N
 
 
 def test_what_a_function_refuses_is_one_line(root: Path) -> None:
-    done = debatebench(root, "query", "select wilson_interval(3, 2, 0.95)")
+    done = debatebench(root, "query", "select binomial_test(3, 2, 0.5)")
     assert done.code == 1
-    assert done.error_line == "Error: SQL: wilson_interval: 3 wins of 2 games are not possible."
+    assert done.error_line == "Error: SQL: binomial_test: 3 wins of 2 games are not possible."
 
 
 @pytest.mark.parametrize(
     ("sql", "names"),
     [
-        ("select holm([0.1])", ["holm"]),
-        ('select "HOLM" ([0.1])', ["holm"]),
-        ("select holm -- why (\n /* so ) ( */ ([0.1])", ["holm"]),
-        ("select holm.x, holm from holm where x in (select holm)", []),
-        ("select my_holm(1), holms(2)", []),
-        ("select " + "holm/*" * 2_000, []),
+        ("select spearman([0.1], [0.1])", ["spearman"]),
+        ('select "SPEARMAN" ([0.1], [0.1])', ["spearman"]),
+        ("select spearman -- why (\n /* so ) ( */ ([0.1], [0.1])", ["spearman"]),
+        ("select spearman.x, spearman from spearman where x in (select spearman)", []),
+        ("select my_spearman(1), spearmans(2)", []),
+        ("select " + "spearman/*" * 2_000, []),
     ],
 )
 def test_a_call_is_a_name_in_front_of_a_bracket(sql: str, names: list[str]) -> None:
@@ -106,12 +106,12 @@ def test_a_call_is_a_name_in_front_of_a_bracket(sql: str, names: list[str]) -> N
 
 
 def test_only_what_a_query_names_is_registered(con: duckdb.DuckDBPyConnection) -> None:
-    run_query(con, "select elo_gap(0.6)")
+    run_query(con, "select sign_test_power(20, 0.6, 0.05)")
     known = {name for (name,) in con.execute("select function_name from duckdb_functions()").fetchall()}
-    assert known & udfs.FUNCTIONS.keys() == {"elo_gap"}
+    assert known & udfs.FUNCTIONS.keys() == {"sign_test_power"}
 
 
-@pytest.mark.parametrize("sql", ["select 1", "select count(*) from marts.pairs", "select 'sign_test'"])
+@pytest.mark.parametrize("sql", ["select 1", "select count(*) from marts.pairs", "select 'binomial_test'"])
 def test_a_query_without_functions_loads_no_mathematics(root: Path, sql: str) -> None:
     program = (
         "import sys; from pathlib import Path; from debatebench.query.safe_query import run_query\n"
@@ -125,13 +125,13 @@ def test_a_query_without_functions_loads_no_mathematics(root: Path, sql: str) ->
 def test_a_query_that_calls_functions_stops_in_time(con: duckdb.DuckDBPyConnection) -> None:
     """DuckDB hears of the interruption after at most one batch of rows."""
     with pytest.raises(DebatebenchError, match=r"took longer than 0\.2 seconds"):
-        run_query(con, "select sum(sign_test(n, n + 9)) from marts.numbers", timeout_s=0.2)
+        run_query(con, "select sum(binomial_test(n, 2 * n + 9, 0.5)) from marts.numbers", timeout_s=0.2)
     assert run_query(con, "select 1").rows == [(1,)]
 
 
 def test_functions_reach_nothing_outside(con: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(DebatebenchError, match="may read only the warehouse"):
-        run_query(con, "select sign_test(1, 2), (select count(*) from read_csv('/etc/passwd'))")
+        run_query(con, "select binomial_test(1, 2, 0.5), (select count(*) from read_csv('/etc/passwd'))")
 
 
 def given_back(returns: str) -> str:

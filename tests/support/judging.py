@@ -23,7 +23,6 @@ from fake_provider import Behaviour, FakeProvider, Received, answer
 
 KEY = "sk-canary-77b1d0c2"
 DIMENSIONS = ("argument", "source")
-LLM_METHODS = ("direct", "chronological", "dimensional", "non_iterative", "debatrix")
 TEAMS = ("OG", "OO", "CG", "CO")
 _TEAM_NAMES = dict(
     zip(

@@ -8,6 +8,7 @@ from textwrap import indent
 import pytest
 from sql_project import STAGING, write_project
 
+from debatebench.shared.errors import SqlModelError
 from debatebench.transform.testing.data_tests import TestResult
 from debatebench.transform.testing.unit_tests import run_unit_tests
 
@@ -194,3 +195,41 @@ def test_only_the_unit_tests_of_what_is_selected_run(tmp_path: Path) -> None:
     assert [r.model for r in run(tmp_path, tests)] == ["marts.counts_v1", "staging.stg_debates"]
     assert [r.model for r in run(tmp_path, tests, select=["counts"])] == ["marts.counts_v1"]
     assert [r.model for r in run(tmp_path, tests, select=["path:sql/staging"])] == ["staging.stg_debates"]
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_rows_may_be_a_table_whose_columns_are_named_once(tmp_path: Path) -> None:
+    given = "[{input: staging.stg_debates, every_row: {run_tag: r}, columns: [winner], rows: [[pro], [con], [pro]]}]"
+    test = f"""
+- name: t
+  model: counts
+  given: {given}
+  expect: {{columns: [winner, debates], rows: [[pro, 2], [con, 1]]}}
+"""
+    assert run(tmp_path, test)[0].status == "pass"
+    (result,) = run(tmp_path / "other", test.replace("[pro, 2]", "[pro, 3]"))
+    assert result.message.splitlines()[1:] == ["-  pro     3", "+  pro     2"]
+
+
+def test_what_every_row_has_is_written_once_for_mappings_too(tmp_path: Path) -> None:
+    given = "[{input: staging.stg_debates, every_row: {run_tag: r, winner: pro}, rows: [{}, {winner: con}]}]"
+    (result,) = run(tmp_path, entry("counts", given, "[{winner: pro, debates: 1}, {winner: con, debates: 1}]"))
+    assert (result.status, result.message) == ("pass", "")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("columns: [winner], rows: [[pro], [con, 1]]", "row 2 is not a list of 1 values, one for each of `columns`"),
+        ("columns: [winner], rows: [{winner: pro}]", "row 1 is not a list of 1 values, one for each of `columns`"),
+        ("every_row: {winner: pro}, rows: [[pro]]", "row 1 is not a mapping; name the columns of lists in `columns`"),
+        ("every_row: 1, rows: []", "Input should be a valid dictionary"),
+        ("columns: [winner], row: []", "Extra inputs are not permitted"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused_by_file_and_line(tmp_path: Path, table: str, message: str) -> None:
+    with pytest.raises(SqlModelError, match=r"unit\.yml:\d+: unit_tests\[0\]") as caught:
+        run(tmp_path, entry("counts", f"[{{input: staging.stg_debates, {table}}}]", "[]"))
+    assert message in str(caught.value)

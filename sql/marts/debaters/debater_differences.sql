@@ -80,7 +80,7 @@ final as (
         a_wins - b_wins as net_wins,
         (a_wins + 0.5 * ties) / nullif(games, 0) as a_win_rate,
         wins_p_value, wins_p_value_holm, wins_reason, count_games_needed,
-        debates_needed(count_games_needed, ties / nullif(games, 0), 1) as count_debates_needed,
+        macros.debates_needed(count_games_needed, ties / nullif(games, 0), 1) as count_debates_needed,
         count_scored_debates, count_scored_topics,
         round(score_gap, 9) as score_gap,
         score_gap_ci_low, score_gap_ci_high, score_gap_p_value, score_gap_p_value_holm, score_gap_reason,

@@ -58,13 +58,13 @@ totals as (
 
     select
         run_tag, model_id, cluster_unit,
-        count(*) as count_clusters,
         sum(sums.n) as n,
         sum(sums.x) as x,
         sum(sums.y) as y,
         sum(sums.xx) as xx,
         sum(sums.xy) as xy,
-        sum(sums.yy) as yy
+        sum(sums.yy) as yy,
+        list(sums) as clusters
 
     from cluster_sums
     group by run_tag, model_id, cluster_unit
@@ -75,35 +75,10 @@ wholes as (
 
     select
         *,
+        len(clusters) as count_clusters,
         macros.measure_from_sums('correlation', n, x, y, xx, xy, yy) as correlation
 
     from totals
-
-),
-
-left_out as (
-
-    select
-        wholes.run_tag, wholes.model_id, wholes.cluster_unit, wholes.count_clusters, wholes.correlation,
-        wholes.n - cluster_sums.sums.n as n,
-        wholes.x - cluster_sums.sums.x as x,
-        wholes.y - cluster_sums.sums.y as y,
-        wholes.xx - cluster_sums.sums.xx as xx,
-        wholes.xy - cluster_sums.sums.xy as xy,
-        wholes.yy - cluster_sums.sums.yy as yy
-
-    from wholes
-    inner join cluster_sums using (run_tag, model_id)
-
-),
-
-values_without as (
-
-    select
-        run_tag, model_id, cluster_unit, count_clusters, correlation,
-        macros.measure_from_sums('correlation', n, x, y, xx, xy, yy) as correlation_without
-
-    from left_out
 
 ),
 
@@ -111,11 +86,24 @@ values_without as (
 errors as (
 
     select
-        run_tag, model_id, cluster_unit, count_clusters,
-        macros.jackknife_error(correlation_without, correlation) as standard_error
+        wholes.run_tag, wholes.model_id, wholes.cluster_unit, wholes.count_clusters,
+        macros.t_half_width(
+            macros.jackknife_error(
+                list_transform(
+                    wholes.clusters,
+                    lambda one:
+                        macros.measure_from_sums(
+                            'correlation', wholes.n - one.n, wholes.x - one.x, wholes.y - one.y, wholes.xx - one.xx,
+                            wholes.xy - one.xy, wholes.yy - one.yy
+                        )
+                ),
+                wholes.correlation
+            ),
+            t_quantiles.t_95
+        ) as half_width
 
-    from values_without
-    group by run_tag, model_id, cluster_unit, count_clusters
+    from wholes
+    left join intermediate.int_t_quantiles as t_quantiles on wholes.count_clusters - 1 = t_quantiles.df
 
 ),
 
@@ -127,24 +115,17 @@ intervals as (
         errors.cluster_unit, errors.count_clusters,
         case
             when errors.count_clusters = correlations.count_debates
-                then macros.correlation_low(correlations.gap_correlation, correlations.count_debates)
-            else
-                macros.at_least(
-                    correlations.gap_correlation - macros.t_half_width(errors.standard_error, t_quantiles.t_95), -1
-                )
+                then macros.correlation_bound(gap_correlation, count_debates, -macros.normal_95())
+            else macros.at_least(correlations.gap_correlation - errors.half_width, -1)
         end as gap_correlation_ci_low,
         case
             when errors.count_clusters = correlations.count_debates
-                then macros.correlation_high(correlations.gap_correlation, correlations.count_debates)
-            else
-                macros.at_most(
-                    correlations.gap_correlation + macros.t_half_width(errors.standard_error, t_quantiles.t_95), 1
-                )
+                then macros.correlation_bound(gap_correlation, count_debates, macros.normal_95())
+            else macros.at_most(correlations.gap_correlation + errors.half_width, 1)
         end as gap_correlation_ci_high
 
     from correlations
     inner join errors using (run_tag, model_id)
-    left join intermediate.int_t_quantiles as t_quantiles on errors.count_clusters - 1 = t_quantiles.df
 
 ),
 

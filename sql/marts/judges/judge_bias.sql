@@ -1,12 +1,6 @@
 -- One row per kind of bias and judge with a valid verdict in a decided debate.
 with
 
-cluster_sums as materialized (
-
-    select * from intermediate.int_judge_bias_sums as judge_bias_sums
-
-),
-
 totals as (
 
     select
@@ -18,14 +12,18 @@ totals as (
         sum(y) as y,
         sum(xx) as xx,
         sum(xy) as xy,
-        sum(yy) as yy
+        sum(yy) as yy,
+        coalesce(
+            list({'count_debates': count_debates, 'n': n, 'x': x, 'y': y, 'xx': xx, 'xy': xy, 'yy': yy}) filter (where n > 0),
+            []
+        ) as clusters
 
-    from cluster_sums
+    from intermediate.int_judge_bias_sums
     group by run_tag, judge_id, bias, measure, cluster_unit
 
 ),
 
-wholes as materialized (
+wholes as (
 
     select
         *,
@@ -37,79 +35,76 @@ wholes as materialized (
 
 ),
 
-left_out as (
+-- What a cluster adds to the value: its deviation from the neutral one, or its part of the covariance.
+pulled as (
 
     select
-        wholes.run_tag, wholes.judge_id, wholes.bias, wholes.value,
-        cluster_sums.count_debates = 1 and cluster_sums.y in (0, 0.5 * cluster_sums.n, cluster_sums.n) as is_whole,
-        -- What it adds to the value: its deviation from the neutral one, or its part of the covariance.
-        case
-            when wholes.measure in ('rate', 'mean') then cluster_sums.y - wholes.neutral * cluster_sums.n
-            else
-                cast(cluster_sums.xy as double)
-                - wholes.mean_x * cast(cluster_sums.y as double)
-                - wholes.mean_y * cast(cluster_sums.x as double)
-                + wholes.mean_x * wholes.mean_y * cluster_sums.n
-        end as pull,
-        macros.measure_from_sums(
-            wholes.measure,
-            wholes.n - cluster_sums.n,
-            wholes.x - cluster_sums.x,
-            wholes.y - cluster_sums.y,
-            wholes.xx - cluster_sums.xx,
-            wholes.xy - cluster_sums.xy,
-            wholes.yy - cluster_sums.yy
-        ) as value_without
+        *,
+        len(clusters) as count_clusters,
+        list_transform(
+            clusters,
+            lambda one:
+                case
+                    when measure in ('rate', 'mean') then one.y - neutral * one.n
+                    else
+                        cast(one.xy as double)
+                        - mean_x * cast(one.y as double)
+                        - mean_y * cast(one.x as double)
+                        + mean_x * mean_y * one.n
+                end
+        ) as pulls,
+        -- The value with one topic left out at a time (the jackknife): debates on the same topic are not independent.
+        list_transform(
+            clusters,
+            lambda one:
+                macros.measure_from_sums(
+                    measure, n - one.n, x - one.x, y - one.y, xx - one.xx, xy - one.xy, yy - one.yy
+                )
+        ) as values_without,
+        len(list_filter(clusters, lambda one: one.count_debates = 1 and one.y in (0, 0.5 * one.n, one.n))) = len(clusters)
+            as is_exact
 
     from wholes
-    inner join cluster_sums using (run_tag, judge_id, bias)
-    where cluster_sums.n > 0
 
 ),
 
--- The value with one topic left out at a time (the jackknife), because debates on the same topic are not independent.
 errors as (
 
     select
-        run_tag, judge_id, bias,
-        count(*) as count_clusters,
-        count(value_without) = count(*) as is_defined,
-        count(case when is_whole then 1 end) = count(*) as is_exact,
-        count(case when pull > 0.000000001 then 1 end) as count_above,
-        count(case when pull < -0.000000001 then 1 end) as count_below,
-        macros.jackknife_error(value_without, value) as standard_error
+        *,
+        macros.jackknife_error(values_without, value) as standard_error
 
-    from left_out
-    group by run_tag, judge_id, bias
+    from pulled
 
 ),
 
 tested as (
 
     select
-        wholes.*,
-        coalesce(errors.count_clusters, 0) as count_clusters,
+        errors.*,
         macros.t_half_width(errors.standard_error, of_clusters.t_95) as half_width,
         macros.effective_count(
-            wholes.value,
-            wholes.count_debates,
-            errors.count_clusters,
+            errors.value,
+            errors.count_debates,
+            nullif(errors.count_clusters, 0),
             errors.standard_error,
             of_debates.t_95,
             of_clusters.t_95
         ) as effective_n,
         macros.difference_p(
-            case when errors.is_defined or errors.is_exact then wholes.value - wholes.neutral end,
+            case
+                when list_count(errors.values_without) = errors.count_clusters or errors.is_exact
+                    then errors.value - errors.neutral
+            end,
             errors.standard_error,
             errors.count_clusters,
-            errors.count_above,
-            errors.count_below,
-            wholes.measure = 'rate' and errors.is_exact
+            len(list_filter(errors.pulls, lambda pull: pull > 0.000000001)),
+            len(list_filter(errors.pulls, lambda pull: pull < -0.000000001)),
+            errors.measure = 'rate' and errors.is_exact
         ) as p_value
 
-    from wholes
-    left join errors using (run_tag, judge_id, bias)
-    left join intermediate.int_t_quantiles as of_debates on wholes.count_debates - 1 = of_debates.df
+    from errors
+    left join intermediate.int_t_quantiles as of_debates on errors.count_debates - 1 = of_debates.df
     left join intermediate.int_t_quantiles as of_clusters on errors.count_clusters - 1 = of_clusters.df
 
 ),

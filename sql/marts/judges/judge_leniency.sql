@@ -29,7 +29,7 @@ panels as (
 ),
 
 -- Exact to nine decimals, so that sums do not depend on the order of rows.
-cluster_sums as materialized (
+cluster_sums as (
 
     select
         scores.run_tag, scores.judge_id, scores.dimension, scores.cluster_unit, scores.cluster_id,
@@ -49,14 +49,15 @@ cluster_sums as materialized (
 
 ),
 
-totals as materialized (
+totals as (
 
     select
         run_tag, judge_id, dimension, cluster_unit,
         cast(sum(count_debates) as bigint) as count_debates,
         cast(sum(n) as bigint) as n,
         sum(y) as y,
-        cast(sum(y) as double) / sum(n) as leniency
+        cast(sum(y) as double) / sum(n) as leniency,
+        list({'n': n, 'y': y}) as clusters
 
     from cluster_sums
     group by run_tag, judge_id, dimension, cluster_unit
@@ -64,29 +65,23 @@ totals as materialized (
 ),
 
 -- The mean with one topic left out at a time (the jackknife), because debates on the same topic are not independent.
-errors as (
+intervals as (
 
     select
-        totals.run_tag, totals.judge_id, totals.dimension,
-        count(*) as count_clusters,
-        macros.jackknife_error(
-            cast(totals.y - cluster_sums.y as double) / nullif(totals.n - cluster_sums.n, 0), totals.leniency
-        ) as standard_error
+        totals.*,
+        macros.t_half_width(
+            macros.jackknife_error(
+                list_transform(
+                    totals.clusters,
+                    lambda one: cast(totals.y - one.y as double) / nullif(totals.n - one.n, 0)
+                ),
+                totals.leniency
+            ),
+            t_quantiles.t_95
+        ) as half_width
 
     from totals
-    inner join cluster_sums using (run_tag, judge_id, dimension)
-    group by totals.run_tag, totals.judge_id, totals.dimension
-
-),
-
-half_widths as (
-
-    select
-        errors.run_tag, errors.judge_id, errors.dimension, errors.count_clusters,
-        macros.t_half_width(errors.standard_error, t_quantiles.t_95) as half_width
-
-    from errors
-    left join intermediate.int_t_quantiles as t_quantiles on errors.count_clusters - 1 = t_quantiles.df
+    left join intermediate.int_t_quantiles as t_quantiles on len(totals.clusters) - 1 = t_quantiles.df
 
 ),
 
@@ -96,13 +91,12 @@ final as (
         run_tag, judge_id, dimension, leniency,
         leniency - half_width as ci_low,
         leniency + half_width as ci_high,
-        macros.reason_of(half_width is null, n, leniency, count_clusters, cluster_unit) as reason,
+        macros.reason_of(half_width is null, n, leniency, len(clusters), cluster_unit) as reason,
         count_debates,
         n as count_trials,
-        count_clusters
+        len(clusters) as count_clusters
 
-    from totals
-    inner join half_widths using (run_tag, judge_id, dimension)
+    from intervals
 
 )
 

@@ -1,12 +1,6 @@
 -- One row per unordered pair of judges that sat together.
 with
 
-cluster_sums as materialized (
-
-    select * from intermediate.int_judge_pair_sums as judge_pair_sums
-
-),
-
 totals as (
 
     select
@@ -22,9 +16,19 @@ totals as (
         cast(sum(con_a) as double) as con_a,
         cast(sum(pro_b) as double) as pro_b,
         cast(sum(con_b) as double) as con_b,
-        list({'n': n, 'y': cast(agree as double)}) as clusters
+        list(
+            {
+                'n': n,
+                'y': cast(agree as double),
+                'opposed': cast(opposed as double),
+                'pro_a': cast(pro_a as double),
+                'con_a': cast(con_a as double),
+                'pro_b': cast(pro_b as double),
+                'con_b': cast(con_b as double)
+            }
+        ) as clusters
 
-    from cluster_sums
+    from intermediate.int_judge_pair_sums
     group by run_tag, judge_a, judge_b, cluster_unit
 
 ),
@@ -35,7 +39,6 @@ wholes as materialized (
         *,
         len(clusters) as count_clusters,
         agree / n as agreement_rate,
-        macros.mean_error(clusters, agree / n) as agreement_error,
         case when not has_teams then macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 0) end
             as kappa
 
@@ -43,45 +46,7 @@ wholes as materialized (
 
 ),
 
-left_out as (
-
-    select
-        wholes.run_tag, wholes.judge_a, wholes.judge_b, wholes.kappa,
-        wholes.n - cluster_sums.n as n,
-        wholes.agree - cast(cluster_sums.agree as double) as agree,
-        wholes.opposed - cast(cluster_sums.opposed as double) as opposed,
-        wholes.pro_a - cast(cluster_sums.pro_a as double) as pro_a,
-        wholes.con_a - cast(cluster_sums.con_a as double) as con_a,
-        wholes.pro_b - cast(cluster_sums.pro_b as double) as pro_b,
-        wholes.con_b - cast(cluster_sums.con_b as double) as con_b
-
-    from wholes
-    inner join cluster_sums using (run_tag, judge_a, judge_b)
-
-),
-
-kappas_without as (
-
-    select
-        run_tag, judge_a, judge_b, kappa,
-        macros.kappa_from_counts(n, agree, opposed, pro_a, con_a, pro_b, con_b, 0) as kappa_without
-
-    from left_out
-
-),
-
 -- Kappa with one topic left out at a time (the jackknife), because debates on the same topic are not independent.
-errors as (
-
-    select
-        run_tag, judge_a, judge_b,
-        macros.jackknife_error(kappa_without, kappa) as kappa_error
-
-    from kappas_without
-    group by run_tag, judge_a, judge_b
-
-),
-
 intervals as (
 
     select
@@ -90,14 +55,27 @@ intervals as (
             wholes.agreement_rate,
             wholes.n,
             wholes.count_clusters,
-            wholes.agreement_error,
+            macros.mean_error(wholes.clusters, wholes.agreement_rate),
             of_debates.t_95,
             of_clusters.t_95
         ) as effective_n,
-        macros.t_half_width(errors.kappa_error, of_clusters.t_95) as half_width
+        macros.t_half_width(
+            macros.jackknife_error(
+                list_transform(
+                    wholes.clusters,
+                    lambda one:
+                        macros.kappa_from_counts(
+                            wholes.n - one.n, wholes.agree - one.y, wholes.opposed - one.opposed,
+                            wholes.pro_a - one.pro_a, wholes.con_a - one.con_a,
+                            wholes.pro_b - one.pro_b, wholes.con_b - one.con_b, 0
+                        )
+                ),
+                wholes.kappa
+            ),
+            of_clusters.t_95
+        ) as half_width
 
     from wholes
-    inner join errors using (run_tag, judge_a, judge_b)
     left join intermediate.int_t_quantiles as of_debates on wholes.n - 1 = of_debates.df
     left join intermediate.int_t_quantiles as of_clusters on wholes.count_clusters - 1 = of_clusters.df
 

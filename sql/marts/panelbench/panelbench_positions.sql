@@ -61,15 +61,16 @@ debates as (
 
 ),
 
-clusters as (
+cluster_sums as (
 
     select
-        run_tag, judge_id, format, position, cluster_id,
+        run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit, cluster_id,
         count(*) as n,
-        sum(cast(chosen_share as decimal(38, 18))) as chosen
+        sum(cast(chosen_share as decimal(38, 18))) as chosen,
+        sum(cast(gold_share as decimal(38, 18))) as gold
 
     from debates
-    group by run_tag, judge_id, format, position, cluster_id
+    group by run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit, cluster_id
 
 ),
 
@@ -77,29 +78,14 @@ rates as (
 
     select
         run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit,
-        count(*) as n,
-        cast(sum(cast(chosen_share as decimal(38, 18))) as double) / count(*) as chosen_rate,
-        cast(sum(cast(gold_share as decimal(38, 18))) as double) / count(*) as gold_rate
-
-    from debates
-    group by run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit
-
-),
-
-errors as (
-
-    select
-        run_tag, judge_id, format, position,
+        cast(sum(n) as bigint) as n,
         count(*) as count_clusters,
-        macros.cluster_error(
-            macros.sum_of_squares(list(cast(clusters.chosen as double) - clusters.n * rates.chosen_rate)),
-            count(*),
-            rates.n
-        ) as standard_error
+        cast(sum(chosen) as double) / sum(n) as chosen_rate,
+        cast(sum(gold) as double) / sum(n) as gold_rate,
+        list({'n': n, 'y': cast(chosen as double)}) as clusters
 
-    from rates
-    inner join clusters using (run_tag, judge_id, format, position)
-    group by run_tag, judge_id, format, position, rates.n
+    from cluster_sums
+    group by run_tag, judge_id, method, is_baseline, source_run_tag, format, position, cluster_unit
 
 ),
 
@@ -107,15 +93,14 @@ counted as (
 
     select
         rates.*,
-        errors.count_clusters,
         macros.effective_count(
-            rates.chosen_rate, rates.n, errors.count_clusters, errors.standard_error, of_debates.t_95, of_clusters.t_95
+            rates.chosen_rate, rates.n, rates.count_clusters, macros.mean_error(rates.clusters, rates.chosen_rate),
+            of_debates.t_95, of_clusters.t_95
         ) as effective_n
 
     from rates
-    inner join errors using (run_tag, judge_id, format, position)
     left join intermediate.int_t_quantiles as of_debates on rates.n - 1 = of_debates.df
-    left join intermediate.int_t_quantiles as of_clusters on errors.count_clusters - 1 = of_clusters.df
+    left join intermediate.int_t_quantiles as of_clusters on rates.count_clusters - 1 = of_clusters.df
 
 ),
 

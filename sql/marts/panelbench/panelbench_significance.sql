@@ -52,7 +52,7 @@ totals as (
         source_run_tag, format, measure, pair, cluster_unit,
         cast(sum(n) as bigint) as n,
         max(n) = 1 as are_independent,
-        list({'n': n, 'difference': cast(difference as double)}) as parts,
+        list({'n': n, 'y': cast(difference as double)}) as clusters,
         count(*) as count_clusters,
         cast(sum(difference) as double) / sum(n) as mean_difference,
         count(case when difference > 0 then 1 end) as count_above,
@@ -69,10 +69,7 @@ errors as (
 
     select
         *,
-        macros.cluster_error(
-            macros.sum_of_squares(list_transform(parts, lambda part: part.difference - part.n * mean_difference)),
-            count_clusters, n
-        ) as standard_error
+        macros.mean_error(clusters, mean_difference) as standard_error
 
     from totals
 

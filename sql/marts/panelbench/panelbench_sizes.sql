@@ -58,7 +58,23 @@ debates as (
 
 ),
 
-clusters as (
+measured as (
+
+    select
+        run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, cluster_unit,
+        count(*) as count_debates,
+        count(score_comparison_error) as count_compared,
+        rmse_interval(list(cluster_id), list(score_comparison_error)) as scores,
+        count(direct_prediction_error) as count_named,
+        rmse_interval(list(cluster_id), list(direct_prediction_error)) as words
+
+    from debates
+    group by
+        run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, cluster_unit
+
+),
+
+cluster_sums as (
 
     select
         run_tag, judge_id, format, measure, size, cluster_id,
@@ -71,38 +87,17 @@ clusters as (
 
 ),
 
-measured as (
-
-    select
-        run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, cluster_unit,
-        count(*) as count_debates,
-        count(score_comparison_error) as count_compared,
-        rmse_interval(list(cluster_id), list(score_comparison_error)) as scores,
-        count(direct_prediction_error) as count_named,
-        rmse_interval(list(cluster_id), list(direct_prediction_error)) as words,
-        count(accuracy) as n,
-        cast(sum(cast(accuracy as decimal(38, 18))) as double) / nullif(count(accuracy), 0) as accuracy
-
-    from debates
-    group by
-        run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, cluster_unit
-
-),
-
-errors as (
+accuracies as (
 
     select
         run_tag, judge_id, format, measure, size,
+        cast(sum(n) as bigint) as n,
         count(*) as count_clusters,
-        macros.cluster_error(
-            macros.sum_of_squares(list(cast(clusters.total as double) - clusters.n * measured.accuracy)),
-            count(*),
-            measured.n
-        ) as standard_error
+        cast(sum(total) as double) / sum(n) as accuracy,
+        list({'n': n, 'y': cast(total as double)}) as clusters
 
-    from measured
-    inner join clusters using (run_tag, judge_id, format, measure, size)
-    group by run_tag, judge_id, format, measure, size, measured.n
+    from cluster_sums
+    group by run_tag, judge_id, format, measure, size
 
 ),
 
@@ -110,16 +105,16 @@ counted as (
 
     select
         measured.*,
-        errors.count_clusters,
+        accuracies.n, accuracies.accuracy, accuracies.count_clusters,
         macros.effective_count(
-            measured.accuracy, measured.n, errors.count_clusters, errors.standard_error, of_debates.t_95,
-            of_clusters.t_95
+            accuracies.accuracy, accuracies.n, accuracies.count_clusters,
+            macros.mean_error(accuracies.clusters, accuracies.accuracy), of_debates.t_95, of_clusters.t_95
         ) as effective_n
 
     from measured
-    left join errors using (run_tag, judge_id, format, measure, size)
-    left join intermediate.int_t_quantiles as of_debates on measured.n - 1 = of_debates.df
-    left join intermediate.int_t_quantiles as of_clusters on errors.count_clusters - 1 = of_clusters.df
+    left join accuracies using (run_tag, judge_id, format, measure, size)
+    left join intermediate.int_t_quantiles as of_debates on accuracies.n - 1 = of_debates.df
+    left join intermediate.int_t_quantiles as of_clusters on accuracies.count_clusters - 1 = of_clusters.df
 
 ),
 

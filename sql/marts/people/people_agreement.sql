@@ -39,16 +39,36 @@ rated as (
 
 ),
 
+clusters as (
+
+    select
+        run_tag, unit, cluster_id,
+        count(*) as n,
+        count(case when difference = 0 then 1 end) as y
+
+    from pairs
+    group by run_tag, unit, cluster_id
+
+),
+
+agreements as (
+
+    select
+        run_tag, unit,
+        cast(sum(n) as bigint) as count_pairs,
+        cast(sum(y) as double) / sum(n) as agreement_rate,
+        list({'n': n, 'y': cast(y as double)}) as clusters
+
+    from clusters
+    group by run_tag, unit
+
+),
+
 -- Cohen's kappa is that of two people, so it is left out where there are more.
-paired as (
+kappas as (
 
     select
         pairs.run_tag, pairs.unit,
-        count(*) as count_pairs,
-        cast(count(case when pairs.difference = 0 then 1 end) as double) / count(*) as agreement_rate,
-        cluster_mean(
-            list(case when pairs.difference = 0 then 1.0 else 0.0 end), list(pairs.cluster_id), 0.95
-        ) as agreement,
         case when rated.count_annotators = 2
             then cohen_kappa_interval(
                 list(pairs.rating_a), list(pairs.rating_b), list(pairs.cluster_id), 'none', 0.95
@@ -66,43 +86,55 @@ paired as (
 
 ),
 
+measured as (
+
+    select
+        rated.*,
+        agreements.count_pairs, agreements.agreement_rate, kappas.kappa, kappas.kappa_quadratic,
+        macros.t_half_width(
+            nullif(macros.mean_error(agreements.clusters, agreements.agreement_rate), 0), t_quantiles.t_95
+        ) as half_width
+
+    from rated
+    inner join agreements using (run_tag, unit)
+    inner join kappas using (run_tag, unit)
+    left join intermediate.int_t_quantiles as t_quantiles on rated.count_clusters - 1 = t_quantiles.df
+
+),
+
 final as (
 
     select
-        run_tag, unit, rated.count_debates, rated.count_annotators, rated.count_ratings, paired.count_pairs,
-        rated.count_clusters, rated.cluster_unit, paired.agreement_rate,
-        case when paired.agreement.se_cr1 > 0 then macros.at_least(paired.agreement.ci_low, 0) end
-            as agreement_rate_ci_low,
-        case when paired.agreement.se_cr1 > 0 then macros.at_most(paired.agreement.ci_high, 1) end
-            as agreement_rate_ci_high,
+        run_tag, unit, count_debates, count_annotators, count_ratings, count_pairs, count_clusters, cluster_unit,
+        agreement_rate,
+        macros.at_least(agreement_rate - half_width, 0) as agreement_rate_ci_low,
+        macros.at_most(agreement_rate + half_width, 1) as agreement_rate_ci_high,
+        macros.reason_of(half_width is null, count_pairs, agreement_rate, count_clusters, cluster_unit)
+            as agreement_rate_reason,
+        kappa.value as kappa,
+        kappa.ci_low as kappa_ci_low,
+        kappa.ci_high as kappa_ci_high,
         macros.reason_of(
-            coalesce(paired.agreement.se_cr1, 0) = 0, count_pairs, agreement_rate, count_clusters, cluster_unit
-        ) as agreement_rate_reason,
-        paired.kappa.value as kappa,
-        paired.kappa.ci_low as kappa_ci_low,
-        paired.kappa.ci_high as kappa_ci_high,
-        macros.reason_of(
-            paired.kappa.ci_low is null,
+            kappa.ci_low is null,
             case when count_annotators = 2 then count_pairs end,
-            paired.kappa.value, count_clusters, cluster_unit
+            kappa.value, count_clusters, cluster_unit
         ) as kappa_reason,
-        paired.kappa_quadratic.value as kappa_quadratic,
-        paired.kappa_quadratic.ci_low as kappa_quadratic_ci_low,
-        paired.kappa_quadratic.ci_high as kappa_quadratic_ci_high,
+        kappa_quadratic.value as kappa_quadratic,
+        kappa_quadratic.ci_low as kappa_quadratic_ci_low,
+        kappa_quadratic.ci_high as kappa_quadratic_ci_high,
         macros.reason_of(
-            paired.kappa_quadratic.ci_low is null,
+            kappa_quadratic.ci_low is null,
             case when count_annotators = 2 and unit <> 'winner' then count_pairs end,
-            paired.kappa_quadratic.value, count_clusters, cluster_unit
+            kappa_quadratic.value, count_clusters, cluster_unit
         ) as kappa_quadratic_reason,
-        rated.level as alpha_level,
-        rated.alpha.value as alpha,
-        rated.alpha.ci_low as alpha_ci_low,
-        rated.alpha.ci_high as alpha_ci_high,
-        macros.reason_of(rated.alpha.ci_low is null, count_ratings, rated.alpha.value, count_clusters, cluster_unit)
+        level as alpha_level,
+        alpha.value as alpha,
+        alpha.ci_low as alpha_ci_low,
+        alpha.ci_high as alpha_ci_high,
+        macros.reason_of(alpha.ci_low is null, count_ratings, alpha.value, count_clusters, cluster_unit)
             as alpha_reason
 
-    from rated
-    inner join paired using (run_tag, unit)
+    from measured
 
 )
 

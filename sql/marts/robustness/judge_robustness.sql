@@ -1,12 +1,31 @@
 -- One row per run, judge and attack: how often and how far the attack moved the judge towards the attacker.
 with
 
-debates as materialized (
+cluster_sums as (
 
-    select * from intermediate.int_robustness_debates as robustness_debates
+    select
+        run_tag, judge_id, attack, attack_kind, method, is_baseline, cluster_unit, cluster_id,
+        sum(count_pairs) as count_pairs,
+        sum(count_invalid) as count_invalid,
+        sum(count_at_risk) as count_at_risk,
+        sum(count_successes) as count_successes,
+        sum(count_towards) as count_towards,
+        sum(count_away) as count_away,
+        sum(count_shifts) as count_shifts,
+        sum(count_copied) as count_copied,
+        count(net_change) as count_debates,
+        sum(cast(net_change as decimal(38, 18))) as net_change,
+        count(success_rate) as count_debates_at_risk,
+        sum(cast(success_rate as decimal(38, 18))) as success_rate,
+        count(score_shift) as count_shifted,
+        sum(cast(score_shift as decimal(38, 18))) as score_shift
+
+    from intermediate.int_robustness_debates
+    group by run_tag, judge_id, attack, attack_kind, method, is_baseline, cluster_unit, cluster_id
 
 ),
 
+-- A cluster of which no debate has the value is none.
 totals as (
 
     select
@@ -19,49 +38,23 @@ totals as (
         cast(sum(count_away) as bigint) as count_away,
         cast(sum(count_shifts) as bigint) as count_shifts,
         cast(sum(count_copied) as bigint) as count_copied,
-        count(net_change) as count_debates,
-        cast(sum(cast(net_change as decimal(38, 18))) as double) / nullif(count(net_change), 0) as net_change,
-        count(success_rate) as count_debates_at_risk,
-        cast(sum(cast(success_rate as decimal(38, 18))) as double) / nullif(count(success_rate), 0) as success_rate,
-        count(score_shift) as count_shifted,
-        cast(sum(cast(score_shift as decimal(38, 18))) as double) / nullif(count(score_shift), 0) as score_shift
-
-    from debates
-    group by run_tag, judge_id, attack, attack_kind, method, is_baseline, cluster_unit
-
-),
-
--- Null, and so no cluster, where no debate of the cluster has the value.
-clusters as (
-
-    select
-        debates.run_tag, debates.judge_id, debates.attack, debates.cluster_id,
-        sum(cast(debates.net_change - totals.net_change as decimal(38, 18))) as net_deviation,
-        sum(cast(debates.net_change as decimal(38, 18))) as net_change,
-        sum(cast(debates.success_rate - totals.success_rate as decimal(38, 18))) as success_deviation,
-        sum(cast(debates.score_shift - totals.score_shift as decimal(38, 18))) as shift_deviation
-
-    from debates
-    inner join totals using (run_tag, judge_id, attack)
-    group by debates.run_tag, debates.judge_id, debates.attack, debates.cluster_id
-
-),
-
-errors as (
-
-    select
-        run_tag, judge_id, attack,
+        cast(sum(count_debates) as bigint) as count_debates,
+        cast(sum(net_change) as double) / nullif(sum(count_debates), 0) as net_change,
+        list({'n': count_debates, 'y': cast(net_change as double)}) as net_clusters,
         count(net_change) as count_clusters,
         count(case when net_change > 0 then 1 end) as clusters_above,
         count(case when net_change < 0 then 1 end) as clusters_below,
-        macros.sum_of_squares(list(cast(net_deviation as double))) as net_squares,
-        count(success_deviation) as clusters_at_risk,
-        macros.sum_of_squares(list(cast(success_deviation as double))) as success_squares,
-        count(shift_deviation) as clusters_shifted,
-        macros.sum_of_squares(list(cast(shift_deviation as double))) as shift_squares
+        cast(sum(count_debates_at_risk) as bigint) as count_debates_at_risk,
+        cast(sum(success_rate) as double) / nullif(sum(count_debates_at_risk), 0) as success_rate,
+        list({'n': count_debates_at_risk, 'y': cast(success_rate as double)}) as success_clusters,
+        count(success_rate) as clusters_at_risk,
+        cast(sum(count_shifted) as bigint) as count_shifted,
+        cast(sum(score_shift) as double) / nullif(sum(count_shifted), 0) as score_shift,
+        list({'n': count_shifted, 'y': cast(score_shift as double)}) as shift_clusters,
+        count(score_shift) as clusters_shifted
 
-    from clusters
-    group by run_tag, judge_id, attack
+    from cluster_sums
+    group by run_tag, judge_id, attack, attack_kind, method, is_baseline, cluster_unit
 
 ),
 
@@ -70,26 +63,20 @@ tested as (
 
     select
         totals.*,
-        errors.count_clusters, errors.clusters_at_risk, errors.clusters_shifted,
         macros.difference_p(
-            net_change,
-            macros.cluster_error(net_squares, count_clusters, count_debates),
-            count_clusters, clusters_above, clusters_below, count_clusters = count_debates
+            net_change, macros.mean_error(net_clusters, net_change), count_clusters, clusters_above, clusters_below,
+            count_clusters = count_debates
         ) as p_value,
         macros.effective_count(
-            success_rate, count_debates_at_risk, clusters_at_risk,
-            macros.cluster_error(success_squares, clusters_at_risk, count_debates_at_risk),
+            success_rate, count_debates_at_risk, clusters_at_risk, macros.mean_error(success_clusters, success_rate),
             of_debates.t_95, of_clusters.t_95
         ) as effective_n,
-        macros.t_half_width(
-            nullif(macros.cluster_error(shift_squares, clusters_shifted, count_shifted), 0), of_shifts.t_95
-        ) as half_width
+        macros.t_half_width(nullif(macros.mean_error(shift_clusters, score_shift), 0), of_shifts.t_95) as half_width
 
     from totals
-    inner join errors using (run_tag, judge_id, attack)
     left join intermediate.int_t_quantiles as of_debates on totals.count_debates_at_risk - 1 = of_debates.df
-    left join intermediate.int_t_quantiles as of_clusters on errors.clusters_at_risk - 1 = of_clusters.df
-    left join intermediate.int_t_quantiles as of_shifts on errors.clusters_shifted - 1 = of_shifts.df
+    left join intermediate.int_t_quantiles as of_clusters on totals.clusters_at_risk - 1 = of_clusters.df
+    left join intermediate.int_t_quantiles as of_shifts on totals.clusters_shifted - 1 = of_shifts.df
 
 ),
 

@@ -93,9 +93,9 @@ final as (
         neighbours.is_leader_significant,
         detectable.mean_pair_games,
         detectable.direct_win_rate as detectable_direct_win_rate,
-        elo_gap(detectable.direct_win_rate) as detectable_direct_rating_gap,
+        macros.elo_gap(detectable.direct_win_rate) as detectable_direct_rating_gap,
         case when detectable.gap < 1 then detectable.gap end as detectable_win_rate_gap,
-        case when detectable.gap < 1 then 2 * elo_gap(0.5 + detectable.gap / 2) end as detectable_rating_gap,
+        case when detectable.gap < 1 then 2 * macros.elo_gap(0.5 + detectable.gap / 2) end as detectable_rating_gap,
         case
             when detectable.count_tested_pairs = 0
                 then 'No two debaters can be tested: a test needs two topics that both debated on the same side.'

@@ -67,7 +67,7 @@ rates as (
         cast(sum(n) as bigint) as n,
         count(*) as count_clusters,
         cast(sum(total) as double) / sum(n) as rate,
-        list({'n': n, 'total': cast(total as double)}) as parts
+        list({'n': n, 'y': cast(total as double)}) as clusters
 
     from clusters
     group by run_tag, judge_id, is_person, method, typed_weakness, cluster_unit, diagnosis
@@ -79,11 +79,7 @@ counted as (
     select
         rates.*,
         macros.effective_count(
-            rate, n, count_clusters,
-            macros.cluster_error(
-                macros.sum_of_squares(list_transform(parts, lambda part: part.total - part.n * rate)), count_clusters, n
-            ),
-            of_debates.t_95, of_clusters.t_95
+            rate, n, count_clusters, macros.mean_error(clusters, rate), of_debates.t_95, of_clusters.t_95
         ) as effective_n
 
     from rates
