@@ -7,6 +7,19 @@ own_family as materialized (
 
 ),
 
+-- Characters are counted, because tokens are often unknown and may include reasoning that judges do not see.
+speeches as (
+
+    select
+        run_tag, debate_id,
+        sum(case side when 'pro' then length(content) when 'con' then -length(content) end) as length_difference,
+        arg_min(side, turn_index) as opening_side
+
+    from intermediate.int_debate_turns
+    group by run_tag, debate_id
+
+),
+
 -- Exact to nine decimals, so that sums do not depend on the order of rows.
 verdicts as (
 
@@ -37,17 +50,16 @@ verdicts as (
             when pro_family.judge_id is not null and con_family.judge_id is null then 1
             when pro_family.judge_id is null and con_family.judge_id is not null then -1
         end as own_side,
-        case when debates.format = 'two_sided' then debate_lengths.pro_characters - debate_lengths.con_characters end
-            as length_difference,
+        cast(case when debates.format = 'two_sided' then speeches.length_difference end as bigint) as length_difference,
         -- If the source does not say, judges are assumed to have read the turns in order.
-        coalesce(judged.presented_first, debate_lengths.opening_side) as presented_first
+        coalesce(judged.presented_first, speeches.opening_side) as presented_first
 
     from intermediate.int_decided_verdicts as decided_verdicts
     inner join staging.stg_verdicts as judged using (run_tag, debate_id, judge_id)
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id, judge_id)
-    left join intermediate.int_debate_lengths as debate_lengths using (run_tag, debate_id)
+    left join speeches using (run_tag, debate_id)
 
     left join own_family as pro_family
         on decided_verdicts.run_tag = pro_family.run_tag

@@ -169,6 +169,7 @@ final as (
         estimate.value as value,
         estimate.ci_low as ci_low,
         estimate.ci_high as ci_high,
+        macros.shared_rank(case when term = 'debater' then estimate.value end, run_tag) as rank,
         macros.reason_of(
             estimate.ci_low is null,
             games,

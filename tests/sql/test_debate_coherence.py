@@ -113,7 +113,6 @@ def test_debates_without_a_fault_pass_and_the_data_tests_hold(project: Project):
         "debate_coherence",
         "int_coherence_votes",
         "int_debate_speeches",
-        "int_checked_speeches",
         "int_planned_turns",
     ]
     assert {result.status for result in run_data_tests(con, project, select=ours)} == {"pass"}

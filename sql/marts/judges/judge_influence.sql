@@ -24,7 +24,7 @@ moves as (
 
     select
         without_judge.run_tag,
-        without_judge.judge_id,
+        without_judge.left_out as judge_id,
         without_judge.model_id,
         without_judge.rating_change,
         without_judge.places_gained,
@@ -32,16 +32,17 @@ moves as (
         (without_judge.rank = 1) <> (bradley_terry.rank = 1) as is_lead_changed,
         without_judge.rating < bradley_terry.ci_low or without_judge.rating > bradley_terry.ci_high as is_beyond,
         row_number() over (
-            partition by without_judge.run_tag, without_judge.judge_id
+            partition by without_judge.run_tag, without_judge.left_out
             order by without_judge.rating_change, without_judge.model_id
         ) as place_from_below,
         row_number() over (
-            partition by without_judge.run_tag, without_judge.judge_id
+            partition by without_judge.run_tag, without_judge.left_out
             order by without_judge.rating_change desc, without_judge.model_id
         ) as place_from_above
 
-    from ratings.bradley_terry_without_judge as without_judge
+    from ratings.bradley_terry_left_out as without_judge
     inner join ratings.bradley_terry using (run_tag, model_id)
+    where without_judge.kind = 'judge'
 
 ),
 
