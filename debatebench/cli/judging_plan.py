@@ -89,8 +89,7 @@ def _plan_of_today(
 ) -> tuple[Plan, PlanPart | None]:
     from debatebench.cli.playing_plan import as_asked, config_path, with_rubric
     from debatebench.config.load import load_config, load_judges
-    from debatebench.config.prompt_files import load_prompts
-    from debatebench.judges import templates_of
+    from debatebench.judges import load_prompts
     from debatebench.plan.frozen_plan import plan_of_today
     from debatebench.plan.judged_plan import make_judged_plan
     from debatebench.plan.source import source_of
@@ -119,7 +118,7 @@ def _plan_of_today(
         )
 
     def make_base(_: Sequence[MemberConfig], judges: Sequence[MemberConfig]) -> Plan:
-        prompts = load_prompts(workspace, config, judges, templates_of=templates_of)
+        prompts = load_prompts(workspace, config, judges)
         topics = [_topic(topic) for topic in stored.topics]
         return make_judged_plan(
             run_tag,

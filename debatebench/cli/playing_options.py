@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from debatebench.cli import completion
+from debatebench.judges import BASELINES, METHODS
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class JudgeOptions:
     judges_path: Annotated[Path | None, of_judges(help="Default: configs/judges.yaml.")] = None
     judge_method: Annotated[
         str | None,
-        of_judges(help="Method of all judges: direct, chronological, dimensional, non_iterative or debatrix."),
+        of_judges(help=f"Method of all judges: {', '.join(METHODS)}, or one that an installed package adds."),
     ] = None
     judge_prompt: Annotated[
         str | None, of_judges(help="Style of the prompt of all judges: configs/prompts/judge_STYLE.md.")
@@ -222,9 +223,8 @@ class StoredOptions(JudgeOptions):
         list[str] | None,
         of_judges(
             "--baseline",
-            help="Judge by this rule, which sends no requests: always_pro, always_con, always_tie, majority_class, "
-            "longest, longest_words, random, last_speaker, lexical_clash; for four teams also always_og, always_oo, "
-            "always_cg, always_co. Repeatable. Judges are asked beside baselines only if an option chooses them: "
+            help=f"Judge by this rule, which sends no requests: {', '.join(BASELINES)} (og, oo, cg and co: for four "
+            "teams only). Repeatable. Judges are asked beside baselines only if an option chooses them: "
             "--judge, --judges-path, --judge-method, --judge-prompt or --panel-size.",
         ),
     ] = None

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_quick_test, load_topics
 from debatebench.config.parts import load_format, load_rubric, load_weaknesses, part_path
-from debatebench.config.prompt_files import load_prompts
-from debatebench.judges import templates_of
+from debatebench.judges import load_prompts
 from debatebench.plan.frozen_plan import plan_of_today, read_begun_plan
 from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
@@ -155,7 +154,7 @@ def planned(
         if options.judges_from_selection:
             debaters = as_asked(debaters, options)
         pool = debaters if options.judges_from_selection else judges
-        prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt, templates_of)
+        prompts = load_prompts(workspace, inputs.config, pool, options.debater_prompt)
         return make_plan(run_tag, inputs.config, inputs.topics, debaters, judges, prompts, options, commit)
 
     return plan_of_today(run_tag, begun, inputs.debaters, judges, new_models, new_judges, make_base, commit)

@@ -55,14 +55,13 @@ def test_judges(workspace: Workspace, inputs: Inputs, options: PlanOptions, outp
     import uvloop
 
     from debatebench.cli.playing_plan import as_asked
-    from debatebench.config.prompt_files import load_prompts
-    from debatebench.judges import templates_of
+    from debatebench.judges import load_prompts
     from debatebench.play.probe import check_judges
 
     if not inputs.judges:
         raise UsageError("No judges are configured; add some to judges.yaml.")
     judges = as_asked(inputs.judges, options)
-    prompts = load_prompts(workspace, inputs.config, judges, templates_of=templates_of)
+    prompts = load_prompts(workspace, inputs.config, judges)
     checks = uvloop.run(check_judges(judges, inputs.config, prompts, os.environ))
     columns = ["judge_id", "is_valid", "is_repaired", "asks", "latency_ms", "cost_usd", "problem"]
     print_records(columns, checks, output)

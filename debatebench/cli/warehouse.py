@@ -23,6 +23,7 @@ from debatebench.cli.common import (
 )
 from debatebench.cli.completion import run_tags
 from debatebench.cli.show import RunTagOption
+from debatebench.landing.importers import FORMATS
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError, SqlModelError, UnbuiltError, UsageError
 
@@ -93,7 +94,9 @@ def _note_left_out(workspace: Workspace, run_tags: set[str]) -> None:
 
 def import_(
     context: typer.Context,
-    format_name: Annotated[str, typer.Argument(metavar="FORMAT", help="debatebench, debateflow or panelbench.")],
+    format_name: Annotated[
+        str, typer.Argument(metavar="FORMAT", help=f"{', '.join(FORMATS)}, or one that an installed package adds.")
+    ],
     path: Annotated[Path, typer.Argument(help="A file or folder in that format.")],
     run_tag: RunTagArgument,
     replace: Annotated[

@@ -90,15 +90,17 @@ def load_prompts(
     judges: Iterable[MemberConfig],
     debater_style: str | None = None,
     templates_of: Callable[[MemberConfig], Sequence[str]] = flat_templates,
+    folders: Iterable[Path] = (),
 ) -> PromptSet:
     """Read every template that debaters and `judges` need, and the style `default`; also that of weaknesses, if any.
 
     A prompt in `config` replaces the file: `judge_system_prompt` replaces `judge_default.md`. With a `debater_style`
     the debaters' prompts are `debater_pro_<style>.md` and `debater_con_<style>.md` instead (`default`: the plain
     files), regardless of `config`. `templates_of` names the templates of a judge; those of stages may have variants
-    for a judging style. Raises `ConfigError` for a missing or empty file and for an unknown placeholder.
+    for a judging style. `folders` have the prompts of installed packages' methods; a file of the workspace goes before
+    them. Raises `ConfigError` for a missing or empty file and for an unknown placeholder.
     """
-    files = workspace.files("configs", "prompts/**/*.md")
+    files = _of_packages(folders) | workspace.files("configs", "prompts/**/*.md")
     given = {"judge_default": config.judge_system_prompt}
     if debater_style is None:
         given |= {"debater_pro": config.system_prompt_pro, "debater_con": config.system_prompt_con}
@@ -120,6 +122,15 @@ def load_prompts(
         winner_styles=tuple(n.removeprefix("judge_") for n, template in found.items() if template.declares_winner),
         reasoned=tuple(name for name, template in found.items() if template.gives_reasons),
     )
+
+
+def _of_packages(folders: Iterable[Path]) -> dict[str, Path]:
+    """The prompts of methods in these folders, by the names that they would have in `configs/`."""
+    return {
+        f"prompts/judge/{path.relative_to(folder).as_posix()}": path
+        for folder in folders
+        for path in sorted(folder.glob("**/*.md"))
+    }
 
 
 def _judging_names(
@@ -175,6 +186,8 @@ def _read_template(files: Mapping[str, Path], name: str) -> _Template:
 
 def _missing(files: Mapping[str, Path], name: str) -> str:
     """The message about a missing template."""
+    if name.startswith("judge/"):
+        return f"There is no prompt configs/prompts/{name}.md, and no installed package has it: write one."
     if not name.startswith("judge_") or name in ("judge_user", "judge_default"):
         return f"There is no prompt configs/prompts/{name}.md; `debatebench init` writes one."
     styles = re.findall(r"^prompts/judge_(?!user\.)(\w[\w-]*)\.md$", "\n".join(sorted(files)), re.MULTILINE)

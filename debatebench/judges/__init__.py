@@ -1,9 +1,10 @@
 """Judge methods: the ways to turn a transcript into a verdict, by name.
 
-A method is one file with a coroutine, its prompts in `configs/prompts/judge/`, and one line in `METHODS`.
+A method is one file that declares it, its prompts in `configs/prompts/judge/`, and its name in `METHODS`. An installed
+package adds one by the entry point `debatebench.judge_methods`.
 
 answer_json.py    the JSON object in an answer
-step_requests.py          all requests of one step to one judge
+step_requests.py  all requests of one step to one judge
 base.py           what a judge method works on and returns
 baselines.py      methods: fixed rules that ask nobody
 chronological.py  method: speech by speech, on all dimensions at once
@@ -23,78 +24,67 @@ steps.py          the steps that several methods share
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
-from debatebench.config.prompt_files import flat_templates
-from debatebench.judges import chronological, debatrix, dimensional, direct, non_iterative
-from debatebench.judges.baselines import BASELINES
-from debatebench.judges.deliberation import Deliberation, NoVerdictError
-from debatebench.judges.judgment import judgment_of
 from debatebench.shared.errors import UsageError
+from debatebench.shared.extensions import extension, known_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config, MemberConfig
     from debatebench.judges.base import Judgment, Seat, Transcript
-    from debatebench.judges.deliberation import Decision
+    from debatebench.judges.deliberation import Method
     from debatebench.providers.asking import Ask
+    from debatebench.shared.workspace import Workspace
+
+METHODS = ("direct", "chronological", "dimensional", "non_iterative", "debatrix")
+"""The methods that ask; the module of that name declares `METHOD`."""
+
+BASELINES = (
+    *("always_pro", "always_con", "always_tie", "always_og", "always_oo", "always_cg", "always_co"),
+    *("majority_class", "longest", "longest_words", "random", "last_speaker", "lexical_clash"),
+)
+"""The methods that ask nobody; `baselines.py` declares them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A judge method: the coroutine that judges, and the templates of its stages (`debatrix/speech`)."""
+def find_method(name: str) -> Method | None:
+    """The judge method or baseline of that name, our own or an installed package's; None if there is none."""
+    if name in METHODS:
+        return cast("Method", import_module(f"{__name__}.{name}").METHOD)
+    if name in BASELINES:
+        return cast("Method", import_module(f"{__name__}.baselines").METHODS[name])
+    from debatebench.judges.deliberation import Method
 
-    judge: Callable[[Deliberation], Awaitable[Decision]]
-    about: str
-    stages: tuple[str, ...] = ()
-    """Empty for a method that uses the judge's plain prompt, and for a baseline, which asks nobody."""
-    formats: tuple[str, ...] = ("two_sided", "british_parliamentary")
-    is_baseline: bool = False
-
-
-_ON_DIMENSIONS = ("debatrix/debate", "debatrix/position", "debatrix/winner", "debatrix/summary")
-
-METHODS: dict[str, Method] = {
-    "direct": Method(direct.judge, "the whole debate in one call"),
-    "chronological": Method(
-        chronological.judge,
-        "speech by speech, on all dimensions at once",
-        ("chronological/speech", "chronological/debate", "chronological/verdict"),
-    ),
-    "dimensional": Method(
-        dimensional.judge,
-        "dimension by dimension, the whole debate in one call",
-        ("dimensional/verdict", "debatrix/summary"),
-    ),
-    "non_iterative": Method(
-        non_iterative.judge,
-        "dimension by dimension, speech by speech with the earlier speeches",
-        ("non_iterative/speech", *_ON_DIMENSIONS),
-    ),
-    "debatrix": Method(
-        debatrix.judge,
-        "dimension by dimension, speech by speech with the analyses of the earlier speeches",
-        ("debatrix/speech", *_ON_DIMENSIONS),
-    ),
-    **{
-        name: Method(baseline.judge, baseline.about, formats=baseline.formats, is_baseline=True)
-        for name, baseline in BASELINES.items()
-    },
-}
+    return extension("judge_methods", name, Method)
 
 
 def method_of(judge: MemberConfig) -> Method:
     """The method of a judge. Raises `UsageError` for an unknown name."""
-    if judge.method not in METHODS:
-        known = [name for name, method in METHODS.items() if not method.is_baseline]
-        raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'. Known: {', '.join(known)}.")
-    return METHODS[judge.method]
+    method = find_method(judge.method)
+    if method is None:
+        known = known_names("judge_methods", METHODS)
+        raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'. {known}")
+    return method
+
+
+def load_prompts(
+    workspace: Workspace, config: Config, judges: Iterable[MemberConfig], debater_style: str | None = None
+) -> PromptSet:
+    """The templates that debaters and these judges need, those of the judges' methods included."""
+    from debatebench.config import prompt_files
+
+    judges = tuple(judges)
+    folders = [method.prompts for method in map(method_of, judges) if method.prompts]
+    return prompt_files.load_prompts(workspace, config, judges, debater_style, templates_of, folders)
 
 
 def templates_of(judge: MemberConfig) -> tuple[str, ...]:
     """The names of the templates that a judge needs, without regard to variants for its style."""
+    from debatebench.config.prompt_files import flat_templates
+
     method = method_of(judge)
     if method.is_baseline:
         return ()
@@ -115,6 +105,9 @@ async def ask_judge(
     The verdict is invalid when an answer is of no use or there is none. `again` is how many more times the judge is
     asked after that, each time with new requests. Exceptions from `ask` other than `CallFailedError` are not caught.
     """
+    from debatebench.judges.deliberation import Deliberation, NoVerdictError
+    from debatebench.judges.judgment import judgment_of
+
     deliberation = Deliberation(seat, config, prompts, transcript, ask, again=again)
     try:
         decision = await method_of(seat.judge).judge(deliberation)

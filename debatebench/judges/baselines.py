@@ -5,45 +5,35 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from debatebench.config.answer_form import TWO_SIDES
 from debatebench.config.transcript_layout import BP_POSITIONS
-from debatebench.judges.deliberation import OVERALL, Decision
+from debatebench.judges.deliberation import OVERALL, Decision, Method
 from debatebench.judges.parsing import side_of
 from debatebench.providers.requests import short_hash
 
 if TYPE_CHECKING:
-    from debatebench.judges.deliberation import Deliberation
+    from debatebench.judges.deliberation import Deliberation, Truths
     from debatebench.shared.records import Turn
-
-Truths = Sequence[Mapping[str, Sequence[str]]]
-"""For each debate, what is correct on a dimension (or `overall`) according to people: a side, `tie`, or these teams."""
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _OUTCOMES = ("pro", "con", "tie")
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+def _baseline(winners: Callable[[Deliberation, str], Sequence[str]], about: str, **more: Any) -> Method:
     """A rule: the positions that have won a debate, or were better on a dimension.
 
     All rules but `majority_class` say the same of every dimension as of the whole (`overall`).
     """
 
-    winners: Callable[[Deliberation, str], Sequence[str]]
-    about: str
-    parameters: Callable[[Truths], Mapping[str, Any] | None] = lambda _: {}
-    """What it must know, from people's verdicts on all debates; None if it cannot do without them."""
-    formats: tuple[str, ...] = ("two_sided", "british_parliamentary")
+    async def judge(deliberation: Deliberation) -> Decision:
+        by_dimension = {name: winners(deliberation, name) for name in deliberation.config.dimensions}
+        return deliberation.state(winners(deliberation, OVERALL), by_dimension)
 
-    async def judge(self, deliberation: Deliberation) -> Decision:
-        """Judge by the rule."""
-        by_dimension = {name: self.winners(deliberation, name) for name in deliberation.config.dimensions}
-        return deliberation.state(self.winners(deliberation, OVERALL), by_dimension)
+    return Method(judge, about, is_baseline=True, **more)
 
 
 def _of_sides(*sides: str) -> Callable[[Deliberation, str], Sequence[str]]:
@@ -132,20 +122,20 @@ def _counts(truths: Truths) -> Mapping[str, Mapping[str, int]] | None:
     return {dimension: dict(sorted(each.items())) for dimension, each in sorted(counts.items())}
 
 
-BASELINES: dict[str, Baseline] = {
-    "always_pro": Baseline(_of_sides("pro"), "pro wins every debate"),
-    "always_con": Baseline(_of_sides("con"), "con wins every debate"),
-    "always_tie": Baseline(_of_sides("pro", "con"), "every debate is a tie"),
+METHODS: dict[str, Method] = {
+    "always_pro": _baseline(_of_sides("pro"), "pro wins every debate"),
+    "always_con": _baseline(_of_sides("con"), "con wins every debate"),
+    "always_tie": _baseline(_of_sides("pro", "con"), "every debate is a tie"),
     **{
-        f"always_{team.lower()}": Baseline(
+        f"always_{team.lower()}": _baseline(
             _of_team(team), f"{team} wins every debate", formats=("british_parliamentary",)
         )
         for team in BP_POSITIONS
     },
-    "majority_class": Baseline(_majority, "what people said most often of the other debates", _counts),
-    "longest": Baseline(_longest(len), "who said most wins, in characters"),
-    "longest_words": Baseline(_longest(lambda text: len(text.split())), "who said most wins, in words"),
-    "random": Baseline(_random, "a draw with the run's seed"),
-    "last_speaker": Baseline(_last_speaker, "who spoke last wins"),
-    "lexical_clash": Baseline(_lexical_clash, "who takes up most words of the other side wins"),
+    "majority_class": _baseline(_majority, "what people said most often of the other debates", parameters=_counts),
+    "longest": _baseline(_longest(len), "who said most wins, in characters"),
+    "longest_words": _baseline(_longest(lambda text: len(text.split())), "who said most wins, in words"),
+    "random": _baseline(_random, "a draw with the run's seed"),
+    "last_speaker": _baseline(_last_speaker, "who spoke last wins"),
+    "lexical_clash": _baseline(_lexical_clash, "who takes up most words of the other side wins"),
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.deliberation import Decision
+from debatebench.judges.deliberation import Decision, Method
 from debatebench.judges.steps import analyse_speeches
 
 if TYPE_CHECKING:
@@ -23,3 +23,10 @@ async def judge(deliberation: Deliberation) -> Decision:
     form = AnswerForm(deliberation.config.dimensions, deliberation.positions, declares_winner=True)
     answer = await deliberation.decide("chronological/verdict", [debate], form)
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
+
+
+METHOD = Method(
+    judge,
+    "speech by speech, on all dimensions at once",
+    ("chronological/speech", "chronological/debate", "chronological/verdict"),
+)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from debatebench.judges.steps import Judged, analyse_speeches, judge_dimension, summarise
+from debatebench.judges.deliberation import Method
+from debatebench.judges.steps import ON_DIMENSIONS, Judged, analyse_speeches, judge_dimension, summarise
 
 if TYPE_CHECKING:
     from debatebench.judges.deliberation import Decision, Deliberation
@@ -23,3 +24,10 @@ async def judge(deliberation: Deliberation) -> Decision:
         return await judge_dimension(deliberation, dimension, analyses)
 
     return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
+
+
+METHOD = Method(
+    judge,
+    "dimension by dimension, speech by speech with the analyses of the earlier speeches",
+    ("debatrix/speech", *ON_DIMENSIONS),
+)

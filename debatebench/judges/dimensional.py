@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.transcript_layout import Section
+from debatebench.judges.deliberation import Method
 from debatebench.judges.steps import Judged, report_of, summarise
 
 if TYPE_CHECKING:
@@ -23,3 +24,10 @@ async def judge(deliberation: Deliberation) -> Decision:
         return Judged(Section(report_of([answer], dimension), None, dimension, is_analysis=True), (answer,))
 
     return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
+
+
+METHOD = Method(
+    judge,
+    "dimension by dimension, the whole debate in one call",
+    ("dimensional/verdict", "debatrix/summary"),
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges.deliberation import Decision
+from debatebench.judges.deliberation import Decision, Method
 
 if TYPE_CHECKING:
     from debatebench.judges.deliberation import Deliberation
@@ -17,3 +17,6 @@ async def judge(deliberation: Deliberation) -> Decision:
     form = AnswerForm(deliberation.config.dimensions, deliberation.positions, declares_winner)
     answer = await deliberation.decide_at_once(form)
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
+
+
+METHOD = Method(judge, "the whole debate in one call")

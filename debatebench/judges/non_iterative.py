@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from debatebench.judges.steps import Judged, judge_dimension, summarise
+from debatebench.judges.deliberation import Method
+from debatebench.judges.steps import ON_DIMENSIONS, Judged, judge_dimension, summarise
 
 if TYPE_CHECKING:
     from debatebench.config.transcript_layout import Section
@@ -24,3 +25,10 @@ async def judge(deliberation: Deliberation) -> Decision:
         return await judge_dimension(deliberation, dimension, await deliberation.for_each(speeches, analyse))
 
     return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
+
+
+METHOD = Method(
+    judge,
+    "dimension by dimension, speech by speech with the earlier speeches",
+    ("non_iterative/speech", *ON_DIMENSIONS),
+)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from debatebench.config.types import Config
     from debatebench.judges.deliberation import Deliberation
 
+ON_DIMENSIONS = ("debatrix/debate", "debatrix/position", "debatrix/winner", "debatrix/summary")
+"""The stages of `judge_dimension` and `summarise`."""
+
 _WHOLE_SCALE = DimensionConfig(min=Decimal(1), max=Decimal(10))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from debatebench.config.prompts import debater_values, topic_values
 from debatebench.config.transcript_layout import END_LINE, escape_material, escape_speech
-from debatebench.judges import METHODS, used_templates
+from debatebench.judges import find_method, used_templates
 from debatebench.judges.rehearsal import Texts
 from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate
 from debatebench.plan.stored_use import StoredUse
@@ -427,7 +427,8 @@ class _Estimator:
 
     def _with_method(self, judge: MemberConfig, method: str) -> _Prompts | None:
         """The prompts of a debate if the judge had another method; None if the plan does not hold its templates."""
-        if method not in METHODS or METHODS[method].is_baseline:
+        found = find_method(method)
+        if found is None or found.is_baseline:
             return None
         twin, debate = judge.model_copy(update={"method": method}), self.examples[judge.id]
         if not set(used_templates(twin, self.plan.prompts)) <= self.plan.prompts.templates.keys():

@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from debatebench.config.types import MemberConfig, Pricing
-from debatebench.judges import method_of
-from debatebench.judges.baselines import BASELINES
+from debatebench.judges import BASELINES, find_method, method_of
 from debatebench.plan.attacks import AttackedCopy, attack_sides, attacked_turns, copy_of
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan
@@ -121,9 +120,10 @@ def baseline_judges(names: Sequence[str], source: Source) -> tuple[MemberConfig,
     """An entry for each baseline. Raises `UsageError` for one that is unknown, or cannot judge this source."""
     found = []
     for name in dict.fromkeys(names):
-        if name not in BASELINES:
+        method = find_method(name)
+        if method is None or not method.is_baseline:
             raise UsageError(f"No baseline '{name}'. Known: {', '.join(BASELINES)}.")
-        parameters = BASELINES[name].parameters([debate.classes for debate in source.debates])
+        parameters = method.parameters([debate.classes for debate in source.debates])
         if parameters is None:
             raise UsageError(
                 f"The baseline '{name}' needs verdicts of people on the debates of '{source.run_tag}', and the SQL "

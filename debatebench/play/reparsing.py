@@ -18,8 +18,8 @@ from debatebench.judges.rereading import reread
 from debatebench.plan.plan import begun_plan
 from debatebench.play.attempts import reply_of
 from debatebench.play.panel import panel_reason
-from debatebench.providers.base import ProviderFailure
-from debatebench.providers.openai_reply import ReplySource, read_reply
+from debatebench.providers import make_provider
+from debatebench.providers.base import ProviderFailure, Request
 from debatebench.shared.records import Debate, JudgeNote, Turn, Verdict
 from debatebench.shared.version import __version__
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from debatebench.judges.rereading import Reread
     from debatebench.plan.plan import Plan
 
+# Stands for the request to which a reply answers: it asks for a JSON object.
+_FOR_OBJECT = Request("", (), json_schema={})
 # The answers of a judge in a debate, by path, as the journal has them.
 _Journalled = Callable[[str, "MemberConfig"], Mapping[str, Sequence[StoredAnswer]]]
 
@@ -128,7 +130,7 @@ class _Index:
                 continue
             reply = reply_of(journal.read_at(*asked.reply))
             try:
-                completion = read_reply(reply, ReplySource(judge.provider), asks_for_object=True)
+                completion = make_provider(judge, None).read(reply, _FOR_OBJECT)
             except ProviderFailure:
                 continue
             path = asked.step.removeprefix(f"verdict:{judge.id}:").rpartition(":")[0]

@@ -13,7 +13,7 @@ from debatebench.journal.writing import Journal
 from debatebench.plan.plan import begun_plan
 from debatebench.play.attempts import reply_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED, money
-from debatebench.providers import reply_reader
+from debatebench.providers import make_provider
 from debatebench.providers.base import Completion, ProviderFailure
 from debatebench.providers.prices import bound_of, cost_of
 from debatebench.shared.records import to_money
@@ -192,7 +192,7 @@ def _read_again(
     """The row of an attempt with what its reply used, and its cost."""
     member = priced.member
     try:
-        used = reply_reader(member)(reply_of(response))
+        used = make_provider(member, None).read(reply_of(response))
     except ProviderFailure as failure:
         used = failure.completion or Completion(text="")
     usd, source, reason = cost_of(used, member)

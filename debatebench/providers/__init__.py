@@ -1,5 +1,7 @@
 """Providers by name. One with OpenAI's chat completions is an entry in `profiles.py`; another, a file and a line here.
 
+An installed package adds one by the entry point `debatebench.providers`.
+
 asking.py             what a debater or judge is asked, and the answer
 base.py               what a provider is: request, reply, completion
 connecting.py         opening a connection to a host with several addresses
@@ -35,69 +37,60 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
+from debatebench.shared.extensions import extension, known_names
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
-    from debatebench.providers.base import Completion, Provider, Reply
+    from debatebench.providers.base import Provider
+
+Factory = Callable[["MemberConfig", "Mapping[str, str] | None"], "Provider"]
+"""Makes the provider of a configured debater or judge, with a key from the environment; nothing is sent yet.
+
+Without an environment it is made only to read stored replies, which needs no key. Raises `UsageError` for an entry that
+cannot be used.
+"""
 
 
-def _openai_compatible(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
+def _openai_compatible(member: MemberConfig, environ: Mapping[str, str] | None) -> Provider:
     from debatebench.providers.openai_compatible import OpenAICompatible
 
     return OpenAICompatible.of(member, environ)
 
 
-def _simulated(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
+def _simulated(member: MemberConfig, environ: Mapping[str, str] | None) -> Provider:
     from debatebench.providers.simulated.provider import Simulated
 
-    return Simulated.of(member)
+    return Simulated(member.pricing) if environ is None else Simulated.of(member)
 
 
-_FACTORIES: dict[str, Callable[[MemberConfig, Mapping[str, str]], Provider]] = {
-    **dict.fromkeys(PROFILES, _openai_compatible),
-    "simulated": _simulated,
-}
+_FACTORIES: dict[str, Factory] = {**dict.fromkeys(PROFILES, _openai_compatible), "simulated": _simulated}
 _SIMULATED = frozenset({"simulated"})
 
 KNOWN: tuple[str, ...] = tuple(sorted(_FACTORIES))
-"""The names that `provider:` may have in models.yaml and judges.yaml."""
+"""The names that `provider:` may have in models.yaml and judges.yaml, beside those of installed packages."""
 
 
-def make_provider(member: MemberConfig, environ: Mapping[str, str]) -> Provider:
-    """The provider of a configured debater or judge; nothing is sent yet.
+def make_provider(member: MemberConfig, environ: Mapping[str, str] | None) -> Provider:
+    """The provider of a configured debater or judge, as `Factory` says; nothing is sent yet.
 
     Raises `UsageError` for an unknown name, a bad or unencrypted address, a key that is not in `environ`, or invalid
     traits of a simulated member.
     """
-    factory = _FACTORIES.get(member.provider)
+    factory: Factory | None = _FACTORIES.get(member.provider)
     if factory is None:
-        raise UsageError(f"No provider '{member.provider}' (of '{member.id}'). Known: {', '.join(KNOWN)}.")
+        factory = extension("providers", member.provider, cast("Any", Callable))
+    if factory is None:
+        raise UsageError(f"No provider '{member.provider}' (of '{member.id}'). {known_names('providers', KNOWN)}")
     return factory(member, environ)
-
-
-def reply_reader(member: MemberConfig) -> Callable[[Reply], Completion]:
-    """Reads stored replies to the member as its provider does; it needs no key and sends nothing."""
-    if is_simulated(member.provider):
-        from debatebench.providers.simulated.provider import Simulated
-
-        return Simulated(member.pricing).read
-    from debatebench.providers.openai_compatible import OpenAICompatible
-
-    profile = PROFILES[member.provider]
-    return OpenAICompatible(member.provider, "", profile, trust_reported_cost=member.trust_reported_cost).read
 
 
 def provider_key(member: MemberConfig) -> Hashable:
     """A key that is equal for members that can share one provider instance."""
-    if is_simulated(member.provider):
-        traits = json.dumps(member.parameters, sort_keys=True, default=str)
-        prices = member.pricing.model_dump_json() if member.pricing else None
-        return member.provider, traits, prices
-    return (
+    shared = (
         member.provider,
         member.endpoint,
         member.api_key_env,
@@ -105,6 +98,10 @@ def provider_key(member: MemberConfig) -> Hashable:
         member.environment_proxies,
         member.trust_reported_cost,
     )
+    if member.provider in PROFILES:
+        return shared
+    traits = json.dumps(member.parameters, sort_keys=True, default=str)
+    return *shared, traits, member.pricing.model_dump_json() if member.pricing else None
 
 
 def is_simulated(provider_name: str) -> bool:

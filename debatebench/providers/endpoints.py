@@ -60,7 +60,8 @@ def completions_url(member: MemberConfig) -> str:
 
 def key_variable(member: MemberConfig) -> str | None:
     """The environment variable that holds the key of `member`; `None` when it needs none."""
-    return member.api_key_env or PROFILES[member.provider].key_variable
+    profile = PROFILES.get(member.provider)
+    return member.api_key_env or (profile.key_variable if profile else None)
 
 
 def key_for(member: MemberConfig, environ: Mapping[str, str]) -> str | None:

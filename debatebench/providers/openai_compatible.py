@@ -102,13 +102,19 @@ class OpenAICompatible:
         self._transport: Transport | None = None
 
     @classmethod
-    def of(cls, member: MemberConfig, environ: Mapping[str, str]) -> OpenAICompatible:
-        """The provider of a configured debater or judge. Raises `UsageError` for a bad address or a missing key."""
+    def of(cls, member: MemberConfig, environ: Mapping[str, str] | None) -> OpenAICompatible:
+        """The provider of a configured debater or judge; without an environment, one that only reads stored replies.
+
+        Raises `UsageError` for a bad address or a missing key.
+        """
+        profile = PROFILES[member.provider]
+        if environ is None:
+            return cls(member.provider, "", profile, trust_reported_cost=member.trust_reported_cost)
         url = completions_url(member)
         return cls(
             member.provider,
             url,
-            PROFILES[member.provider],
+            profile,
             key=key_for(member, environ),
             key_variable=key_variable(member),
             proxy=proxy_for(member, url, environ),

@@ -5,6 +5,7 @@ amounts.py          amounts of money as people read them
 config_sections.py  the JSON of a configuration in sections
 duckdb_sql.py       a transaction, a text literal and a quoted name for DuckDB statements
 errors.py           errors that are reported to the user, each with its exit code
+extensions.py       what installed packages add: judge methods, providers, importers
 files.py            atomic writes, synced files and folders, paths as a person would type them
 hashing.py          SHA-256 over several parts
 json_bytes.py       JSON in ASCII, written and read fast

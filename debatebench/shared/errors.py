@@ -9,7 +9,7 @@ DebatebenchError                1
 │   └── SqlDataError            1   a SQL model whose rows cannot be computed from the data that there is
 ├── UnbuiltError                3   what was to land has landed, but the SQL models could not be built
 ├── DamagedDataError            3   a journal, import or warehouse that changed after it was written
-│   └── NewerDataError          3   one that a newer version wrote: nothing is damaged
+│   └── NewerDataError          3   one that needs a newer version, or a package: nothing is damaged
 ├── HeldWarehouseError          1   another program has the warehouse open, so that it cannot be read or changed
 ├── BusyError                   4   another process plays the run or does the import that was asked for
 ├── RunIncompleteError          5   the run ended, but debates are missing
@@ -85,7 +85,7 @@ class DamagedDataError(DebatebenchError):
 
 
 class NewerDataError(DamagedDataError):
-    """A file that a newer version wrote. It lands no more than a damaged one, and is whole."""
+    """A file that needs a newer version, or an installed package. It lands no more than a damaged one, and is whole."""
 
 
 class HeldWarehouseError(DebatebenchError):

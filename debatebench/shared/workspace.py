@@ -22,7 +22,8 @@ _FOLDER_NOTES = {
 
 A file here replaces the packaged one of the same schema and name: `sql/marts/leaderboard.sql` replaces the leaderboard,
 and `sql/marts/my_question.sql` adds `marts.my_question`. The first folder is the schema; subfolders do not matter.
-Put the YAML next to the SQL. `debatebench build` reads both.
+Put the YAML next to the SQL. A macro is an entry of YAML, in `sql/macros/`; one of the same name replaces the packaged
+one. `debatebench build` reads all of it.
 """,
     "reports": """\
 # Reports of this workspace
@@ -123,6 +124,8 @@ class Workspace:
     def files(self, kind: Kind, pattern: str) -> dict[str, Path]:
         """Relative path (with `/`) → file of all layers that match the glob `pattern`, sorted by path.
 
+        In `sql/` by layer and path, because in a file of a later layer a macro replaces one of the same name.
+
         A later file replaces the earlier one of the same path; in `sql/`, of the same first folder and file name. The
         rendered site inside `reports/` is output and belongs to no layer. Raises `UsageError` for a link in the
         workspace's folder that leads out of it.
@@ -135,12 +138,12 @@ class Workspace:
             if layer != packaged(kind):
                 for path in (*paths, *_linked_folders(layer, pattern)):
                     inside(layer, path)
-            own = {path.relative_to(layer).as_posix(): path for path in paths}
+            own = {path.relative_to(layer).as_posix(): path for path in sorted(paths)}
             if kind == "sql":
                 replaced = {_without_subfolders(path) for path in own}
                 found = {path: file for path, file in found.items() if _without_subfolders(path) not in replaced}
             found |= own
-        return dict(sorted(found.items()))
+        return found if kind == "sql" else dict(sorted(found.items()))
 
 
 def inside(folder: Path, file: Path) -> Path:

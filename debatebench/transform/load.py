@@ -21,6 +21,7 @@ from debatebench.transform.properties import (
     AddedVersions,
     CommonColumn,
     Located,
+    LocatedMacro,
     LocatedTest,
     MacroTest,
     ModelProperties,
@@ -124,9 +125,7 @@ class _Loading:
         once = self._once((f"the column '{column.entry.name.lower()}'", column) for column in columns)
         self.common = {column.entry.name.lower(): column.entry for column in once.values()}
         self.described = self._once(self._described_models())
-        self.described_macros = self._once(
-            (f"{MACROS}.{each.entry.name.lower()}", each) for read in self.yaml_files.values() for each in read.macros
-        )
+        self.described_macros = self._described_macros()
 
     def _once(self, entries: Iterable[tuple[str, Located[T]]]) -> dict[str, Located[T]]:
         """Name → entry; a second entry with the same name is refused."""
@@ -136,6 +135,21 @@ class _Loading:
                 if name in found:
                     raise SqlModelError(f"{located.where}: {name} is already described at {found[name].where}.")
                 found[name] = located
+        return found
+
+    def _described_macros(self) -> dict[str, LocatedMacro]:
+        """Dotted name → entry. A later folder, such as a workspace's, replaces entries of an earlier one."""
+        found: dict[str, LocatedMacro] = {}
+        folder_of = {PurePosixPath(path): file.parents[path.count("/")] for path, file in self.files.items()}
+        ranks = {folder: rank for rank, folder in enumerate(dict.fromkeys(folder_of.values()))}
+        for path, read in sorted(self.yaml_files.items(), key=lambda item: (ranks[folder_of[item[0]]], item[0])):
+            for each in read.macros:
+                name = f"{MACROS}.{each.entry.name.lower()}"
+                with self.broken.of(name):
+                    other = found.get(name)
+                    if other is not None and other.file.is_relative_to(folder_of[path]):
+                        raise SqlModelError(f"{each.where}: {name} is already described at {other.where}.")
+                    found[name] = each
         return found
 
     def _described_models(self) -> Iterator[tuple[str, Located[ModelProperties]]]:
@@ -191,12 +205,14 @@ class _Loading:
         macros: dict[str, Macro] = {}
         for path, file in sorted(self.files.items()):
             if path.endswith(".sql") and path.startswith(f"{MACROS}/"):
-                name = f"{MACROS}.{PurePosixPath(path).stem}"
-                with self.broken.of(name):
-                    self._check_read(name, self.described_macros)
-                    macros[name] = read_macro(path, file, self.described_macros, self.domain.functions)
+                with self.broken.of(f"{MACROS}.{PurePosixPath(path).stem}"):
+                    raise SqlModelError(
+                        f"{shown_path(file)}: a macro is an entry of `macros` in YAML; write its expression there, "
+                        "under `sql`."
+                    )
         for name, located in self.described_macros.items():
-            self._check_files(located, [name], macros)
+            with self.broken.of(name):
+                macros[name] = read_macro(located, self.domain.functions)
         for macro in macros.values():
             with self.broken.of(macro.name):
                 check_macro_calls(macro.query, macro.file, macros, self.broken)
@@ -372,8 +388,6 @@ class _Loading:
         """Every unit test of a macro that is not broken."""
 
         def tested(test: MacroTest, name: str, where: str) -> str:
-            if name not in macros:
-                raise SqlModelError(f"{where}: there is no macro '{name}'.{did_you_mean(name, macros)}")
             for argument in dict.fromkeys(key for row in test.given for key in row):
                 if argument not in macros[name].parameters:
                     raise SqlModelError(
@@ -383,9 +397,9 @@ class _Loading:
             return name
 
         for_macros = (
-            (f"{MACROS}.{each.entry.macro.lower().removeprefix(f'{MACROS}.')}", each)
-            for read in self.yaml_files.values()
-            for each in read.macro_tests
+            (name, Located(test, located.file, line))
+            for name, located in self.described_macros.items()
+            for test, line in zip(located.entry.unit_tests, located.test_lines, strict=True)
         )
         return self._located(for_macros, tested)
 

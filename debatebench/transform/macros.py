@@ -1,14 +1,13 @@
-"""SQL macros: a closed formula over columns, written once in `sql/macros/<name>.sql` and called `macros.<name>(…)`.
+"""SQL macros: a closed formula over columns, written once as an entry of YAML and called `macros.<name>(…)`.
 
-A macro is one `create macro name(arguments) as expression`. It is created in the schema `macros` of the warehouse, and
-DuckDB itself replaces every call by the formula.
+A macro is created in the schema `macros` of the warehouse, and DuckDB itself replaces every call by the formula.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.amounts import did_you_mean
@@ -25,7 +24,6 @@ from debatebench.transform.sql_model import (
     called_functions,
     called_macros,
     parse_statement,
-    read_sql,
     text_sha256,
     tokens_sha256,
 )
@@ -34,28 +32,25 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from debatebench.transform.domain import PythonFunctions
-    from debatebench.transform.properties import Located, MacroProperties
+    from debatebench.transform.properties import LocatedMacro, MacroProperties
     from debatebench.transform.sql_model import SqlModel
-
-_SHAPE = "write `create macro name(arguments) as expression`"
 
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A file of `sql/macros/` with its YAML: one expression with a name and arguments."""
+    """An entry of `macros`: one expression with a name and arguments."""
 
     name: str
     """Dotted: `macros.wilson_low`."""
     file: Path
     query: Query
-    """The text, and what it calls."""
+    """`create macro name(arguments) as expression`, and what it calls."""
     parameters: tuple[str, ...]
     expression: str
     """What stands in the place of a call, as it is written."""
     places: tuple[tuple[int, int, str], ...]
     """(start, end, name) in the text of every argument and of every variable of a lambda that the expression uses."""
     properties: MacroProperties
-    properties_file: Path
 
     @property
     def needs(self) -> tuple[MacroCall, ...]:
@@ -68,73 +63,55 @@ class Macro:
         return f"{self.name}({', '.join(self.parameters)})"
 
 
-def read_macro(
-    path: str, file: Path, described: Mapping[str, Located[MacroProperties]], functions: PythonFunctions
-) -> Macro:
-    """The macro of one file of `macros/` and its YAML. Raises `SqlModelError` with file and line."""
-    if len(PurePosixPath(path).parts) != 2:
-        raise SqlModelError(f"{shown_path(file)}: a macro must be in sql/{MACROS} itself, not in a subfolder.")
-    sql = read_sql(file)
-    found = parse_macro(sql, file)
-    stem, (own, *parameters) = PurePosixPath(path).stem, found.signature
-    name = f"{MACROS}.{stem}"
-    if own != stem:
-        raise SqlModelError(
-            f"{shown_path(file)}: contains the macro '{own}'; rename the file to {own}.sql, or the macro to {stem}."
-        )
-    for part in found.signature:
+def read_macro(located: LocatedMacro, functions: PythonFunctions) -> Macro:
+    """The macro of one entry of the YAML. Raises `SqlModelError` with file and line."""
+    entry = located.entry
+    parameters = tuple(argument.name for argument in entry.arguments)
+    for part in (entry.name, *parameters):
         if not NAME.fullmatch(part):
-            raise SqlModelError(f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
-    for function in functions.python_functions([own, *found.functions]):
-        what = "has the name of" if function == own else "calls"
+            raise SqlModelError(f"{located.where}: '{part}' is not a name; use lower-case letters, digits and _.")
+    name, line = f"{MACROS}.{entry.name}", located.sql_line
+    start = f"create macro {entry.name}({', '.join(parameters)}) as"
+    # On the same line as in the file, so that what is said of a line is true there.
+    sql = "\n" * (line - 2) + start + ("\n" if line > 1 else " ") + entry.sql
+    found = _parse_macro(sql, located)
+    for function in functions.python_functions([entry.name, *found.functions]):
+        what = "has the name of" if function == entry.name else "calls"
         raise SqlModelError(
-            f"{shown_path(file)}: {name} {what} the Python function '{function}'; "
-            "a macro is SQL that any client can run."
+            f"{located.where}: {name} {what} the Python function '{function}'; a macro is SQL that any client can run."
         )
-    if name not in described:
-        raise SqlModelError(
-            f"{shown_path(file)}:1: {name} has no description; add it under `macros` in sql/{MACROS}/_{MACROS}.yml."
-            f"{did_you_mean(name, described)}"
-        )
-    located = described[name]
-    for argument in located.entry.arguments:
-        if argument.name not in parameters:
-            listed = ", ".join(parameters) or "none"
-            raise SqlModelError(f"{located.where}: {name} has no argument '{argument.name}'. Its arguments: {listed}.")
     query = found.query(sql)
     return Macro(
         name=name,
-        file=file,
+        file=located.file,
         query=query,
-        parameters=tuple(parameters),
+        parameters=parameters,
         expression=query.sql[found.start :],
         places=found.places,
-        properties=located.entry,
-        properties_file=located.file,
+        properties=entry,
     )
 
 
-def parse_macro(sql: str, file: Path) -> Parsed:
-    """Parse the text of one file, which must be exactly one macro. Raises `SqlModelError` with file and line."""
+def _parse_macro(sql: str, located: LocatedMacro) -> Parsed:
+    """Parse `create macro name(arguments) as expression`, or recall what is known of this text."""
     sha256 = text_sha256(sql)
     found = PARSED.get(sha256)
     if found is None or not found.signature:
-        found = PARSED[sha256] = _parsed(sql, file)
+        found = PARSED[sha256] = _parsed(sql, located.file, located.sql_line)
     return found
 
 
-def _parsed(sql: str, file: Path) -> Parsed:
+def _parsed(sql: str, file: Path, line: int) -> Parsed:
     from sqlglot import exp
 
-    tree, tokens = parse_statement(sql, file, "macro")
-    if not isinstance(tree, exp.Create) or tree.args.get("kind") != "MACRO":
-        raise SqlModelError(f"{shown_path(file)}: contains a statement that is not a macro; {_SHAPE}.")
-    expression, named = tree.expression, tree.this
-    is_plain = isinstance(named, exp.UserDefinedFunction) and not named.this.args.get("db")
-    if not is_plain or any(tree.args.get(key) for key in ("replace", "exists", "properties")):
-        raise SqlModelError(f"{shown_path(file)}: contains more than a macro; {_SHAPE}.")
+    rule = "the SQL of a macro is exactly one expression"
+    tree, tokens = parse_statement(sql, file, rule, line)
+    where, expression, named = f"{shown_path(file)}:{line}", tree.expression, tree.this
+    is_function = isinstance(named, exp.UserDefinedFunction) and not tree.args.get("properties")
+    if not is_function or expression is None or isinstance(expression, exp.Alias):
+        raise SqlModelError(f"{where}: {rule}.")
     signature = (named.this.name, *(parameter.name for parameter in named.expressions))
-    _check_expression(expression, signature, file)
+    _check_expression(expression, signature, where)
     end = next(place for place, token in enumerate(tokens) if token.token_type.name == "R_PAREN")
     length, sha256 = tokens_sha256(sql, tokens)
     return Parsed(
@@ -143,7 +120,7 @@ def _parsed(sql: str, file: Path) -> Parsed:
         references=(),
         functions=tuple(called_functions(expression)),
         macro_calls=tuple(called_macros(expression, file)),
-        signature=tuple(name.lower() for name in signature),
+        signature=signature,
         start=tokens[end + 2].start,
         places=tuple(_places(expression)),
     )
@@ -171,12 +148,11 @@ def _is_field(name: exp.Identifier) -> bool:
     )
 
 
-def _check_expression(expression: exp.Expr, signature: tuple[str, ...], file: Path) -> None:
+def _check_expression(expression: exp.Expr, signature: tuple[str, ...], where: str) -> None:
     """Refuse everything except one expression over the arguments: queries, columns, names that hide an argument."""
     from sqlglot import exp
 
-    name, *parameters = (each.lower() for each in signature)
-    where = shown_path(file)
+    name, *parameters = signature
     if isinstance(expression, exp.MacroOverloads):
         raise SqlModelError(f"{where}: {name} has several forms; write one macro for each.")
     if expression.find(exp.Query, exp.Table, exp.Comprehension) is not None:
@@ -187,10 +163,10 @@ def _check_expression(expression: exp.Expr, signature: tuple[str, ...], file: Pa
                 raise SqlModelError(f"{where}: the lambda hides the argument '{variable.name}'; rename its variable.")
     for column in expression.find_all(exp.Column):
         if column.table or column.name.lower() not in parameters:
-            line = column.this.meta.get("line", 1)
-            listed = ", ".join(parameters) or "none"
+            file, listed = where.rpartition(":")[0], ", ".join(parameters) or "none"
             raise SqlModelError(
-                f"{where}:{line}: '{column.sql('duckdb')}' is not an argument of {name}. Its arguments: {listed}."
+                f"{file}:{column.this.meta.get('line', 1)}: '{column.sql('duckdb')}' is not an argument of {name}. "
+                f"Its arguments: {listed}."
             )
 
 
@@ -203,6 +179,9 @@ def check_macro_calls(
             raise broken[call.name]
         macro = macros.get(call.name)
         if macro is None:
+            for name, error in broken.items():
+                if name.startswith(f"{MACROS}/"):
+                    raise error
             raise SqlModelError(
                 f"{shown_path(file)}:{call.line}: there is no macro '{call.name}'.{did_you_mean(call.name, macros)}"
             )

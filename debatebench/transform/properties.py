@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -48,6 +49,9 @@ _YAML_MESSAGES = {
     "repeated key": ":{line}: the key '{found}' occurs twice",
     "number": ":{line}: {found} is too large for a number",
 }
+
+# The text of a block begins below its key.
+_BLOCK = re.compile(rb":\s*[|>][-+0-9]*\s*$")
 
 DataTest = Annotated[GenericTest, BeforeValidator(parse_generic_test)]
 _TESTS = AliasChoices("data_tests", "tests")
@@ -268,12 +272,23 @@ class MacroArgument(_Frozen):
     description: str = ""
 
 
+class MacroTest(_Frozen):
+    """Given arguments → the expected values of a macro, one for each row, or one for all rows if it aggregates."""
+
+    name: str
+    description: str = ""
+    given: tuple[dict[str, Any], ...] = Field(min_length=1)
+    expect: tuple[Any, ...] = Field(min_length=1)
+
+
 class MacroProperties(_Frozen):
-    """One entry of `macros`."""
+    """One entry of `macros`: a macro with its tests. `sql` is an expression over its arguments."""
 
     name: str
     description: str = Field(min_length=1)
     arguments: tuple[MacroArgument, ...] = ()
+    sql: str = Field(min_length=1)
+    unit_tests: tuple[MacroTest, ...] = ()
     meta: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -337,21 +352,6 @@ class UnitTest(_Frozen):
         return self
 
 
-class MacroTest(_Frozen):
-    """Given arguments → the expected values of a macro, one for each row, or one for all rows if it aggregates."""
-
-    name: str
-    description: str = ""
-    macro: str
-    given: tuple[dict[str, Any], ...] = Field(min_length=1)
-    expect: tuple[Any, ...] = Field(min_length=1)
-
-
-def _test_kind(value: Any) -> str:
-    is_of_macro = isinstance(value, MacroTest) or (isinstance(value, dict) and "macro" in value)
-    return "macro_test" if is_of_macro else "unit_test"
-
-
 class CommonColumn(_Frozen):
     """The meaning of columns of this name in every SQL model that does not describe them itself.
 
@@ -383,13 +383,7 @@ class Properties(_Frozen):
         ...,
     ] = ()
     macros: tuple[MacroProperties, ...] = ()
-    unit_tests: tuple[
-        Annotated[
-            Annotated[UnitTest, Tag("unit_test")] | Annotated[MacroTest, Tag("macro_test")],
-            Discriminator(_test_kind),
-        ],
-        ...,
-    ] = ()
+    unit_tests: tuple[UnitTest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,6 +398,14 @@ class Located(Generic[T]):
     def where(self) -> str:
         """`file:line`."""
         return f"{shown_path(self.file)}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedMacro(Located[MacroProperties]):
+    """An entry of `macros`, with the line where its SQL begins and that of each of its tests."""
+
+    sql_line: int
+    test_lines: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,9 +426,8 @@ class PropertiesFile:
     columns: tuple[Located[CommonColumn], ...]
     models: tuple[Located[ModelProperties], ...]
     added: tuple[Located[AddedVersions], ...]
-    macros: tuple[Located[MacroProperties], ...]
+    macros: tuple[LocatedMacro, ...]
     unit_tests: tuple[Located[UnitTest], ...]
-    macro_tests: tuple[Located[MacroTest], ...]
 
 
 def read_properties(file: Path) -> PropertiesFile:
@@ -464,10 +465,20 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         located("columns", CommonColumn),
         located("models", ModelProperties),
         located("models", AddedVersions),
-        located("macros", MacroProperties),
+        tuple(_located_macro(macro, file, yaml.lines, content, at) for at, macro in enumerate(properties.macros)),
         located("unit_tests", UnitTest),
-        located("unit_tests", MacroTest),
     )
+
+
+def _located_macro(
+    macro: MacroProperties, file: Path, lines: Mapping[tuple[str | int, ...], int], content: bytes, place: int
+) -> LocatedMacro:
+    """The entry at this place of `macros`."""
+    sql_line = lines["macros", place, "sql"]
+    if _BLOCK.search(content.splitlines()[sql_line - 1]):
+        sql_line += 1
+    test_lines = (lines["macros", place, "unit_tests", number] for number in range(len(macro.unit_tests)))
+    return LocatedMacro(macro, file, lines["macros", place], sql_line, tuple(test_lines))
 
 
 def _in_file(data: Any, path: tuple[str | int, ...]) -> tuple[str | int, ...]:

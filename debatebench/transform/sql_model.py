@@ -193,7 +193,7 @@ def text_sha256(sql: str) -> str:
 def _parsed(sql: str, file: Path) -> Parsed:
     from sqlglot import exp
 
-    tree, tokens = parse_statement(sql, file, "query")
+    tree, tokens = parse_statement(sql, file, "a file contains exactly one query")
     if not isinstance(tree, exp.Query):
         raise SqlModelError(f"{shown_path(file)}: contains a statement that is not a query; write a `select`.")
     length, sha256 = tokens_sha256(sql, tokens)
@@ -214,24 +214,27 @@ def tokens_sha256(sql: str, tokens: Sequence[Token]) -> tuple[int, str]:
     return len(sql[:end].rstrip()), hash_of(*parts)
 
 
-def parse_statement(sql: str, file: Path, kind: str) -> tuple[exp.Expr, Sequence[Token]]:
-    """The syntax tree of the only statement, and all tokens. `kind` is what the file should contain, for messages."""
+def parse_statement(sql: str, file: Path, rule: str, line: int | None = None) -> tuple[exp.Expr, Sequence[Token]]:
+    """The syntax tree of the only statement, and all tokens.
+
+    Messages say `rule` where there are more statements, and `line` where they know no better line.
+    """
     from sqlglot import exp
     from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.errors import ParseError, TokenError
 
+    where = shown_path(file) + (f":{line}" if line else "")
     dialect = DuckDB()
     try:
         tokens = dialect.tokenize(sql)
         _check_depth(tokens)
         if len(tokens) > _MOST_TOKENS:
             raise SqlModelError(
-                f"{shown_path(file)}: contains {len(tokens):,} words and signs; split it into several of at most "
-                f"{_MOST_TOKENS:,}."
+                f"{where}: contains {len(tokens):,} words and signs; split it into several of at most {_MOST_TOKENS:,}."
             )
         statements = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
     except TokenError as error:
-        raise SqlModelError(f"{shown_path(file)}: a quote, comment or bracket is not closed ({error}).") from None
+        raise SqlModelError(f"{where}: a quote, comment or bracket is not closed ({error}).") from None
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         raise SqlModelError(
@@ -239,14 +242,12 @@ def parse_statement(sql: str, file: Path, kind: str) -> tuple[exp.Expr, Sequence
             f"near '{first.get('highlight', '')}'."
         ) from None
     except RecursionError:
-        raise SqlModelError(f"{shown_path(file)}: is nested too deeply to be read.") from None
+        raise SqlModelError(f"{where}: is nested too deeply to be read.") from None
     statements = [tree for tree in statements if not isinstance(tree, exp.Semicolon)]
     if len(statements) != 1:
-        raise SqlModelError(
-            f"{shown_path(file)}: contains {len(statements)} statements; a file contains exactly one {kind}."
-        )
+        raise SqlModelError(f"{where}: contains {len(statements)} statements; {rule}.")
     if sql.lstrip().startswith(";"):
-        raise SqlModelError(f"{shown_path(file)}: begins with a semicolon; a file contains exactly one {kind}.")
+        raise SqlModelError(f"{where}: begins with a semicolon; {rule}.")
     return statements[0], tokens
 
 

@@ -12,11 +12,12 @@ sources as (
 
 ),
 
+-- Two topics are not enough to estimate how topics differ.
 units as (
 
     select
         sources.source_run_tag,
-        macros.cluster_unit_of(count(distinct debates.topic_id)) as cluster_unit
+        case when count(distinct debates.topic_id) >= 3 then 'topic' else 'debate' end as cluster_unit
 
     from sources
     left join staging.stg_debates as debates on sources.run_tag = debates.run_tag and debates.status = 'complete'

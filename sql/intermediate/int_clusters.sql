@@ -16,7 +16,7 @@ final as (
 
     select
         debates.run_tag, debates.debate_id, debates.source_debate_id, units.cluster_unit,
-        macros.cluster_of(debates.topic_id, debates.source_debate_id, units.cluster_unit) as cluster_id
+        case units.cluster_unit when 'topic' then debates.topic_id else debates.source_debate_id end as cluster_id
 
     from debates
     inner join intermediate.int_cluster_units as units using (run_tag)

@@ -57,8 +57,8 @@ tested as (
                     decisive_rate - 0.5,
                     macros.mean_error(decisive_topics, decisive_rate),
                     count_clusters,
-                    macros.clusters_above(decisive_topics, 0.5),
-                    macros.clusters_below(decisive_topics, 0.5),
+                    len(list_filter(decisive_topics, lambda each: 2 * each.y > each.n)),
+                    len(list_filter(decisive_topics, lambda each: 2 * each.y < each.n)),
                     false
                 )
         end as wins_p_value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -134,16 +135,16 @@ def test_a_data_test_reaches_nothing_outside(root: Path, outside: Path, attack: 
 @pytest.mark.parametrize(
     "macro",
     [
-        "create macro mine(x) as (select content from read_text('SECRET_FILE'))",
-        "create macro mine(x) as map {#1: 2}; copy (select 42) to 'STOLEN' -- #}([1],[2])",
-        "create macro mine(x) as getenv('DEBATEBENCH_SECRET')",
+        "(select content from read_text('SECRET_FILE'))",
+        "map {#1: 2}; copy (select 42) to 'STOLEN' -- #}([1],[2])",
+        "getenv('DEBATEBENCH_SECRET')",
     ],
 )
 def test_a_macro_reaches_nothing_outside(root: Path, outside: Path, macro: str) -> None:
-    yaml = "macros: [{name: mine, description: M., arguments: [{name: x, type: bigint, description: X.}]}]"
+    arguments = [{"name": "x", "type": "bigint", "description": "X."}]
+    yaml = json.dumps({"macros": [{"name": "mine", "description": "M.", "arguments": arguments, "sql": macro}]})
     call = {"marts/called.sql": "select macros.mine(1) as x", "marts/called.yml": DESCRIBED.replace("mine", "called")}
-    files = {"macros/mine.sql": macro, "macros/mine.yml": yaml, **call}
-    assert attacked(root, files, outside, "build").code != 0
+    assert attacked(root, {"macros/mine.yml": yaml, **call}, outside, "build").code != 0
 
 
 def test_a_unit_test_reaches_nothing_outside(root: Path, outside: Path) -> None:

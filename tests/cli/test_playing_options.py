@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from debatebench.cli import playing_options as opt
 from debatebench.cli import run as playing
 from debatebench.cli.app import COMMANDS, make_app
 from debatebench.cli.option_groups import with_groups
-from debatebench.judges import METHODS
+from debatebench.judges import BASELINES, METHODS
 from debatebench.plan.plan import PlanOptions
 from debatebench.play.before_run import RunSettings
 from debatebench.play.retries import RetryPolicy
@@ -61,8 +62,8 @@ def test_a_session_without_options_has_the_defaults_of_sessions():
 
 def test_the_help_names_every_judge_method_and_every_baseline():
     options = declared("judge")["judge"]
-    for name, method in METHODS.items():
-        assert name in options["--baseline" if method.is_baseline else "--judge-method"].help, name
+    for option, names in (("--judge-method", METHODS), ("--baseline", BASELINES)):
+        assert set(re.findall(r"\w+", options[option].help)) >= set(names), option
 
 
 def test_every_option_that_cannot_be_combined_exists():

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from command_line import debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, body, completion_body
-from judging import KEY, LLM_METHODS, calls_of, judge, method_answer, schema_of, stored_rows, stored_workspace
+from judging import KEY, calls_of, judge, method_answer, schema_of, stored_rows, stored_workspace
 from tournament import play, write_workspace
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges import deliberation
+from debatebench.judges import METHODS, deliberation
 from debatebench.judges.answer_json import InvalidVerdictError
 from debatebench.judges.parsing import ParsedAnswer, parse_answer
 from debatebench.play.reparsing import reparse_run
@@ -64,7 +64,7 @@ ODD: dict[str, Callable[[str], dict[str, Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", LLM_METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_step_of_every_method_takes_a_clear_answer_and_asks_once(method: str, tmp_path: Path):
     with FakeProvider(method_answer) as server:
         calm = stored_workspace(tmp_path / "calm", server.url)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from added import add_method
 from command_line import debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received
 from judging import (
     DIMENSIONS,
     KEY,
-    LLM_METHODS,
     TEAMS,
     analysis_of,
     calls_of,
@@ -28,8 +28,8 @@ from judging import (
 )
 
 from debatebench.config.answer_form import AnswerForm
-from debatebench.judges import METHODS, Method
-from debatebench.judges.deliberation import Decision, Deliberation
+from debatebench.judges import METHODS
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.play.reparsing import reparse_run
 
 pytestmark = pytest.mark.slow
@@ -44,7 +44,7 @@ def said_before(prompt: str, debate: str) -> set[int]:
     return {n for n in range(8) if any(sentence in prompt for sentence in sentences(debate, n))}
 
 
-@pytest.fixture(scope="module", params=LLM_METHODS)
+@pytest.fixture(scope="module", params=METHODS)
 def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """A method, the workspace in which its judge has judged both debates, and the server that was asked."""
     with FakeProvider(method_answer) as server:
@@ -273,7 +273,7 @@ HOSTILE = "\n".join(
 )
 
 
-@pytest.mark.parametrize("method", LLM_METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_what_a_speech_or_an_analysis_says_never_leaves_its_section(method: str, tmp_path: Path):
     def hostile(received: Received) -> Behaviour:
         return method_answer(received, f"{analysis_of(received)}\n{HOSTILE}")
@@ -348,7 +348,7 @@ async def mine(deliberation: Deliberation) -> Decision:
 
 
 def test_a_method_is_one_coroutine_its_prompts_and_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(METHODS, "mine", Method(mine, "an overview first", ("mine/overview", "mine/verdict")))
+    add_method(monkeypatch, "mine", Method(mine, "an overview first", ("mine/overview", "mine/verdict")))
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(lambda received: method_answer(received, "It was held well. " * 66)) as server:
         root = stored_workspace(tmp_path, server.url, judges=2, judge=", token_limit: 500")

@@ -13,9 +13,10 @@ from statistics import fmean, stdev
 import pytest
 from command_line import debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received
-from judging import KEY, LLM_METHODS, calls_of, method_answer, stored_rows
+from judging import KEY, calls_of, method_answer, stored_rows
 from paths import REPOSITORY
 
+from debatebench.judges import METHODS
 from debatebench.stats.distributions import t_quantile
 
 pytestmark = pytest.mark.slow
@@ -83,7 +84,7 @@ def panelbench(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Path:
 
 
 @pytest.mark.parametrize("collection", CONFIGS)
-@pytest.mark.parametrize("method", LLM_METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_simulated_judges_judge_every_debate_as_the_dry_run_said_and_their_bias_shows(
     panelbench: Path, method: str, collection: str
 ):
@@ -150,7 +151,7 @@ def leads_of_bias(root: Path, tag: str) -> list[float]:
 
 
 @pytest.mark.parametrize("collection", CONFIGS)
-@pytest.mark.parametrize("method", LLM_METHODS)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_known_noise_is_the_spread_of_a_judge_over_trials(panelbench: Path, method: str, collection: str):
     tag, noise = f"noise-{collection}-{method}", 4.0
     judges, config = panelbench / "noisy.yaml", panelbench / "configs" / f"fine_{CONFIGS[collection]}"
@@ -226,7 +227,7 @@ def test_input_tokens_over_http_are_those_of_the_formula_and_of_the_estimate(
         entries = [
             f"  - {{id: {method}, provider: http, model: {method}, endpoint: '{server.url}', "
             f"api_key_env: TINY_API_KEY, method: {method}, {PRICING}, parameters: {{structured_output: true}}}}"
-            for method in LLM_METHODS
+            for method in METHODS
         ]
         judges = panelbench / "http.yaml"
         judges.write_text("judges:\n" + "\n".join(entries) + "\n")
@@ -252,7 +253,7 @@ def test_input_tokens_over_http_are_those_of_the_formula_and_of_the_estimate(
         """,
     )
     estimated = {row["id"]: row["prompt_tokens"] for row in json.loads(planned.out)}
-    assert set(estimated) == set(LLM_METHODS)
+    assert set(estimated) == set(METHODS)
     dimensions = 3 if collection == "DebateArt" else 4
     for method, tokens in estimated.items():
         assert tokens == pytest.approx(spent[method], rel=0.05), method

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from added import add_method
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted_ask import tiny_config
@@ -20,9 +21,9 @@ from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import PromptSet, topic_values
 from debatebench.config.transcript_layout import BP_POSITIONS, Section, escape_material, escape_speech
 from debatebench.config.types import Config, DimensionConfig, MemberConfig, Pricing
-from debatebench.judges import METHODS, Method, ask_judge, templates_of
+from debatebench.judges import ask_judge, debatrix, templates_of
 from debatebench.judges.base import Judgment, Seat, Transcript
-from debatebench.judges.deliberation import Decision, Deliberation
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.judges.rehearsal import Place, RehearsedCall, RehearsedDeliberation, Texts, rehearse
 from debatebench.play.budget import largest_cost
 from debatebench.shared.records import Turn
@@ -178,7 +179,7 @@ def test_a_baseline_has_no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     async def judge(deliberation: Deliberation) -> Decision:
         raise AssertionError("it is not asked")
 
-    monkeypatch.setitem(METHODS, "coin", Method(judge, "a coin", is_baseline=True))
+    add_method(monkeypatch, "coin", Method(judge, "a coin", is_baseline=True))
     config = config_of(1)
     found = rehearse(judge_of("coin"), config, prompts_of(config, judge_of("direct")), [], None)
     assert (found.calls, found.depth, found.total.characters) == ((), 0, 0)
@@ -186,7 +187,7 @@ def test_a_baseline_has_no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rehearsed_alone(method: Any, monkeypatch: pytest.MonkeyPatch) -> RehearsedDeliberation:
     """The rehearsal of a method that a test adds, with the templates of another."""
-    monkeypatch.setitem(METHODS, "new", Method(method, "a new one", METHODS["debatrix"].stages))
+    add_method(monkeypatch, "new", Method(method, "a new one", debatrix.METHOD.stages))
     config = config_of(2)
     prompts, places = prompts_of(config, judge_of("debatrix")), places_of(3, is_of_teams=False)
     return rehearse(judge_of("new"), config, prompts, places, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from debatebench.output.report.html import format_values, guess_format
 from debatebench.output.report.page import ColumnFormat, Section, load_pages
 from debatebench.output.report.reasons import WORDS
 from debatebench.output.report.sections import SectionView, view
+from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import ConfigError
-from debatebench.shared.workspace import packaged
+from debatebench.shared.workspace import Workspace
 
 NAMES = ("name", "value", "ci_low", "ci_high", "p_value", "reason")
 # Ratings with side and length held constant always have an interval, so they have no reason.
@@ -91,7 +93,7 @@ def test_a_reason_of_a_workspace_is_shown_as_it_is() -> None:
 
 
 def test_every_reason_of_the_sql_models_has_words() -> None:
-    rule = (packaged("sql") / "macros" / "reason_of.sql").read_text(encoding="utf-8")
+    rule = load_project(Workspace(Path("none")).files("sql", "macros/*")).macros["macros.reason_of"].expression
     codes = set(re.findall(r"'(\w+)'", rule)) - {"debate"}
     assert codes - {"few_topics"} <= set(WORDS)
     assert "few_topics" in codes

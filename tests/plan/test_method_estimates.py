@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from added import add_method
 from scripted_ask import tiny_config
 from steady_judge import Judge
 
@@ -19,9 +20,9 @@ from debatebench.config.prompt_files import load_prompts
 from debatebench.config.transcript_layout import BP_POSITIONS, Section
 from debatebench.config.types import DimensionConfig, MemberConfig, Pricing, TopicConfig
 from debatebench.journal.reading import read_journal
-from debatebench.judges import METHODS, Method, ask_judge, templates_of
+from debatebench.judges import ask_judge, templates_of
 from debatebench.judges.base import Seat, Transcript
-from debatebench.judges.deliberation import Decision, Deliberation
+from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.judges.rehearsal import Texts
 from debatebench.plan.estimate import Latencies, MemberEstimate, estimate, estimate_time, text_lengths
 from debatebench.plan.judge_calls import JudgeCalls, RestOfDebate, shown_first
@@ -232,7 +233,7 @@ def test_a_method_that_is_added_is_estimated(monkeypatch: pytest.MonkeyPatch) ->
         await deliberation.for_each(deliberation.config.dimensions, notes)
         return Decision()
 
-    monkeypatch.setitem(METHODS, "notes", Method(judge, "only notes", ("debatrix/debate",)))
+    add_method(monkeypatch, "notes", Method(judge, "only notes", ("debatrix/debate",)))
     plan = plan_of("notes")
     found = estimate(plan)
     assert (found.members[2].calls, found.verdicts) == (4, 2)
@@ -244,7 +245,7 @@ def baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     async def judge(deliberation: Deliberation) -> Decision:
         return Decision(winners=("pro",))
 
-    monkeypatch.setitem(METHODS, "coin", Method(judge, "a coin", is_baseline=True))
+    add_method(monkeypatch, "coin", Method(judge, "a coin", is_baseline=True))
 
 
 def test_a_baseline_costs_nothing_and_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:

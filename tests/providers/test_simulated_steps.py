@@ -500,11 +500,8 @@ def verdict_by(method: str, speeches: Sequence[Section], traits: Mapping[str, fl
     return asyncio.run(ask_judge(Seat(0, judge), config, prompts, transcript, answered)).verdict
 
 
-ASKING = [name for name, method in METHODS.items() if not method.is_baseline]
-
-
 @pytest.mark.parametrize("positions", [SIDES, TEAMS], ids=["two sides", "four teams"])
-@pytest.mark.parametrize("method", ASKING)
+@pytest.mark.parametrize("method", METHODS)
 def test_a_simulated_judge_judges_by_every_method_as_it_does_at_once(method: str, positions: tuple[str, ...]) -> None:
     for traits in (CALM, {**CALM, "bias": 1.5, "order_bias": 0.5, "length_bias": 0.5}):
         speeches = debate(positions, 3)
@@ -520,7 +517,7 @@ def test_a_simulated_judge_judges_by_every_method_as_it_does_at_once(method: str
         assert method == "direct" or verdict.declared_winner is not None
 
 
-@pytest.mark.parametrize("method", ASKING)
+@pytest.mark.parametrize("method", METHODS)
 def test_judges_who_differ_in_bias_differ_by_every_method(method: str) -> None:
     leads = []
     for bias in (-3.0, 3.0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from datetime import date, datetime
 from decimal import Decimal
@@ -216,12 +217,13 @@ def with_another(tmp_path: Path) -> Project:
     )
     macros = tmp_path / "ws" / "sql" / "macros"
     macros.mkdir()
-    (macros / "any_for_pro.sql").write_text(
-        "create macro any_for_pro(status, pro, con, tie, lead) as macros.panel_decision(status, pro, con, tie, "
-        "case when pro > 0 then 'pro' when pro < con then 'con' else 'tie' end)",
-        encoding="utf-8",
+    arguments = [{"name": name, "type": "bigint"} for name in ("status", "pro", "con", "tie", "lead")]
+    sql = (
+        "macros.panel_decision(status, pro, con, tie, "
+        "case when pro > 0 then 'pro' when pro < con then 'con' else 'tie' end)"
     )
-    (macros / "own.yml").write_text("macros: [{name: any_for_pro, description: Any vote wins.}]", encoding="utf-8")
+    macro = {"name": "any_for_pro", "description": "Any vote wins.", "arguments": arguments, "sql": sql}
+    (macros / "own.yml").write_text(json.dumps({"macros": [macro]}), encoding="utf-8")
     second = (own / "panel_winners_v2.sql").read_text(encoding="utf-8")
     (folder / "panel_winners_v4.sql").write_text(
         second.replace("macros.more_verdicts", "macros.any_for_pro"),

@@ -430,8 +430,18 @@ class Attack:
                 yaml = _MODEL % materialized + _UNIT_TEST
                 self._try("model", text, {"marts/mine.sql": text, "marts/_marts.yml": yaml}, con)
             macro = {
-                "macros/evil.sql": f"create macro evil(x) as ({text})",
-                "macros/_macros.yml": "macros: [{name: evil, description: M., arguments: [{name: x, type: int}]}]",
+                "macros/_macros.yml": json.dumps(
+                    {
+                        "macros": [
+                            {
+                                "name": "evil",
+                                "description": "M.",
+                                "arguments": [{"name": "x", "type": "int"}],
+                                "sql": f"({text})",
+                            }
+                        ]
+                    }
+                ),
             }
             self._try("macro", text, {**_PROJECT, **macro, "marts/mine.sql": "select macros.evil(1) as x"}, con)
         for sql_type in self.aimed(TYPES):

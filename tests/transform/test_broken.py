@@ -18,8 +18,7 @@ from debatebench.transform.graph import select_models
 from debatebench.transform.project import Project
 
 SOUND = STAGING | {
-    "macros/twice.sql": "create macro twice(x) as 2 * x",
-    "macros/_macros.yml": "macros: [{name: twice, description: Twice., arguments: [{name: x, type: bigint}]}]",
+    "macros/_macros.yml": "macros: [{name: twice, description: T., arguments: [{name: x, type: bigint}], sql: 2 * x}]",
     "marts/debates.sql": "select run_tag, debate_id, winner from staging.stg_debates",
     "marts/counts.sql": "select macros.twice(count(*)) as n from marts.debates",
     "marts/_marts.yml": """
@@ -69,8 +68,9 @@ BROKEN: dict[str, tuple[dict[str, str], set[str], str]] = {
     ),
     "a macro": (
         {
-            "macros/bad.sql": "create macro bad(x) as (select x)",
-            "macros/bad.yml": "macros: [{name: bad, description: B., arguments: [{name: x, type: bigint}]}]",
+            "macros/bad.yml": """
+                macros: [{name: bad, description: B., arguments: [{name: x, type: int}], sql: (select x)}]
+                """,
             "marts/mine.sql": "select macros.bad(1) as x",
         },
         {"macros.bad", "marts.mine", "marts.after"},
@@ -78,9 +78,11 @@ BROKEN: dict[str, tuple[dict[str, str], set[str], str]] = {
     ),
     "a cycle of macros": (
         {
-            "macros/one.sql": "create macro one(x) as macros.two(x)",
-            "macros/two.sql": "create macro two(x) as macros.one(x)",
-            "macros/both.yml": "macros: [{name: one, description: O.}, {name: two, description: T.}]",
+            "macros/both.yml": """
+                macros:
+                  - {name: one, description: O., arguments: [{name: x, type: int}], sql: macros.two(x)}
+                  - {name: two, description: T., arguments: [{name: x, type: int}], sql: macros.one(x)}
+                """,
             "marts/mine.sql": "select macros.one(1) as x",
         },
         {"macros.one", "macros.two", "marts.mine", "marts.after"},

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import duckdb
@@ -34,32 +35,24 @@ from debatebench.transform.testing.data_tests import TestResult, run_data_tests
 from debatebench.transform.testing.generic_tests import parse_generic_test
 from debatebench.transform.testing.unit_tests import run_unit_tests
 
+
+def macro_yaml(name: str, sql: str, *arguments: str, description: str = "M.", more: str = "") -> str:
+    """A macro whose SQL begins on line 6; an argument is a number or `name:type`."""
+    typed = (f"{each}:double".split(":")[:2] for each in arguments)
+    listed = ", ".join(f"{{name: {each}, type: {kind}, description: The {each} of {name}.}}" for each, kind in typed)
+    head = f"macros:\n  - name: {name}\n    description: {description}\n    arguments: [{listed}]\n    sql: |\n"
+    return head + indent(sql, " " * 6) + f"\n{more}"
+
+
 MACROS = {
-    "macros/half.sql": "-- Half of it.\ncreate macro half(x) as\n    x / 2\n",
-    "macros/share.sql": "create macro share(part, whole) as macros.half(part) * 2 / nullif(whole, 0)",
-    "macros/spread.sql": "create macro spread(x) as max(x) - min(x)",
-    "macros/running.sql": (
-        "create macro running(x, family) as\n    sum(x) over (partition by family order by x range unbounded preceding)"
+    "macros/half.yml": macro_yaml("half", "-- Half of it.\nx / 2", "x"),
+    "macros/share.yml": macro_yaml("share", "macros.half(part) * 2 / nullif(whole, 0)", "part", "whole"),
+    "macros/spread.yml": macro_yaml(
+        "spread", "max(x) - min(x)", "x:bigint", description="From the least to the greatest."
     ),
-    "macros/_macros.yml": """
-        macros:
-          - name: half
-            description: One half.
-            arguments: [{name: x, type: double, description: What is halved.}]
-          - name: share
-            description: A part of a whole.
-            arguments:
-              - {name: part, type: double, description: The part.}
-              - {name: whole, type: double, description: The whole.}
-          - name: spread
-            description: From the least to the greatest.
-            arguments: [{name: x, type: bigint, description: The value of a row.}]
-          - name: running
-            description: The sum so far.
-            arguments:
-              - {name: x, type: double, description: What is added.}
-              - {name: family, type: varchar, description: Rows that are added up.}
-        """,
+    "macros/running.yml": macro_yaml(
+        "running", "sum(x) over (partition by family order by x range unbounded preceding)", "x", "family:varchar"
+    ),
 }
 FILES = (
     STAGING
@@ -101,11 +94,6 @@ def shares(con: duckdb.DuckDBPyConnection) -> list[tuple[str, float, int]]:
     return con.execute("select winner, share, spread from marts.shares order by winner").fetchall()
 
 
-def macro_yaml(name: str, *arguments: str) -> str:
-    listed = ", ".join(f"{{name: {each}, type: double, description: A.}}" for each in arguments)
-    return f"macros: [{{name: {name}, description: M., arguments: [{listed}]}}]\n"
-
-
 def refusal(folder: Path, files: Mapping[str, str]) -> str:
     """What is said of a project that cannot be read."""
     with pytest.raises(SqlModelError) as caught:
@@ -122,7 +110,7 @@ def test_macros_come_in_the_order_in_which_they_call_each_other(tmp_path: Path) 
     assert list(macros).index("macros.half") < list(macros).index("macros.share")
     assert macros["macros.share"].signature == "macros.share(part, whole)"
     assert macros["macros.half"].expression == "x / 2"
-    assert [(call.name, call.line) for call in macros["macros.share"].query.macro_calls] == [("macros.half", 1)]
+    assert [(call.name, call.line) for call in macros["macros.share"].query.macro_calls] == [("macros.half", 6)]
 
 
 def test_a_call_of_a_macro_is_not_a_call_of_a_python_function(tmp_path: Path) -> None:
@@ -134,74 +122,80 @@ def test_a_call_of_a_macro_is_not_a_call_of_a_python_function(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("select 1", "is not a macro; write `create macro name(arguments) as expression`"),
-        ("create or replace macro m(x) as x", "contains more than a macro"),
-        ("create temp macro m(x) as x", "contains more than a macro"),
-        ("create macro marts.m(x) as x", "contains more than a macro"),
-        ("create macro m(x) as x; create macro n(x) as x", "contains 2 statements; a file contains exactly one macro"),
-        ("create macro m(x) as table select x", "contains more than a macro"),
-        ("create macro m(x) as x, (x, y) as x + y", "m has several forms; write one macro for each"),
-        ("create macro m(x, y := 2) as x + y", "cannot be read as SQL"),
-        ("create macro m(x) as (select max(y) from marts.a)", "can read only its arguments"),
-        ("create macro m(x) as (select x)", "can read only its arguments"),
-        ("create macro m(x) as exists (from 'secrets.csv')", "can read only its arguments"),
-        ("create macro m(x) as [y + 1 for y in x]", "can read only its arguments"),
-        ("create macro m(x)\nas x + y", "m.sql:2: 'y' is not an argument of m. Its arguments: x."),
-        ("create macro m() as winner", "'winner' is not an argument of m. Its arguments: none."),
-        ("create macro m(x) as x.part", "'x.part' is not an argument of m"),
-        ("create macro m(x) as list_transform([1], lambda x: x)", "the lambda hides the argument 'x'"),
-        ("create macro other(x) as x", "contains the macro 'other'; rename the file to other.sql, or the macro to m."),
-        ('create macro m("X y") as "X y"', "'x y' is not a name"),
-        ("create macro m(x) as elo_ratings(x)", "macros.m calls the Python function 'elo_ratings'"),
+        ("select 1", "m.yml:6: a macro can read only its arguments"),
+        ("x as y", "m.yml:6: the SQL of a macro is exactly one expression."),
+        (";", "m.yml:6: the SQL of a macro is exactly one expression."),
+        ("-- x", "m.yml"),
+        ("x, 2", "m.yml:6: "),
+        ("(x", "m.yml:6: "),
+        ("x; create macro n(x) as x", "m.yml:6: contains 2 statements; the SQL of a macro is exactly one expression."),
+        ("table select x", "the SQL of a macro is exactly one expression"),
+        ("x, (x, y) as x + y", "m has several forms; write one macro for each"),
+        ("(select max(y) from marts.a)", "can read only its arguments"),
+        ("(select x)", "can read only its arguments"),
+        ("exists (from 'secrets.csv')", "can read only its arguments"),
+        ("[y + 1 for y in x]", "can read only its arguments"),
+        ("x\n+ y", "m.yml:7: 'y' is not an argument of m. Its arguments: x."),
+        ("x.part", "'x.part' is not an argument of m"),
+        ("list_transform([1], lambda x: x)", "the lambda hides the argument 'x'"),
+        ("elo_ratings(x)", "macros.m calls the Python function 'elo_ratings'"),
     ],
 )
 def test_what_is_not_one_plain_expression_is_refused(tmp_path: Path, sql: str, said: str) -> None:
-    assert said in refusal(tmp_path, {"macros/m.sql": sql, "macros/m.yml": macro_yaml("m", "x")})
+    assert said in refusal(tmp_path, {"macros/m.yml": macro_yaml("m", sql, "x")})
+
+
+def test_the_line_is_known_wherever_the_sql_stands(tmp_path: Path) -> None:
+    for n, (yaml, line) in enumerate(
+        [
+            ("macros: [{name: m, description: M., sql: winner}]", 1),
+            ("macros:\n  - name: m\n    description: M.\n    sql: winner\n", 4),
+            ("macros:\n  - {name: m, description: M.,\n     sql: 'winner'}\n", 3),
+            ("macros:\n  - name: m\n    sql: >-\n      winner\n    description: M.\n", 4),
+        ]
+    ):
+        said = refusal(tmp_path / str(n), {"macros/m.yml": yaml})
+        assert f"m.yml:{line}: 'winner' is not an argument of m. Its arguments: none." in said
 
 
 def test_a_macro_has_not_the_name_of_a_python_function(tmp_path: Path) -> None:
-    files = {"macros/spearman.sql": "create macro spearman(p) as p", "macros/m.yml": macro_yaml("spearman", "p")}
+    files = {"macros/m.yml": macro_yaml("spearman", "p", "p")}
     assert "macros.spearman has the name of the Python function 'spearman'" in refusal(tmp_path, files)
 
 
-def test_a_macro_in_a_folder_of_macros_is_refused(tmp_path: Path) -> None:
-    said = refusal(tmp_path, {"macros/more/m.sql": "create macro m(x) as x"})
-    assert "a macro must be in sql/macros itself" in said
+def test_a_macro_in_a_file_of_sql_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    said = refusal(tmp_path, {"macros/m.sql": "create macro m(x) as x"})
+    assert "m.sql: a macro is an entry of `macros` in YAML; write its expression there, under `sql`." in said
 
 
 @pytest.mark.parametrize(
     ("yaml", "said"),
     [
-        ("macros: []", "macros.m has no description; add it under `macros` in sql/macros/_macros.yml."),
-        (macro_yaml("n", "x"), "macros.m has no description"),
+        ("macros: [{name: m, description: M.}]", "macros[0].sql: Field required"),
+        ("macros: [{name: 'M x', description: M., sql: '1'}]", "'M x' is not a name"),
+        (macro_yaml("m", "x", "x", "'y y'"), "'y y' is not a name"),
+        ("macros: [{name: m, arguments: [{name: x}], description: M., sql: x}]", "arguments[0].type: Field required"),
         (
-            macro_yaml("m", "x") + "models: []\nunit_tests: [{name: t, macro: n, given: [{x: 1}], expect: [1]}]",
-            "macros.n",
-        ),
-        (macro_yaml("m", "x", "y"), "macros.m has no argument 'y'. Its arguments: x."),
-        ("macros: [{name: m, arguments: [{name: x}], description: M.}]", "macros[0].arguments[0].type: Field required"),
-        (
-            macro_yaml("m", "x") + "unit_tests: [{name: t, macro: m, given: [{xx: 1}], expect: [1]}]",
-            "unit test t: macros.m has no argument 'xx'. Did you mean 'x'?",
+            macro_yaml("m", "x", "x", more="    unit_tests: [{name: t, given: [{xx: 1}], expect: [1]}]"),
+            "m.yml:7: unit test t: macros.m has no argument 'xx'. Did you mean 'x'?",
         ),
         (
-            macro_yaml("m", "x")
-            + "unit_tests: [{name: t, macro: m, given: [{x: 1}], expect: [1]}, "
-            + "{name: t, macro: macros.m, given: [{x: 1}], expect: [1]}]",
-            "the name is already used at",
+            macro_yaml("m", "x", "x", more="    unit_tests:\n")
+            + "      - {name: t, given: [{x: 1}], expect: [1]}\n" * 2,
+            "m.yml:9: unit test t: the name is already used at",
         ),
+        ("unit_tests: [{name: t, macro: m, given: [], expect: {rows: []}}]", "unit_tests[0].model: Field required"),
     ],
 )
 def test_yaml_that_does_not_fit_is_refused(tmp_path: Path, yaml: str, said: str) -> None:
-    assert said in refusal(tmp_path, {"macros/m.sql": "create macro m(x) as x", "macros/m.yml": yaml})
+    assert said in refusal(tmp_path, {"macros/m.yml": yaml})
 
 
-def test_a_description_without_a_file_and_one_given_twice_are_refused(tmp_path: Path) -> None:
-    assert "macros.gone is described, but there is no sql/macros/gone.sql." in refusal(
-        tmp_path / "a", {"macros/m.yml": macro_yaml("gone")}
-    )
-    twice = {"macros/m.sql": "create macro m() as 1", "macros/a.yml": macro_yaml("m"), "macros/b.yml": macro_yaml("m")}
-    assert "macros.m is already described at" in refusal(tmp_path / "b", twice)
+def test_one_described_twice_is_refused(tmp_path: Path) -> None:
+    twice = {"macros/a.yml": macro_yaml("m", "1"), "macros/b.yml": macro_yaml("m", "2")}
+    said = refusal(tmp_path, twice)
+    assert "b.yml:2: macros.m is already described at " in said
+    assert "a.yml:2." in said
 
 
 # --- calls ------------------------------------------------------------------------------------------------------------
@@ -233,34 +227,32 @@ def test_a_call_that_does_not_fit_is_refused_by_file_and_line(tmp_path: Path, sq
 
 
 def test_an_unknown_macro_in_a_macro_is_refused(tmp_path: Path) -> None:
-    files = MACROS | {"macros/m.sql": "create macro m(x) as\n    macros.hal(x)", "macros/m.yml": macro_yaml("m", "x")}
-    assert "m.sql:2: there is no macro 'macros.hal'. Did you mean 'macros.half'?" in refusal(tmp_path, files)
+    files = MACROS | {"macros/m.yml": macro_yaml("m", "x +\nmacros.hal(x)", "x")}
+    assert "m.yml:7: there is no macro 'macros.hal'. Did you mean 'macros.half'?" in refusal(tmp_path, files)
 
 
 def test_a_cycle_is_named(tmp_path: Path) -> None:
     files = {
-        "macros/a.sql": "create macro a(x) as\n    macros.b(x)",
-        "macros/b.sql": "create macro b(x) as macros.a(x)",
-        "macros/a.yml": macro_yaml("a", "x"),
-        "macros/b.yml": macro_yaml("b", "x"),
+        "macros/a.yml": macro_yaml("a", "x +\nmacros.b(x)", "x"),
+        "macros/b.yml": macro_yaml("b", "macros.a(x)", "x"),
     }
     said = refusal(tmp_path, files)
     assert "Macros call each other in a cycle: " in said
     assert "macros.a calls macros.b" in said
-    assert "a.sql:2)" in said
+    assert "a.yml:7)" in said
     assert "macros.b calls macros.a" in said
 
 
 def test_a_macro_that_calls_itself_is_a_cycle(tmp_path: Path) -> None:
-    files = {"macros/a.sql": "create macro a(x) as macros.a(x)", "macros/a.yml": macro_yaml("a", "x")}
+    files = {"macros/a.yml": macro_yaml("a", "macros.a(x)", "x")}
     assert "cycle: macros.a calls macros.a (" in refusal(tmp_path, files)
 
 
 @pytest.mark.parametrize("name", ["abs", "list_sum", "row_number"])
 def test_a_macro_with_the_name_of_a_function_of_duckdb_is_refused(tmp_path: Path, name: str) -> None:
-    files = {f"macros/{name}.sql": f"create macro {name}(x) as x", "macros/m.yml": macro_yaml(name, "x")}
+    files = {"macros/m.yml": macro_yaml(name, "x", "x")}
     project = write_project(tmp_path, STAGING | files)
-    said = f"{name}.sql: '{name}' is a function of DuckDB; choose another name."
+    said = f"m.yml: '{name}' is a function of DuckDB; choose another name."
     with pytest.raises(SqlModelError, match="is a function of DuckDB") as caught:
         build(raw_database(), project)
     assert str(caught.value).endswith(said)
@@ -269,7 +261,7 @@ def test_a_macro_with_the_name_of_a_function_of_duckdb_is_refused(tmp_path: Path
 
 
 def test_what_duckdb_refuses_names_the_macro(tmp_path: Path) -> None:
-    files = {"macros/m.sql": "create macro m(x) as no_such_function(x)", "macros/m.yml": macro_yaml("m", "x")}
+    files = {"macros/m.yml": macro_yaml("m", "no_such_function(x)", "x")}
     with pytest.raises(SqlModelError) as caught:
         build(raw_database(), write_project(tmp_path, STAGING | files))
     assert "Macro macros.m (" in str(caught.value)
@@ -300,18 +292,18 @@ def test_a_view_that_calls_a_macro_can_be_read_without_debatebench(tmp_path: Pat
         assert con.execute("select another.macros.share(1, 4)").fetchall() == [(0.25,)]
 
 
-def built(con: duckdb.DuckDBPyConnection, folder: Path, **files: str) -> list[str]:
-    """What a build makes after some macros were rewritten."""
-    project = write_project(folder, {f"macros/{name}.sql": text for name, text in files.items()})
+def built(con: duckdb.DuckDBPyConnection, folder: Path, name: str, sql: str, *arguments: str) -> list[str]:
+    """What a build makes after a macro was rewritten."""
+    project = write_project(folder, {f"macros/{name}.yml": macro_yaml(name, sql, *arguments)})
     return sorted(row.name for row in build(con, project).built)
 
 
 def test_a_change_of_a_macro_rebuilds_what_calls_it_through_whatever_else_and_nothing_more(tmp_path: Path) -> None:
     with raw_database() as con:
         build(con, write_project(tmp_path, FILES))
-        assert built(con, tmp_path, half="create macro half(x) as x / 4") == ["marts.shares"]
+        assert built(con, tmp_path, "half", "x / 4", "x") == ["marts.shares"]
         assert shares(con)[0][1] == pytest.approx(1 / 6)
-        assert built(con, tmp_path, running="create macro running(x, family) as x") == []
+        assert built(con, tmp_path, "running", "x", "x", "family") == []
         assert con.execute("select macros.running(7, 1)").fetchall() == [(7,)]
 
 
@@ -320,18 +312,17 @@ def test_a_change_of_comments_and_layout_rebuilds_nothing(tmp_path: Path) -> Non
         project = write_project(tmp_path, FILES)
         build(con, project)
         assert is_current(con, project)
-        text = "-- Why.\ncreate macro half(x)\nas x /* by */ / 2;"
-        assert not is_current(con, write_project(tmp_path, {"macros/half.sql": text}))
-        assert built(con, tmp_path, half=text) == []
+        text = "# Why.\n" + macro_yaml("half", "x /* by */\n/ 2", "x", description="Another.")
+        assert not is_current(con, write_project(tmp_path, {"macros/half.yml": text}))
+        assert built(con, tmp_path, "half", "x /* by */\n/ 2", "x") == []
         assert is_current(con, read_project(tmp_path))
 
 
 def test_a_macro_that_left_the_project_is_dropped_by_a_whole_build(tmp_path: Path) -> None:
     with raw_database() as con:
         build(con, write_project(tmp_path, FILES))
-        (tmp_path / "macros" / "running.sql").unlink()
-        yaml = MACROS["macros/_macros.yml"].split("  - name: running")[0]
-        project = write_project(tmp_path, {"macros/_macros.yml": yaml})
+        (tmp_path / "macros" / "running.yml").unlink()
+        project = read_project(tmp_path)
         build(con, project, select=["plain"])
         con.execute("select macros.running(1, 1)")
         build(con, project)
@@ -345,16 +336,23 @@ def test_a_macro_that_left_the_project_is_dropped_by_a_whole_build(tmp_path: Pat
         assert is_current(con, project)
 
 
-def test_the_macro_of_a_workspace_replaces_the_packaged_one(tmp_path: Path) -> None:
-    files = {"normal_95.sql": "create macro normal_95() as cast(2 as double)", "mine.sql": "create macro mine() as 1"}
-    (tmp_path / "sql" / "macros").mkdir(parents=True)
-    for name, text in files.items():
-        (tmp_path / "sql" / "macros" / name).write_text(text)
-    (tmp_path / "sql" / "macros" / "mine.yml").write_text(macro_yaml("mine"))
+def test_the_macro_of_a_workspace_replaces_the_packaged_one_with_its_tests(tmp_path: Path) -> None:
+    half_width = "      - {name: t, given: [{standard_error: 2, t_95: 3}], expect: [2]}\n"
+    write_project(
+        tmp_path / "sql",
+        {
+            "macros/a.yml": macro_yaml("normal_95", "cast(2 as double)") + macro_yaml("mine", "1").partition("\n")[2],
+            "macros/z.yml": macro_yaml(
+                "t_half_width", "standard_error", "standard_error", "t_95", more=f"    unit_tests:\n{half_width}"
+            ),
+        },
+    )
     project = load_project(Workspace(tmp_path).files("sql", "**/*"))
     assert project.macros["macros.normal_95"].expression == "cast(2 as double)"
-    assert project.macros["macros.mine"].file == tmp_path / "sql" / "macros" / "mine.sql"
+    assert project.macros["macros.mine"].file == tmp_path / "sql" / "macros" / "a.yml"
     assert "macros.wilson_low" in project.macros
+    found = [test for test in project.macro_tests if test.tested == "macros.t_half_width"]
+    assert [(test.test.name, test.file) for test in found] == [("t", tmp_path / "sql" / "macros" / "z.yml")]
 
 
 def test_rows_of_changed_runs_are_made_with_the_warehouse_s_macros(tmp_path: Path) -> None:
@@ -403,7 +401,7 @@ def test_macros_that_have_not_changed_are_not_parsed_again(tmp_path: Path) -> No
 def test_the_text_of_a_macro_is_not_a_sql_model(tmp_path: Path) -> None:
     project = write_project(tmp_path, FILES)
     assert project.models
-    text = MACROS["macros/spread.sql"]
+    text = "create macro spread(x) as max(x) - min(x)"
     said = refusal(
         tmp_path, MACROS | {"marts/spread.sql": text, "marts/s.yml": "models: [{name: spread, description: S.}]"}
     )
@@ -421,71 +419,73 @@ def test_a_query_of_a_person_may_call_macros_and_nothing_else_that_reads(tmp_pat
 # --- tests ------------------------------------------------------------------------------------------------------------
 
 
-def results(folder: Path, test: str, **options: list[str]) -> list[TestResult]:
-    return run_unit_tests(write_project(folder, FILES | {"macros/t.yml": f"unit_tests:\n  - {test}\n"}), **options)
+def with_test(name: str, test: str) -> dict[str, str]:
+    """A macro of `MACROS` with a unit test."""
+    file = f"macros/{name}.yml"
+    return {file: MACROS[file] + f"    unit_tests:\n      - {{name: t, {test}}}\n"}
+
+
+def results(folder: Path, name: str, test: str, **options: list[str]) -> list[TestResult]:
+    return run_unit_tests(write_project(folder, FILES | with_test(name, test)), **options)
 
 
 @pytest.mark.parametrize(
-    "test",
+    ("name", "test"),
     [
-        "{name: t, macro: share, given: [{part: 1, whole: 4}], expect: [0.25]}",
-        "{name: t, macro: macros.share, given: [{part: 1, whole: 0}, {part: 1, whole: 4}], expect: [null, 0.25]}",
-        "{name: t, macro: share, given: [{part: 1}], expect: [null]}",
-        "{name: t, macro: spread, given: [{x: 3}, {x: 9}, {x: 4}], expect: [6]}",
-        "{name: t, macro: spread, given: [{x: 3}], expect: [0]}",
-        "{name: t, macro: running, given: [{x: 3, family: a}, {x: 1, family: a}, {x: 5}], expect: [4, 1, 5]}",
+        ("share", "given: [{part: 1, whole: 4}], expect: [0.25]"),
+        ("share", "given: [{part: 1, whole: 0}, {part: 1, whole: 4}], expect: [null, 0.25]"),
+        ("share", "given: [{part: 1}], expect: [null]"),
+        ("spread", "given: [{x: 3}, {x: 9}, {x: 4}], expect: [6]"),
+        ("spread", "given: [{x: 3}], expect: [0]"),
+        ("running", "given: [{x: 3, family: a}, {x: 1, family: a}, {x: 5}], expect: [4, 1, 5]"),
     ],
 )
-def test_values_are_those_expected_by_row_or_for_all_rows(tmp_path: Path, test: str) -> None:
-    (result,) = results(tmp_path, test)
+def test_values_are_those_expected_by_row_or_for_all_rows(tmp_path: Path, name: str, test: str) -> None:
+    (result,) = results(tmp_path, name, test)
     assert (result.status, result.message, result.model[:7], result.kind) == ("pass", "", "macros.", "unit")
 
 
 @pytest.mark.parametrize(
-    ("test", "status", "message"),
+    ("name", "test", "status", "message"),
     [
-        ("{name: t, macro: half, given: [{x: 1}], expect: [0.6]}", "fail", "0.5 instead of 0.6"),
+        ("half", "given: [{x: 1}], expect: [0.6]", "fail", "0.5 instead of 0.6"),
         (
-            "{name: t, macro: half, given: [{x: 1}, {x: 2}], expect: [0.5, 2]}",
+            "half",
+            "given: [{x: 1}, {x: 2}], expect: [0.5, 2]",
             "fail",
             "1.0 instead of 2.0 for {'x': 2}",
         ),
         (
-            "{name: t, macro: half, given: [{x: 1}, {x: 2}], expect: [0.5]}",
+            "half",
+            "given: [{x: 1}, {x: 2}], expect: [0.5]",
             "fail",
             "the result has 2 values, but 1 are expected",
         ),
-        ("{name: t, macro: half, given: [{x: much}], expect: [0.5]}", "error", "much"),
-        ("{name: t, macro: half, given: [{x: 1}], expect: [much]}", "error", "much"),
+        ("half", "given: [{x: much}], expect: [0.5]", "error", "much"),
+        ("half", "given: [{x: 1}], expect: [much]", "error", "much"),
     ],
 )
-def test_a_failure_says_what_came_instead(tmp_path: Path, test: str, status: str, message: str) -> None:
-    (result,) = results(tmp_path, test)
+def test_a_failure_says_what_came_instead(tmp_path: Path, name: str, test: str, status: str, message: str) -> None:
+    (result,) = results(tmp_path, name, test)
     assert (result.status, result.failures) == (status, 1 if status == "fail" else 0)
     assert message in result.message
 
 
-def test_an_argument_without_a_type_cannot_be_tested_and_fails_the_description(tmp_path: Path) -> None:
-    files = FILES | {
-        "macros/m.sql": "create macro m(x, y) as x + y",
-        "macros/m.yml": "macros: [{name: m, description: M., arguments: [{name: x, type: double}]}]\n"
-        "unit_tests: [{name: t, macro: m, given: [{x: 1, y: 2}], expect: [3]}]",
-    }
-    project = write_project(tmp_path, files)
-    (result,) = run_unit_tests(project)
-    assert (result.status, result.message) == ("error", "macros.m needs a `type` for y in m.yml.")
+def test_an_argument_without_a_description_fails_the_description(tmp_path: Path) -> None:
+    yaml = "macros: [{name: m, description: M., arguments: [{name: x, type: double}], sql: x}]"
+    project = write_project(tmp_path, FILES | {"macros/m.yml": yaml})
     with raw_database() as con:
         build(con, project)
         found = {each.name: each for each in run_data_tests(con, project)}
     assert found["description_macros.half"].status == "pass"
     described = found["description_macros.m"]
-    assert (described.status, described.message) == ("fail", "x is not described\ny is not described")
+    assert (described.status, described.message) == ("fail", "x is not described")
 
 
 def test_a_selection_tests_the_macros_that_it_calls(tmp_path: Path) -> None:
-    test = "{name: t, macro: half, given: [{x: 1}], expect: [0.5]}"
-    assert [each.name for each in results(tmp_path, test, select=["shares"])] == ["t"]
-    assert results(tmp_path, test, select=["plain"]) == []
+    test = "half", "given: [{x: 1}], expect: [0.5]"
+    assert [each.name for each in results(tmp_path, *test, select=["shares"])] == ["t"]
+    assert results(tmp_path, *test, select=["plain"]) == []
     project = read_project(tmp_path)
     with raw_database() as con:
         build(con, project)
@@ -529,17 +529,18 @@ def test_unit_tests_of_models_and_data_tests_can_call_macros(tmp_path: Path) -> 
 # --- written out ------------------------------------------------------------------------------------------------------
 
 HARD = MACROS | {
-    "macros/weighed.sql": """
-        -- Names that callers use as well: i, j.
-        create macro weighed(n, weight) as
-            list_sum(
-                list_transform(
-                    range(0, n), -- from 0
-                    lambda i, j: i * weight + {'i': i}.i + struct_pack(i := j).i * 0
-                )
-            )
-        """,
-    "macros/weighed.yml": macro_yaml("weighed", "n", "weight"),
+    "macros/weighed.yml": macro_yaml(
+        "weighed",
+        """-- Names that callers use as well: i, j.
+list_sum(
+    list_transform(
+        range(0, n), -- from 0
+        lambda i, j: i * weight + {'i': i}.i + struct_pack(i := j).i * 0
+    )
+)""",
+        "n",
+        "weight",
+    ),
 }
 NUMBERS = "(select 7 as i, 1 as j, 3 as weight, 2 as n)"
 
@@ -612,19 +613,18 @@ def test_lineage_follows_windows_in_macros_through_ctes_and_queries_in_arguments
 
 
 def test_the_documentation_has_every_macro_and_what_calls_it(tmp_path: Path) -> None:
-    test = "unit_tests: [{name: half_of_one, macro: half, given: [{x: 1}], expect: [0.5]}]"
-    project = write_project(tmp_path, FILES | {"macros/t.yml": test})
+    project = write_project(tmp_path, FILES | with_test("half", "given: [{x: 1}], expect: [0.5]"))
     described = {each.key: each for each in describe_macros(project)}
     half, share = described["macros.half"], described["macros.share"]
     assert half.edges == (("Called by", (("macros.share", "macros.share"),)),)
     assert dict(share.edges)["Called by"] == (("marts.shares", "marts.shares"),)
     assert dict(share.edges)["Calls"] == (("macros.half", "macros.half"),)
-    assert [name for name, _ in half.unit_tests] == ["half of one"]
+    assert [name for name, _ in half.unit_tests] == ["t"]
     page = render_docs(project, Workspace(tmp_path).files("reports", "**/*"), date(2026, 1, 1))
     assert 'id="macros.half"' in page
     assert "macros.share(part, whole)" in page
     assert "From the least to the greatest." in page
-    assert "What is halved." in page
+    assert "The x of half." in page
     assert "max(x) - min(x)" in page
     calls = page.partition('id="marts.shares"')[2].partition("<section")[0]
     assert '<a href="#macros.share">macros.share</a>' in calls
@@ -683,7 +683,7 @@ def test_versions_are_compared_with_their_macros(tmp_path: Path) -> None:
         build(con, project)
     assert diff_model(tmp_path / "w.duckdb", project, "rate", 1, 2).columns_changed == {"rate": 3}
     # What is not built yet is computed from its SQL.
-    changed = write_project(tmp_path / "sql", {"macros/half.sql": "create macro half(x) as x / 4"})
+    changed = write_project(tmp_path / "sql", {"macros/half.yml": macro_yaml("half", "x / 4", "x")})
     diff = diff_model(tmp_path / "w.duckdb", changed, "rate", 1, 2)
     assert [row.cells()[0][1:] for row in diff.rows] == [(0.0, 1.0), (0.25, 1.25), (0.5, 1.5)]
 

@@ -1,5 +1,7 @@
 """Importers: formats of other systems → records. A new format is one module here and one name in `FORMATS`.
 
+An installed package adds one by the entry point `debatebench.importers`.
+
 base.py                what an importer is
 debatebench.py         the original harness's JSONL
 debatebench_rows.py    a debate of the original → its rows
@@ -14,16 +16,25 @@ second_reader.py         read half of a large file in a second process
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from debatebench.landing.importers.base import Importer
+from debatebench.shared.errors import UsageError
+from debatebench.shared.extensions import extension, known_names
+
+if TYPE_CHECKING:
+    from debatebench.landing.importers.base import Importer
 
 FORMATS = ("debatebench", "debateflow", "panelbench")
 
 
-@cache
 def importer_of(format_name: str) -> Importer:
-    """The importer of a format; its module is loaded on first use."""
-    return cast(Importer, import_module(f"{__name__}.{format_name}").IMPORTER)
+    """The importer of a format, our own or an installed package's. Raises `UsageError` if there is none."""
+    if format_name in FORMATS:
+        return cast("Importer", import_module(f"{__name__}.{format_name}").IMPORTER)
+    from debatebench.landing.importers.base import Importer
+
+    importer = extension("importers", format_name, Importer)
+    if importer is None:
+        raise UsageError(f"No format '{format_name}'. {known_names('importers', FORMATS)}")
+    return importer

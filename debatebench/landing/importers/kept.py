@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from debatebench.config.types import EloConfig
-from debatebench.landing.importers import FORMATS, importer_of
+from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import SHARED, BadRecord, Imported, Key, Purpose, StatedFacts
 from debatebench.landing.land import RowFiles, land_files, land_rows
-from debatebench.shared.errors import DamagedDataError, NewerDataError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError, NewerDataError, UsageError
 from debatebench.shared.json_bytes import from_json
 from debatebench.shared.records import Dimension, Record, Row, Run, Topic
 
@@ -103,11 +103,14 @@ def read_import_manifest(folder: Path) -> ImportManifest | None:
         fault = error.errors(include_url=False)[0]
         place = ".".join(map(str, fault["loc"])) or "the file"
         raise DamagedDataError(f"{path} was changed after it was written: {place}: {fault['msg']}.") from error
-    if manifest.format not in FORMATS:
+    try:
+        importer_of(manifest.format)
+    except UsageError as error:
         raise NewerDataError(
-            f"{path} names the format '{manifest.format}', which only a newer version of debatebench knows; this one "
-            f"reads {', '.join(FORMATS)}."
-        )
+            f"{path} cannot be read: {error} A newer version of debatebench may know it too."
+        ) from None
+    except DebatebenchError as error:
+        raise NewerDataError(f"{path} cannot be read: {error}") from error
     return manifest
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.config.load import load_config
 from debatebench.landing.annotation_journals import annotations_folder, annotators_in
-from debatebench.landing.importers import FORMATS, importer_of
+from debatebench.landing.importers import importer_of
 from debatebench.landing.importers.base import BadRecord, Imported, Importer, Key, StatedFacts
 from debatebench.landing.importers.kept import (
     MANIFEST,
@@ -96,11 +96,9 @@ def importing(
     its rows, so that landing need not read the source again.
     """
     check_run_tag(run_tag)
-    if format_name not in FORMATS:
-        raise UsageError(f"No format '{format_name}'. Known: {', '.join(FORMATS)}.")
+    importer = importer_of(format_name)
     if (workspace.journal / f"{run_tag}.jsonl").exists():
         raise UsageError(f"'{run_tag}' is a run that was played in this workspace; import under another tag.")
-    importer = importer_of(format_name)
     files = _files(importer, format_name, path)
     folder = workspace.imports / run_tag
     with _only_importer(workspace.imports, run_tag):

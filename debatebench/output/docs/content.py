@@ -130,7 +130,7 @@ def describe_macros(project: Project) -> list[Entry]:
                 edges=(*_edges(Calls=calls[name]), ("Called by", _links(called_by.get(name, ())))),
                 arguments=tuple((each.name, each.type, each.description) for each in known),
                 unit_tests=_unit_tests(each.test for each in project.macro_tests if each.tested == name),
-                sql=macro.query.sql,
+                sql=macro.query.sql.strip(),
             )
         )
     return described

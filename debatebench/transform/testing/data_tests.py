@@ -150,7 +150,7 @@ def _macro_description(macro: Macro) -> TestResult:
     """Whether the YAML describes every argument."""
     described = {argument.name for argument in macro.properties.arguments if argument.description}
     silent = [f"{parameter} is not described" for parameter in macro.parameters if parameter not in described]
-    result = TestResult(f"description_{macro.name}", "description", macro.name, macro.properties_file, "pass")
+    result = TestResult(f"description_{macro.name}", "description", macro.name, macro.file, "pass")
     return replace(result, **failed(silent))
 
 

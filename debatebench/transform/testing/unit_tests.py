@@ -98,13 +98,10 @@ def _wrong_rows(con: duckdb.DuckDBPyConnection, unit: LocatedTest[UnitTest], pro
 def _wrong_values(con: duckdb.DuckDBPyConnection, unit: LocatedTest[MacroTest], macro: Macro) -> tuple[int, str]:
     """The number of values that differ from the expected ones, and which they are."""
     types = {argument.name: argument.type for argument in macro.properties.arguments}
-    untyped = [parameter for parameter in macro.parameters if parameter not in types]
-    if untyped:
-        raise SqlModelError(f"{macro.name} needs a `type` for {', '.join(untyped)} in {macro.properties_file.name}.")
     given, expected = unit.test.given, unit.test.expect
     rows = [{_PLACE: place} | row for place, row in enumerate(_complete(given, list(types), macro.name))]
     typed = _typed_rows({_PLACE: "bigint"} | types)
-    execute_one(con, typed, macro.properties_file, [_to_json(rows)], into="create table given as ")
+    execute_one(con, typed, macro.file, [_to_json(rows)], into="create table given as ")
     # One value for each row, in row order; or one value for all rows, if the macro aggregates.
     is_by_row = len(expected) == len(given) > 1
     call = f"select {macro.name}({', '.join(map(quoted_identifier, macro.parameters))}) as value from given"

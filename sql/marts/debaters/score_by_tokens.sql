@@ -115,12 +115,12 @@ intervals as (
         errors.cluster_unit, errors.count_clusters,
         case
             when errors.count_clusters = correlations.count_debates
-                then macros.correlation_low(correlations.gap_correlation, correlations.count_debates)
+                then macros.correlation_bound(gap_correlation, count_debates, -macros.normal_95())
             else macros.at_least(correlations.gap_correlation - errors.half_width, -1)
         end as gap_correlation_ci_low,
         case
             when errors.count_clusters = correlations.count_debates
-                then macros.correlation_high(correlations.gap_correlation, correlations.count_debates)
+                then macros.correlation_bound(gap_correlation, count_debates, macros.normal_95())
             else macros.at_most(correlations.gap_correlation + errors.half_width, 1)
         end as gap_correlation_ci_high
 

@@ -76,8 +76,10 @@ compared as (
     select
         pairs.*,
         pairs.rate - pairs.control_rate as difference,
-        macros.difference_low(rate, compared_ci_low, control_rate, control_ci_high, correlation) as difference_ci_low,
-        macros.difference_high(rate, compared_ci_high, control_rate, control_ci_low, correlation) as difference_ci_high
+        rate - control_rate
+        - macros.difference_reach(rate - compared_ci_low, control_ci_high - control_rate, correlation) as difference_ci_low,
+        rate - control_rate
+        + macros.difference_reach(compared_ci_high - rate, control_rate - control_ci_low, correlation) as difference_ci_high
 
     from pairs
     inner join correlations using (run_tag, judge_id, is_person, weakness_type, measure)
@@ -88,9 +90,7 @@ powered as (
 
     select
         *,
-        macros.detectable_difference(
-            difference_ci_low, difference_ci_high, macros.error_of_interval(difference_ci_low, difference_ci_high)
-        ) as detectable_difference,
+        macros.detectable_difference(difference_ci_low, difference_ci_high) as detectable_difference,
         macros.reason_of(
             control_rate_ci_low is null, count_controls, control_rate, count_control_clusters, cluster_unit
         ) as control_rate_reason,

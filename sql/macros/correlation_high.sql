@@ -1,4 +1,0 @@
-create macro correlation_high(correlation, n) as
-    case
-        when n > 3 and abs(correlation) < 1 then tanh(atanh(correlation) + macros.normal_95() / sqrt(n - 3))
-    end

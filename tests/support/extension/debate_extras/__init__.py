@@ -1,0 +1,1 @@
+"""A judge method, a provider and an importer."""
