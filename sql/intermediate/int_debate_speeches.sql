@@ -42,8 +42,7 @@ checked as (
     select
         run_tag, debate_id, turn_index, side, stage, content, characters, is_empty,
         characters < 100 and not is_empty as is_short,
-        is_truncated,
-        case
+        is_truncated, case
             when script is null then null
             -- Letters of another script than Latin have at least one byte more than characters. Few speeches have
             -- enough of these bytes to be searched, which takes ten times as long.

@@ -24,13 +24,8 @@ speeches as (
 verdicts as (
 
     select
-        decided_verdicts.run_tag,
-        decided_verdicts.debate_id,
-        clusters.source_debate_id,
-        clusters.cluster_unit,
-        clusters.cluster_id,
-        decided_verdicts.judge_id,
-        decided_verdicts.winner,
+        decided_verdicts.run_tag, decided_verdicts.debate_id, clusters.source_debate_id,
+        clusters.cluster_unit, clusters.cluster_id, decided_verdicts.judge_id, decided_verdicts.winner,
         -- Null for four teams, whose winner is not a side.
         cast(
             case
@@ -96,15 +91,8 @@ panels as (
 final as (
 
     select
-        verdicts.run_tag,
-        verdicts.debate_id,
-        verdicts.source_debate_id,
-        verdicts.cluster_unit,
-        verdicts.cluster_id,
-        verdicts.judge_id,
-        verdicts.winner,
-        verdicts.pro_points,
-        verdicts.score,
+        verdicts.run_tag, verdicts.debate_id, verdicts.source_debate_id, verdicts.cluster_unit,
+        verdicts.cluster_id, verdicts.judge_id, verdicts.winner, verdicts.pro_points, verdicts.score,
         verdicts.margin,
         cast((panels.pro_points - verdicts.pro_points) / nullif(panels.count_verdicts - 1, 0) as decimal(18, 9))
             as others_pro_points,
@@ -118,8 +106,7 @@ final as (
         case when verdicts.own_side is not null
             then cast(panels.neutral_margin / nullif(panels.count_neutral_scored, 0) as decimal(18, 9))
         end as neutral_margin,
-        verdicts.length_difference,
-        verdicts.presented_first
+        verdicts.length_difference, verdicts.presented_first
 
     from verdicts
     inner join panels using (run_tag, debate_id)

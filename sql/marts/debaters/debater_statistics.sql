@@ -130,8 +130,7 @@ final as (
         macros.reason_of(
             side_gap_p_value is null, least(pro_games, con_games), side_gap, count_clusters, cluster_unit
         ) as side_gap_reason,
-        opponents.count_opponents,
-        opponents.mean_opponent_rating
+        opponents.count_opponents, opponents.mean_opponent_rating
 
     from steps
     left join opponents using (run_tag, model_id)
