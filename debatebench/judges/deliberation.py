@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompts import fill, judge_values, stage_values
@@ -79,10 +79,9 @@ Truths = Sequence[Mapping[str, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A judge method: the coroutine that judges, what it is in a few words, and the templates of its stages."""
+    """A judge method: the coroutine that judges, and the templates of its stages."""
 
     judge: Callable[[Deliberation], Awaitable[Decision]]
-    about: str
     stages: tuple[str, ...] = ()
     """Such as `debatrix/speech`. Empty for a method that uses the judge's plain prompt, and for a baseline."""
     formats: tuple[str, ...] = ("two_sided", "british_parliamentary")
@@ -92,6 +91,20 @@ class Method:
     """Whether it is a rule that asks nobody."""
     parameters: Callable[[Truths], Mapping[str, Any] | None] = lambda _: {}
     """What a baseline must know, from people's verdicts on all debates; None if it cannot do without them."""
+
+    def judge_at_once(self, deliberation: Deliberation) -> Decision:
+        """The decision in a deliberation that answers at once. Raises `DebatebenchError` if the method itself waits."""
+        coroutine = cast("Coroutine[Any, Any, Decision]", self.judge(deliberation))
+        try:
+            coroutine.send(None)
+        except StopIteration as ended:
+            decision: Decision = ended.value
+            return decision
+        coroutine.close()
+        raise DebatebenchError(
+            f"The judge method '{deliberation.seat.judge.method}' waits for something besides its deliberation, so it "
+            "cannot be planned or read again: correct its code."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +125,19 @@ class Speech:
 
     turn: int
     section: Section
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a judge is asked in one step: for a JSON answer of a form, or without one for a text."""
+
+    path: str
+    stage: str
+    dimension: str | None
+    nonce: str
+    messages: tuple[Message, ...]
+    hints: Mapping[str, Any]
+    form: AnswerForm | None = None
 
 
 @dataclass(slots=True)
@@ -174,7 +200,7 @@ class Deliberation:
         about = dimension if speech is None else speech.section.about
         hints = {"task": "analysis", "step": stage, "dimension": dimension, "positions": list(self.positions)}
         messages, nonce = self._stage(template, sections, None, dimension, position, about)
-        text = await self._put(path, (stage, dimension), nonce, messages, hints, None, _analysis)
+        text = await self._put(Question(path, stage, dimension, nonce, messages, hints), _analysis)
         step = self.steps[path]
         step.is_analysis = True
         step.notes.append(Note(stage, dimension, None if speech is None else speech.turn, position, text))
@@ -199,7 +225,8 @@ class Deliberation:
             hints["allows_tie"] = False
         if stage == "summary":
             hints["weights"] = {name: float(each.weight) for name, each in self.config.dimensions.items()}
-        return await self._decide(path_of(stage, dimension, position), (stage, dimension), nonce, messages, hints, form)
+        path = path_of(stage, dimension, position)
+        return await self._decide(Question(path, stage, dimension, nonce, messages, hints), form)
 
     async def decide_at_once(self, form: AnswerForm) -> ParsedAnswer:
         """Ask for the verdict on the whole transcript, with the judge's plain prompt (`judge_<style>.md`)."""
@@ -219,7 +246,7 @@ class Deliberation:
             Message("user", fill(self.prompts.judge_user, values)),
         )
         hints = {**_verdict_hints(form), **({"positions": list(form.positions)} if is_of_teams else {})}
-        return await self._decide("", ("verdict", None), nonce, messages, hints, form)
+        return await self._decide(Question("", "verdict", None, nonce, messages, hints), form)
 
     def state(self, winners: Sequence[str], by_dimension: Mapping[str, Sequence[str]]) -> Decision:
         """The decision of a rule that asks nobody: who has won, and who was better on each dimension."""
@@ -230,17 +257,10 @@ class Deliberation:
         self.steps["winner"] = step
         return Decision({}, tuple(winners))
 
-    async def _decide(
-        self,
-        path: str,
-        place: tuple[str, str | None],
-        nonce: str,
-        messages: tuple[Message, ...],
-        hints: Mapping[str, Any],
-        form: AnswerForm,
-    ) -> ParsedAnswer:
-        answer = await self._put(path, place, nonce, messages, hints, form, lambda said: _decision_in(said, form))
-        self.steps[path].notes += self._notes(answer, place[1], is_summary=place[0] == "summary")
+    async def _decide(self, question: Question, form: AnswerForm) -> ParsedAnswer:
+        answer = await self._put(replace(question, form=form), lambda said: _decision_in(said, form))
+        is_summary = question.stage == "summary"
+        self.steps[question.path].notes += self._notes(answer, question.dimension, is_summary=is_summary)
         return answer
 
     def _notes(self, answer: ParsedAnswer, dimension: str | None, *, is_summary: bool) -> list[Note]:
@@ -324,27 +344,17 @@ class Deliberation:
         transcript = self.transcript
         return short_hash(transcript.run_tag, str(transcript.debate_seed), self.seat.judge.id, "nonce", shown)
 
-    async def _put(
-        self,
-        path: str,
-        place: tuple[str, str | None],
-        nonce: str,
-        messages: tuple[Message, ...],
-        hints: Mapping[str, Any],
-        form: AnswerForm | None,
-        read: Callable[[Completion], _Result],
-    ) -> _Result:
+    async def _put(self, question: Question, read: Callable[[Completion], _Result]) -> _Result:
         """Ask, and once more, with the reason, when the answer is of no use.
 
         After an answer that was cut off at the token limit, the second request has a higher limit.
         """
-        judge = self.seat.judge
-        asked = JudgeAsks(judge)
-        self.steps[path] = AskedStep(self._place(path, *place), nonce, asked)
+        judge, path = self.seat.judge, question.path
+        asked = self._begin(question)
         while asked.asks < self._most_asks:
             name = ":".join(part for part in ("verdict", judge.id, path, str(asked.asks)) if part)
             step = Step(self.transcript.debate_id, name, "verdict")
-            request = self._request(step, messages, hints, form, asked)
+            request = self._request(step, question, asked)
             _check_size(request, judge.context_window, path)
             answer = await asked.ask(self._ask, step, request)
             if answer is None:
@@ -355,21 +365,22 @@ class Deliberation:
                 asked.reject(invalid.reason)
         raise NoVerdictError(asked.reasons[-1], path)
 
+    def _begin(self, question: Question, last_call_id: str | None = None) -> JudgeAsks:
+        """The record of the requests of a step, which begins now."""
+        asked = JudgeAsks(self.seat.judge, last_call_id=last_call_id)
+        place = self._place(question.path, question.stage, question.dimension)
+        self.steps[question.path] = AskedStep(place, question.nonce, asked)
+        return asked
+
     def _place(self, path: str, stage: str, dimension: str | None) -> tuple[int, ...]:
         names = list(self.config.dimensions)
         last = path.rpartition(":")[2]
         number = int(last) if last.isdigit() else self.positions.index(last) if last in self.positions else 0
         return (len(names) if dimension is None else names.index(dimension), _STAGES.index(stage), number)
 
-    def _request(
-        self,
-        step: Step,
-        messages: tuple[Message, ...],
-        hints: Mapping[str, Any],
-        form: AnswerForm | None,
-        asked: JudgeAsks,
-    ) -> Request:
+    def _request(self, step: Step, question: Question, asked: JudgeAsks) -> Request:
         """The next request of a step, given the result of the previous one."""
+        messages, form = question.messages, question.form
         if asked.reasons:
             again = "Answer again, with the object only." if form else "Answer again."
             task = f"{messages[-1].content}\n\nYour last answer could not be used: {asked.reasons[-1]}. {again}"
@@ -382,7 +393,7 @@ class Deliberation:
             max_tokens=_cap(self.seat.judge.token_limit, asked),
             seed=seed_of(transcript.debate_seed, step.name),
             json_schema=form.schema() if form else None,
-            hints={"motion": transcript.motion, "category": transcript.category, **hints, "ask": asked.asks},
+            hints={"motion": transcript.motion, "category": transcript.category, **question.hints, "ask": asked.asks},
         )
 
 

@@ -13,17 +13,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from debatebench.config.prompts import topic_values
 from debatebench.config.transcript_layout import BP_POSITIONS
 from debatebench.judges import method_of
 from debatebench.judges.base import Seat, Transcript
-from debatebench.judges.deliberation import AskedStep, Deliberation, NoVerdictError
-from debatebench.judges.step_requests import JudgeAsks
+from debatebench.judges.deliberation import Deliberation, NoVerdictError, Question
 from debatebench.providers.base import Completion
 from debatebench.providers.sent_schema import sent_schema
 from debatebench.shared.records import Turn
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config, DimensionConfig, MemberConfig
     from debatebench.providers.asking import Answer, Step
-    from debatebench.providers.base import Message, Request
+    from debatebench.providers.base import Request
     from debatebench.shared.records import Side
 
 _PRIVATE = re.compile("[\U000f0000-\U000ffffd\U00100000-\U0010fffd]")
@@ -159,13 +159,9 @@ def rehearse(
     # A prompt that does not fit is found when its real length is known.
     judge = judge.model_copy(update={"context_window": None, "earlier_parameters": ()})
     deliberation = _Rehearsal(judge, config, prompts, places, first)
-    coroutine = cast("Coroutine[Any, Any, Any]", method.judge(deliberation))
-    try:
-        coroutine.send(None)
-    except (StopIteration, NoVerdictError):
-        return RehearsedDeliberation(tuple(deliberation.calls()))
-    coroutine.close()
-    raise TypeError(f"The judge method '{judge.method}' waits for something besides its deliberation.")
+    with suppress(NoVerdictError):
+        method.judge_at_once(deliberation)
+    return RehearsedDeliberation(tuple(deliberation.calls()))
 
 
 @dataclass(slots=True)
@@ -219,24 +215,15 @@ class _Rehearsal(Deliberation):
                 call.slack += self._clock - end
         return results
 
-    async def _put(
-        self,
-        path: str,
-        place: tuple[str, str | None],
-        nonce: str,
-        messages: tuple[Message, ...],
-        hints: Mapping[str, Any],
-        form: AnswerForm | None,
-        read: Callable[[Completion], _Result],
-    ) -> _Result:
-        self.steps[path] = AskedStep(self._place(path, *place), nonce, JudgeAsks(self.seat.judge))
+    async def _put(self, question: Question, read: Callable[[Completion], _Result]) -> _Result:
+        self._begin(question)
         self._clock += 1
-        prompt = "".join(message.content for message in messages)
-        call = _Rehearsed(path, self._clock, prompt, 0, Texts(), 0)
+        prompt = "".join(message.content for message in question.messages)
+        call = _Rehearsed(question.path, self._clock, prompt, 0, Texts(), 0)
         self._asked.append(call)
-        if form is None:
-            call.said = Texts(**{place[0]: 1})
-            return read(Completion(self._text(place[0])))
+        if (form := question.form) is None:
+            call.said = Texts(**{question.stage: 1})
+            return read(Completion(self._text(question.stage)))
         if not self.seat.judge.removes("response_format"):
             call.schema = len(json.dumps(sent_schema(form.schema())))
         call.said = Texts(reason=len(form.reasoned))

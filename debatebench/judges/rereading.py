@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from debatebench.judges import method_of
 from debatebench.judges.answer_json import InvalidVerdictError
-from debatebench.judges.deliberation import AskedStep, Deliberation, NoVerdictError
+from debatebench.judges.deliberation import Deliberation, NoVerdictError, Question
 from debatebench.judges.judgment import StoredAnswer, notes_of, scores_of
 from debatebench.judges.parsing import winner_of
-from debatebench.judges.step_requests import JudgeAsks
 from debatebench.providers.asking import Answer
 from debatebench.shared.errors import DebatebenchError
 
 if TYPE_CHECKING:
-    from debatebench.config.answer_form import AnswerForm
     from debatebench.config.prompts import PromptSet
     from debatebench.config.types import Config
     from debatebench.judges.base import Seat, Transcript
     from debatebench.providers.asking import Step
-    from debatebench.providers.base import Completion, Message, Request
+    from debatebench.providers.base import Completion, Request
     from debatebench.shared.records import JudgeNote, Score, Winner
 
 _Item = TypeVar("_Item")
@@ -54,11 +52,8 @@ def reread(
     that nothing can be said.
     """
     deliberation = _Replay(seat, config, prompts, transcript, answers)
-    coroutine = cast("Coroutine[Any, Any, Any]", method_of(seat.judge).judge(deliberation))
     try:
-        coroutine.send(None)
-    except StopIteration as ended:
-        decision = ended.value
+        decision = method_of(seat.judge).judge_at_once(deliberation)
         return Reread(
             scores_of(decision.scores, deliberation),
             winner_of(decision.winners),
@@ -71,8 +66,6 @@ def reread(
         return str(failure)
     except _NotStoredError:
         return None
-    coroutine.close()
-    raise TypeError(f"The judge method '{seat.judge.method}' waits for something besides its deliberation.")
 
 
 class _NotStoredError(DebatebenchError):
@@ -100,30 +93,21 @@ class _Replay(Deliberation):
         """One after another, because nothing has to be waited for."""
         return [await coroutine(item) for item in items]
 
-    async def _put(
-        self,
-        path: str,
-        place: tuple[str, str | None],
-        nonce: str,
-        messages: tuple[Message, ...],
-        hints: Mapping[str, Any],
-        form: AnswerForm | None,
-        read: Callable[[Completion], _Result],
-    ) -> _Result:
+    async def _put(self, question: Question, read: Callable[[Completion], _Result]) -> _Result:
         # An analysis is never taken from a tool call.
-        tried = [each for each in self._answers.get(path, ()) if form is not None or not each.completion.is_moved]
+        stored_answers = self._answers.get(question.path, ())
+        tried = [each for each in stored_answers if question.form is not None or not each.completion.is_moved]
         reasons = []
         for stored in tried:
-            self.used[path] = stored
-            asked = JudgeAsks(self.seat.judge, last_call_id=stored.call_id)
-            self.steps[path] = AskedStep(self._place(path, *place), nonce, asked)
+            self.used[question.path] = stored
+            self._begin(question, stored.call_id)
             try:
                 return read(stored.completion)
             except InvalidVerdictError as invalid:
                 reasons.append(invalid.reason)
         if not reasons:
-            raise _NotStoredError(path)
-        raise NoVerdictError(reasons[0], path)
+            raise _NotStoredError(question.path)
+        raise NoVerdictError(reasons[0], question.path)
 
 
 async def _ask_nobody(step: Step, member: object, request: Request) -> Answer:

@@ -58,7 +58,6 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, judges=2, two_sided=3)
-        assert debatebench_here(root, "build").code == 0
         yield root, server
 
 
@@ -308,21 +307,25 @@ def test_a_format_that_a_method_does_not_know_is_one_clear_line_before_the_first
     assert judge(root, "judged", "--where", "format = 'two_sided'", "--no-build").code == 0
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_karl_popper_debates_of_four_turns_are_judged_by_every_method(stored: Any, method: str):
+def test_karl_popper_debates_of_four_turns_are_judged_by_every_method(stored: Any):
     root, server = stored
     imported = debatebench_here(root, "import", "debateflow", str(DEBATEFLOW), "--run-tag", "flow")
     assert imported.code == 0, imported.err
-    done = judge(root, "judged", "--judge-method", method, "--judge", "judge-0", source="flow")
-    assert done.code == 0, done.err
     lengths = rows(root, "select count(*) from raw.turns where run_tag = 'flow' group by debate_id")
     whole = [turns for (turns,) in lengths if turns == 4]
     assert whole
-    assert len(server.requests) == sum(calls_of(method, 4, 2) for _ in whole)
-    judged = "select distinct is_valid, declared_winner is not null from raw.verdicts where run_tag = 'judged'"
-    assert rows(root, judged) == [(True, True)]
-    beside = "select distinct truth, method from marts.judge_quality where run_tag = 'judged' and dimension = 'overall'"
-    assert rows(root, beside) == [("annotations", method)]
+    for method in METHODS:
+        asked = len(server.requests)
+        done = judge(root, method, "--judge-method", method, "--judge", "judge-0", "--no-build", source="flow")
+        assert done.code == 0, done.err
+        assert len(server.requests) - asked == sum(calls_of(method, 4, 2) for _ in whole)
+    judged = "select run_tag, is_valid, declared_winner is not null from raw.verdicts where run_tag <> 'stored'"
+    assert set(rows(root, judged)) == {(method, True, True) for method in METHODS}
+    assert debatebench_here(root, "build").code == 0
+    beside = (
+        "select run_tag, truth, method from marts.judge_quality where dimension = 'overall' and source_run_tag = 'flow'"
+    )
+    assert sorted(rows(root, beside)) == sorted((method, "annotations", method) for method in METHODS)
 
 
 def test_a_run_that_has_begun_keeps_its_source_and_its_judges(stored: Any, tmp_path: Path):

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from command_line import debatebench
+from built_warehouse import begin_built
+from command_line import debatebench, debatebench_here
 
 from debatebench.query.duckdb_errors import damage_of, opening_error
 from debatebench.shared.errors import DamagedDataError, OutOfMemoryError
@@ -51,7 +52,7 @@ EMPTY_INPUT = {"query from standard input"}
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with one run."""
     root = tmp_path_factory.mktemp("played") / "w"
-    assert debatebench(root, "init").code == 0
+    assert debatebench(begin_built(root), "init").code == 0
     assert debatebench(root, "run", "--run-tag", "first", "--quick-test").code == 0
     return root
 
@@ -72,15 +73,26 @@ def _call(root: Path, arguments: Sequence[str], **how: object) -> subprocess.Com
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, cwd=root, timeout=120, **how)  # type: ignore[call-overload, no-any-return]
 
 
+# Every way of closing them with the commands that write most, and the others with all of them closed and with one open.
+CLOSED = [
+    *((name, closed) for name in ("run", "sql") for closed in ((0,), (1,), (2,), (0, 1), (0, 1, 2))),
+    *((name, (0, 1, 2)) for name in ("judge", "retry", "probe-judges", "query from standard input", "test")),
+    ("judge", (0,)),
+    ("retry", (1,)),
+    ("probe-judges", (2,)),
+    ("query from standard input", (1,)),
+    ("test", (0, 1)),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1), (0, 1, 2)], ids=str)
-@pytest.mark.parametrize("name", ["run", "judge", "retry", "probe-judges", "sql", "query from standard input", "test"])
+@pytest.mark.parametrize(("name", "closed"), CLOSED, ids=str)
 def test_a_command_works_with_its_standard_streams_closed(root: Path, name: str, closed: tuple[int, ...]) -> None:
     done = _call(root, COMMANDS[name], preexec_fn=partial(_close, closed))
     assert done.returncode == (2 if name in EMPTY_INPUT else 0), done.stderr
     assert b"Traceback" not in done.stderr
     # Nothing that a library prints has got into a file that took the place of a closed stream.
-    assert debatebench(root, "doctor").code == 0
+    assert debatebench_here(root, "doctor").code == 0
     assert (1 in closed) == (not done.stdout) or name in {"sql", *EMPTY_INPUT}
 
 
@@ -97,7 +109,7 @@ def test_a_command_without_memory_says_so_and_calls_nothing_damaged(root: Path, 
         assert "--from-journals" not in text
         if done.returncode == 1:
             assert "memory" in text.splitlines()[-1].lower(), text
-    assert debatebench(root, "doctor").code == 0
+    assert debatebench_here(root, "doctor").code == 0
 
 
 @pytest.mark.slow

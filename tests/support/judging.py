@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import yaml
+from built_warehouse import begin_built
 from command_line import Done, debatebench, debatebench_here
 from fake_provider import Behaviour, FakeProvider, Received, answer
 
@@ -99,9 +104,10 @@ def _write(
 
 
 def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", **debates: Any) -> Path:
-    """A workspace whose warehouse has the stored debates as run `stored`, and judges at `url`."""
+    """A workspace whose built warehouse has the stored debates as run `stored`, and judges at `url`."""
+    shutil.copytree(_stored(**debates), root, dirs_exist_ok=True)
     configs = root / "configs"
-    configs.mkdir(parents=True)
+    configs.mkdir()
     (configs / "config.yaml").write_text(CONFIG)
     entries = [
         f"  - {{id: judge-{n}, provider: http, model: judge-{n}, endpoint: '{url}', api_key_env: TINY_API_KEY, "
@@ -111,8 +117,18 @@ def stored_workspace(root: Path, url: str, *, judges: int = 1, judge: str = "", 
         for n in range(judges)
     ]
     (configs / "judges.yaml").write_text("judges:\n" + "\n".join(entries) + "\n")
-    folder = write_debates(root / "debates", **debates)
-    done = debatebench_here(root, "import", "panelbench", str(folder), "--run-tag", "stored", "--no-build")
+    return root
+
+
+@cache
+def _stored(**debates: Any) -> Path:
+    """Those debates in a workspace that is imported and built once."""
+    folder = tempfile.mkdtemp(prefix="stored-debates-")
+    atexit.register(shutil.rmtree, folder)
+    root = begin_built(Path(folder))
+    done = debatebench_here(
+        root, "import", "panelbench", str(write_debates(root / "debates", **debates)), "--run-tag", "stored"
+    )
     assert done.code == 0, done.err
     return root
 
