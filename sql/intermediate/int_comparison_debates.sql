@@ -4,15 +4,8 @@ with
 debates_of_runs as (
 
     select
-        debates.run_tag,
-        debates.debate_id,
-        debates.topic_id,
-        topics.motion,
-        debates.pro_model_id,
-        debates.con_model_id,
-        sources.source_run_tag,
-        sources.source_debate_id,
-        debates.trial,
+        debates.run_tag, debates.debate_id, debates.topic_id, topics.motion, debates.pro_model_id,
+        debates.con_model_id, sources.source_run_tag, sources.source_debate_id, debates.trial,
         -- Imports do not number the repetitions of a debate; the order in the source is used instead.
         coalesce(
             debates.repetition,

@@ -100,8 +100,7 @@ final as (
         case when t_quantiles.df is not null then round(spreads.error, 12) end as standard_error,
         t_quantiles.df as degrees_of_freedom,
         t_quantiles.detectable_t * spreads.spread as detectable_difference,
-        spreads.count_baseline_debates,
-        spreads.count_candidate_debates,
+        spreads.count_baseline_debates, spreads.count_candidate_debates,
         case when spreads.method = 'paired' then spreads.count_pairs else 0 end as count_pairs,
         spreads.count_topics
 

@@ -1,6 +1,59 @@
 -- One row per debate with turns of its own: how many of its speeches have which fault.
 with
 
+settings as (
+
+    select
+        run_tag,
+        cast(regexp_extract(part, '^turn ([0-9]+)$', 1) as bigint) - 1 as turn_index,
+        value as language
+
+    from staging.stg_run_settings
+    where item = 'languages' and part like 'turn %'
+
+),
+
+turns as (
+
+    select
+        turns.run_tag, turns.debate_id, turns.turn_index, turns.side, turns.stage, turns.content, turns.is_truncated,
+        length(turns.content) as characters,
+        macros.script_of(coalesce(settings.language, runs.language)) as script
+
+    from staging.stg_turns as turns
+    inner join staging.stg_runs as runs using (run_tag)
+    left join settings using (run_tag, turn_index)
+
+),
+
+emptiness as (
+
+    select
+        *,
+        -- Only short speeches are searched.
+        case when characters < 100 then not regexp_matches(content, '[\p{L}\p{N}]') else false end as is_empty
+
+    from turns
+
+),
+
+checked as (
+
+    select
+        run_tag, debate_id, turn_index, side, stage, content, characters, is_empty,
+        characters < 100 and not is_empty as is_short,
+        is_truncated, case
+            when script is null then null
+            -- Letters of another script than Latin have at least one byte more than characters. Few speeches have
+            -- enough of these bytes to be searched, which takes ten times as long.
+            when script = 'Latin' and strlen(content) - characters <= characters * 0.3 then false
+            else macros.foreign_letters(content, script) > characters * 0.3
+        end as is_other_script
+
+    from emptiness
+
+),
+
 plans as (
 
     select run_tag, count(*) as count_planned_turns from intermediate.int_planned_turns group by run_tag
@@ -22,7 +75,7 @@ final as (
         count(case when speeches.is_other_script then 1 end) as count_foreign_speeches,
         cast(sum(speeches.characters) as bigint) as characters
 
-    from intermediate.int_checked_speeches as speeches
+    from checked as speeches
 
     left join intermediate.int_planned_turns as planned
         on speeches.run_tag = planned.run_tag

@@ -18,16 +18,9 @@ side_tokens as (
 debates as (
 
     select
-        debate_means.run_tag,
-        debate_means.debate_id,
-        clusters.cluster_unit,
-        clusters.cluster_id,
-        debate_means.pro_model_id,
-        debate_means.con_model_id,
-        side_tokens.pro_tokens,
-        side_tokens.con_tokens,
-        debate_means.pro_mean_score,
-        debate_means.con_mean_score
+        debate_means.run_tag, debate_means.debate_id, clusters.cluster_unit, clusters.cluster_id,
+        debate_means.pro_model_id, debate_means.con_model_id, side_tokens.pro_tokens, side_tokens.con_tokens,
+        debate_means.pro_mean_score, debate_means.con_mean_score
 
     from intermediate.int_debate_means as debate_means
     inner join side_tokens using (run_tag, debate_id)

@@ -43,18 +43,10 @@ attempts as (
             else 'unused'
         end as purpose,
         concat(calls.call_id, ':', calls.attempt) as item,
-        calls.model_id,
-        calls.judge_id,
-        calls.turn_index,
+        calls.model_id, calls.judge_id, calls.turn_index,
         coalesce(turns.stage, stages.stage) as stage,
-        calls.prompt_tokens,
-        calls.completion_tokens,
-        calls.total_tokens,
-        calls.cached_tokens,
-        calls.reasoning_tokens,
-        calls.cost_usd,
-        calls.cost_source,
-        calls.possible_cost_usd,
+        calls.prompt_tokens, calls.completion_tokens, calls.total_tokens, calls.cached_tokens,
+        calls.reasoning_tokens, calls.cost_usd, calls.cost_source, calls.possible_cost_usd,
         -- If the provider rejected or did not receive the request, nothing was billed.
         calls.status in ('answered', 'empty', 'refused', 'oversize', 'ambiguous')
         or calls.possible_cost_usd is not null as is_billable
@@ -79,15 +71,10 @@ recorded_turns as (
         concat('turn:', turns.turn_index) as item,
         turns.model_id,
         cast(null as varchar) as judge_id,
-        turns.turn_index,
-        turns.stage,
-        turns.prompt_tokens,
-        turns.completion_tokens,
-        turns.total_tokens,
+        turns.turn_index, turns.stage, turns.prompt_tokens, turns.completion_tokens, turns.total_tokens,
         cast(null as bigint) as cached_tokens,
         cast(null as bigint) as reasoning_tokens,
-        turns.cost_usd,
-        turns.cost_source,
+        turns.cost_usd, turns.cost_source,
         cast(null as decimal(26, 18)) as possible_cost_usd,
         true as is_billable
 
@@ -112,13 +99,10 @@ recorded_verdicts as (
         verdicts.judge_id,
         cast(null as bigint) as turn_index,
         cast(null as varchar) as stage,
-        verdicts.prompt_tokens,
-        verdicts.completion_tokens,
-        verdicts.total_tokens,
+        verdicts.prompt_tokens, verdicts.completion_tokens, verdicts.total_tokens,
         cast(null as bigint) as cached_tokens,
         cast(null as bigint) as reasoning_tokens,
-        verdicts.cost_usd,
-        verdicts.cost_source,
+        verdicts.cost_usd, verdicts.cost_source,
         cast(null as decimal(26, 18)) as possible_cost_usd,
         true as is_billable
 

@@ -1,4 +1,4 @@
--- One row per judge, kind of bias and cluster of debates.
+-- One row per judge, kind of bias (of leniency also per dimension) and cluster of debates.
 with
 
 measured as (
@@ -60,10 +60,42 @@ kinds as (
 
 ),
 
+-- Both sides together, so that the winner does not matter, above the mean of the other judges.
+dimensions as (
+
+    select
+        scores.run_tag, scores.judge_id, scores.dimension, clusters.cluster_unit, clusters.cluster_id,
+        clusters.source_debate_id,
+        0.5 * (
+            scores.pro_score + scores.con_score
+            - cast(sum(scores.pro_score + scores.con_score) over panel - scores.pro_score - scores.con_score as double)
+            / nullif(count(*) over panel - 1, 0)
+        ) as above_others
+
+    from marts.verdict_scores as scores
+    inner join marts.panel_winners using (run_tag, debate_id)
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    where panel_winners.winner <> 'no_decision'
+    window panel as (partition by scores.run_tag, scores.debate_id, scores.dimension)
+
+),
+
+by_dimension as (
+
+    select
+        run_tag, judge_id, cluster_unit, cluster_id, dimension,
+        macros.sums_of(0, above_others, source_debate_id) as sums
+
+    from dimensions
+    group by run_tag, judge_id, cluster_unit, cluster_id, dimension
+
+),
+
 final as (
 
     select
         run_tag, judge_id, cluster_unit, cluster_id,
+        cast(null as varchar) as dimension,
         kind.bias as bias,
         kind.measure as measure,
         kind.sums.debates as count_debates,
@@ -81,6 +113,7 @@ final as (
     -- These are counted in pairs of debates.
     select
         kinds.run_tag, kinds.judge_id, kinds.cluster_unit, kinds.cluster_id,
+        null as dimension,
         'mirrored_side_preference' as bias,
         'rate' as measure,
         coalesce(pairs.count_pro_both + pairs.count_con_both, 0) as count_debates,
@@ -94,6 +127,23 @@ final as (
     from kinds
     left join intermediate.int_judge_mirrored_sums as pairs using (run_tag, judge_id, cluster_id)
     where kinds.kind.bias = 'leniency'
+
+    union all
+
+    select
+        run_tag, judge_id, cluster_unit, cluster_id, dimension,
+        'dimension_leniency' as bias,
+        'mean' as measure,
+        sums.debates as count_debates,
+        sums.n as n,
+        sums.x as x,
+        sums.y as y,
+        sums.xx as xx,
+        sums.xy as xy,
+        sums.yy as yy
+
+    from by_dimension
+    where sums.n > 0
 
 )
 

@@ -5,14 +5,9 @@ with
 verdicts as (
 
     select
-        decided_verdicts.run_tag,
-        decided_verdicts.judge_id,
-        decided_verdicts.winner,
-        decided_debates.topic_id,
-        decided_debates.pro_model_id,
-        decided_debates.con_model_id,
-        clusters.cluster_unit,
-        clusters.cluster_id,
+        decided_verdicts.run_tag, decided_verdicts.judge_id, decided_verdicts.winner,
+        decided_debates.topic_id, decided_debates.pro_model_id, decided_debates.con_model_id,
+        clusters.cluster_unit, clusters.cluster_id,
         row_number() over (
             partition by
                 decided_verdicts.run_tag,

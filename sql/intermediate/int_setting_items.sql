@@ -5,12 +5,7 @@
 -- judges stored debates, they are those of the run that held them.
 select
     cast(position as bigint) as position,
-    item,
-    affects,
-    is_list,
-    decides_schedule,
-    is_of_source,
-    effect
+    item, affects, is_list, decides_schedule, is_of_source, effect
 
 from (
     values

@@ -46,13 +46,8 @@ means as (
 final as (
 
     select
-        debater_sides.run_tag,
-        debater_sides.model_id,
-        debater_sides.side,
-        means.mean_duration_ms,
-        means.mean_prompt_tokens,
-        means.mean_completion_tokens,
-        means.mean_cost_usd,
+        debater_sides.run_tag, debater_sides.model_id, debater_sides.side, means.mean_duration_ms,
+        means.mean_prompt_tokens, means.mean_completion_tokens, means.mean_cost_usd,
         coalesce(means.count_timed, 0) as count_timed,
         coalesce(means.count_metered, 0) as count_metered,
         coalesce(means.count_priced, 0) as count_priced

@@ -7,17 +7,25 @@ own_family as materialized (
 
 ),
 
+-- Characters are counted, because tokens are often unknown and may include reasoning that judges do not see.
+speeches as (
+
+    select
+        run_tag, debate_id,
+        sum(case side when 'pro' then length(content) when 'con' then -length(content) end) as length_difference,
+        arg_min(side, turn_index) as opening_side
+
+    from intermediate.int_debate_turns
+    group by run_tag, debate_id
+
+),
+
 -- Exact to nine decimals, so that sums do not depend on the order of rows.
 verdicts as (
 
     select
-        decided_verdicts.run_tag,
-        decided_verdicts.debate_id,
-        clusters.source_debate_id,
-        clusters.cluster_unit,
-        clusters.cluster_id,
-        decided_verdicts.judge_id,
-        decided_verdicts.winner,
+        decided_verdicts.run_tag, decided_verdicts.debate_id, clusters.source_debate_id,
+        clusters.cluster_unit, clusters.cluster_id, decided_verdicts.judge_id, decided_verdicts.winner,
         -- Null for four teams, whose winner is not a side.
         cast(
             case
@@ -37,17 +45,16 @@ verdicts as (
             when pro_family.judge_id is not null and con_family.judge_id is null then 1
             when pro_family.judge_id is null and con_family.judge_id is not null then -1
         end as own_side,
-        case when debates.format = 'two_sided' then debate_lengths.pro_characters - debate_lengths.con_characters end
-            as length_difference,
+        cast(case when debates.format = 'two_sided' then speeches.length_difference end as bigint) as length_difference,
         -- If the source does not say, judges are assumed to have read the turns in order.
-        coalesce(judged.presented_first, debate_lengths.opening_side) as presented_first
+        coalesce(judged.presented_first, speeches.opening_side) as presented_first
 
     from intermediate.int_decided_verdicts as decided_verdicts
     inner join staging.stg_verdicts as judged using (run_tag, debate_id, judge_id)
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id, judge_id)
-    left join intermediate.int_debate_lengths as debate_lengths using (run_tag, debate_id)
+    left join speeches using (run_tag, debate_id)
 
     left join own_family as pro_family
         on decided_verdicts.run_tag = pro_family.run_tag
@@ -84,15 +91,8 @@ panels as (
 final as (
 
     select
-        verdicts.run_tag,
-        verdicts.debate_id,
-        verdicts.source_debate_id,
-        verdicts.cluster_unit,
-        verdicts.cluster_id,
-        verdicts.judge_id,
-        verdicts.winner,
-        verdicts.pro_points,
-        verdicts.score,
+        verdicts.run_tag, verdicts.debate_id, verdicts.source_debate_id, verdicts.cluster_unit,
+        verdicts.cluster_id, verdicts.judge_id, verdicts.winner, verdicts.pro_points, verdicts.score,
         verdicts.margin,
         cast((panels.pro_points - verdicts.pro_points) / nullif(panels.count_verdicts - 1, 0) as decimal(18, 9))
             as others_pro_points,
@@ -106,8 +106,7 @@ final as (
         case when verdicts.own_side is not null
             then cast(panels.neutral_margin / nullif(panels.count_neutral_scored, 0) as decimal(18, 9))
         end as neutral_margin,
-        verdicts.length_difference,
-        verdicts.presented_first
+        verdicts.length_difference, verdicts.presented_first
 
     from verdicts
     inner join panels using (run_tag, debate_id)

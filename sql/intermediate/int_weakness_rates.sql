@@ -78,8 +78,7 @@ final as (
         macros.wilson_low(rate * effective_n, effective_n) as rate_ci_low,
         macros.wilson_high(rate * effective_n, effective_n) as rate_ci_high,
         macros.reason_of(effective_n is null, n, rate, count_clusters, cluster_unit) as rate_reason,
-        tie_rate,
-        case
+        tie_rate, case
             when count_clusters < 2 then null
             when not is_control then macros.wilson_low(rate * effective_n, effective_n)
             else greatest(0, rate - greatest(half_width, (decided / n - macros.wilson_low(decided, n)) / 2))

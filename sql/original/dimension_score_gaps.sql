@@ -2,7 +2,6 @@
 select
     run_tag, debate_id, dimension,
     pro_mean_score - con_mean_score as gap,
-    source_position,
-    dimension_position
+    source_position, dimension_position
 
 from marts.debate_dimension_means

@@ -14,8 +14,7 @@ pro_scores as (
         pro_model_id as model_id,
         dimension,
         pro_mean_score as mean_score,
-        source_position,
-        dimension_position
+        source_position, dimension_position
 
     from dimension_means
     where pro_model_id is not null
@@ -29,8 +28,7 @@ con_scores as (
         con_model_id as model_id,
         dimension,
         con_mean_score as mean_score,
-        source_position,
-        dimension_position
+        source_position, dimension_position
 
     from dimension_means
     where con_model_id is not null

@@ -19,10 +19,7 @@ metered_debaters as (
 final as (
 
     select
-        turn_means.run_tag,
-        turn_means.model_id,
-        turn_means.side,
-        turn_means.mean_prompt_tokens,
+        turn_means.run_tag, turn_means.model_id, turn_means.side, turn_means.mean_prompt_tokens,
         turn_means.mean_completion_tokens,
         turn_means.count_metered as samples
 

@@ -19,9 +19,7 @@ timed_debaters as (
 final as (
 
     select
-        turn_means.run_tag,
-        turn_means.model_id,
-        turn_means.side,
+        turn_means.run_tag, turn_means.model_id, turn_means.side,
         turn_means.mean_duration_ms as mean_ms,
         turn_means.count_timed as samples
 

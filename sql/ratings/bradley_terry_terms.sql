@@ -121,11 +121,9 @@ terms as (
         fits.run_tag,
         'debater' as term,
         debaters.code as number,
-        debaters.model_id,
-        debaters.is_simulated,
+        debaters.model_id, debaters.is_simulated,
         fits.fit.debaters[debaters.code] as estimate,
-        fits.fit,
-        fits.games
+        fits.fit, fits.games
 
     from fits
     inner join debaters using (run_tag)
@@ -139,8 +137,7 @@ terms as (
         null as model_id,
         null as is_simulated,
         fit.pro_side as estimate,
-        fit,
-        games
+        fit, games
 
     from fits
 
@@ -153,8 +150,7 @@ terms as (
         null as model_id,
         null as is_simulated,
         fit.length as estimate,
-        fit,
-        games
+        fit, games
 
     from fits
 
@@ -169,6 +165,7 @@ final as (
         estimate.value as value,
         estimate.ci_low as ci_low,
         estimate.ci_high as ci_high,
+        macros.shared_rank(case when term = 'debater' then estimate.value end, run_tag) as rank,
         macros.reason_of(
             estimate.ci_low is null,
             games,

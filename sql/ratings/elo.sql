@@ -113,14 +113,9 @@ orders as materialized (
 final as (
 
     select
-        totals.run_tag,
-        totals.model_id,
-        totals.is_simulated,
+        totals.run_tag, totals.model_id, totals.is_simulated,
         case totals.last_side when 'pro' then elo_games.pro_after else elo_games.con_after end as rating,
-        totals.games,
-        totals.wins,
-        totals.losses,
-        totals.ties,
+        totals.games, totals.wins, totals.losses, totals.ties,
         orders.spread.mean[totals.code] as mean_over_orders,
         orders.spread.sd[totals.code] as sd_over_orders,
         orders.spread.rank_low[totals.code] as rank_low_over_orders,

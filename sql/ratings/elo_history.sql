@@ -5,10 +5,7 @@ rated_games as (
 
     select
         games.*,
-        elo_games.pro_before,
-        elo_games.con_before,
-        elo_games.pro_after,
-        elo_games.con_after
+        elo_games.pro_before, elo_games.con_before, elo_games.pro_after, elo_games.con_after
 
     from marts.games
     inner join ratings.elo_games using (run_tag, game_number)

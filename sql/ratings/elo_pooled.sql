@@ -23,11 +23,7 @@ games as materialized (
             partition by games.pool_kind, games.pool, games.is_simulated
             order by runs.run_number, games.game_number
         ) as game_number,
-        games.pro_model_id,
-        games.con_model_id,
-        games.pro_score,
-        runs.elo_initial_rating,
-        runs.elo_k_factor
+        games.pro_model_id, games.con_model_id, games.pro_score, runs.elo_initial_rating, runs.elo_k_factor
 
     from ratings.pooled_games as games
     inner join ratings.pooled_runs as runs using (pool_kind, pool, is_simulated, pooled_run_tag)

@@ -23,8 +23,7 @@ final as (
         run_tag, topic_id, pro_model_id, con_model_id,
         -- Rating functions identify topics, like debaters, by numbers from 1.
         cast(dense_rank() over (partition by run_tag order by topic_id) as integer) as topic_code,
-        pro_code,
-        con_code,
+        pro_code, con_code,
         cast(pro_wins as integer) as pro_wins,
         cast(ties as integer) as ties,
         cast(con_wins as integer) as con_wins,

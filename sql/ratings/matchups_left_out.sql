@@ -56,10 +56,7 @@ without_judge as (
         run_tag,
         'judge' as kind,
         judge_id as left_out,
-        pro_model_id,
-        con_model_id,
-        pro_code,
-        con_code,
+        pro_model_id, con_model_id, pro_code, con_code,
         cast(pairs.pro_wins + coalesce(changes.pro_wins, 0) as integer) as pro_wins,
         cast(pairs.ties + coalesce(changes.ties, 0) as integer) as ties,
         cast(pairs.con_wins + coalesce(changes.con_wins, 0) as integer) as con_wins
@@ -93,10 +90,7 @@ without_category as (
         categories.run_tag,
         'category' as kind,
         categories.category as left_out,
-        categorised.pro_model_id,
-        categorised.con_model_id,
-        categorised.pro_code,
-        categorised.con_code,
+        categorised.pro_model_id, categorised.con_model_id, categorised.pro_code, categorised.con_code,
         cast(sum(categorised.pro_wins) as integer) as pro_wins,
         cast(sum(categorised.ties) as integer) as ties,
         cast(sum(categorised.con_wins) as integer) as con_wins

@@ -7,7 +7,7 @@ ranked as (
     union all
     select 'elo', run_tag, model_id, elo_rating, elo_rank from marts.leaderboard where elo_rank is not null
     union all
-    select 'controlled', run_tag, model_id, rating, rank from ratings.bradley_terry_controlled
+    select 'controlled', run_tag, model_id, value, rank from ratings.bradley_terry_terms where term = 'debater'
     union all
     select 'davidson', run_tag, model_id, rating, rank from ratings.davidson
     union all

@@ -18,8 +18,7 @@ final as (
     select
         coalesce(games.run_tag, rated.run_tag) as run_tag,
         coalesce(games.debate_id, rated.debate_id) as debate_id,
-        rated.count_pro,
-        rated.count_con
+        rated.count_pro, rated.count_con
 
     from marts.games
 

@@ -408,7 +408,7 @@ def test_a_warehouse_of_a_judged_run_has_its_source(judged: Workspace, tmp_path:
         assert con.execute("select run_tag, count(*) from raw.turns group by all").fetchall() == [("played", 8)]
     if format_name == "duckdb":
         with duckdb.connect(str(tmp_path / "out" / "debatebench.duckdb"), read_only=True) as con:
-            lengths = "select count(*) from intermediate.int_debate_lengths where run_tag = 'again'"
+            lengths = "select count(distinct debate_id) from intermediate.int_debate_turns where run_tag = 'again'"
             assert con.execute(lengths).fetchall() == [(8,)]
 
 

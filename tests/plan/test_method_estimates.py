@@ -233,7 +233,7 @@ def test_a_method_that_is_added_is_estimated(monkeypatch: pytest.MonkeyPatch) ->
         await deliberation.for_each(deliberation.config.dimensions, notes)
         return Decision()
 
-    add_method(monkeypatch, "notes", Method(judge, "only notes", ("debatrix/debate",)))
+    add_method(monkeypatch, "notes", Method(judge, ("debatrix/debate",)))
     plan = plan_of("notes")
     found = estimate(plan)
     assert (found.members[2].calls, found.verdicts) == (4, 2)
@@ -245,7 +245,7 @@ def baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     async def judge(deliberation: Deliberation) -> Decision:
         return Decision(winners=("pro",))
 
-    add_method(monkeypatch, "coin", Method(judge, "a coin", is_baseline=True))
+    add_method(monkeypatch, "coin", Method(judge, is_baseline=True))
 
 
 def test_a_baseline_costs_nothing_and_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,9 +111,8 @@ def test_debates_without_a_fault_pass_and_the_data_tests_hold(project: Project):
     assert reasons(con) == {f"d{n}": [] for n in range(6)}
     ours = [
         "debate_coherence",
-        "int_coherence_votes",
+        "verdict_scores",
         "int_debate_speeches",
-        "int_checked_speeches",
         "int_planned_turns",
     ]
     assert {result.status for result in run_data_tests(con, project, select=ours)} == {"pass"}

@@ -42,7 +42,6 @@ MODELS = (
     "reliability",
     "judge_pair_agreement",
     "judge_alignment",
-    "judge_leniency",
     "judge_mirrored_pairs",
     "judge_bias",
 )
@@ -467,11 +466,12 @@ def compare(row: dict[str, Any], rated: Sequence[tuple[Any, Any]], level: str, c
 
 def test_leniency_per_dimension_adds_up_to_leniency(con: duckdb.DuckDBPyConnection, biases: Biases) -> None:
     for judge in JUDGES:
-        found = rows(con, "select * from marts.judge_leniency where run_tag = 'planted' and judge_id = ?", judge)
+        found = rows(con, "select * from marts.judge_bias where run_tag = 'planted' and judge_id = ?", judge)
+        found = [row for row in found if row["bias"] == "dimension_leniency"]
         assert [row["dimension"] for row in sorted(found, key=lambda row: row["dimension"])] == sorted(DIMENSIONS)
         overall = biases[judge, "leniency"]
-        assert fmean(row["leniency"] for row in found) == near(overall["value"])
-        assert all(row["ci_low"] < row["leniency"] < row["ci_high"] for row in found)
+        assert fmean(row["value"] for row in found) == near(overall["value"])
+        assert all(row["ci_low"] < row["value"] < row["ci_high"] for row in found)
         assert {row["count_debates"] for row in found} == {overall["count_debates"]}
 
 

@@ -102,10 +102,14 @@ def test_a_judged_debate_has_the_turns_and_lengths_of_its_source(con: duckdb.Duc
     found = rows(
         con,
         """
-        select count(*), count(case when l.pro_characters = h.pro_characters and l.opening_side = 'pro' then 1 end)
-        from intermediate.int_debate_lengths as l
+        with lengths as (
+            select run_tag, debate_id, sum(length(content)) as characters, arg_min(side, turn_index) as opening_side
+            from intermediate.int_debate_turns group by all
+        )
+        select count(*), count(case when l.characters = h.characters and l.opening_side = 'pro' then 1 end)
+        from lengths as l
         join marts.debates as d using (run_tag, debate_id)
-        join intermediate.int_debate_lengths as h on h.run_tag = 'held' and h.debate_id = d.source_debate_id
+        join lengths as h on h.run_tag = 'held' and h.debate_id = d.source_debate_id
         where l.run_tag = 'again'
         """,
     )
@@ -118,7 +122,7 @@ def test_a_judged_debate_has_the_turns_and_lengths_of_its_source(con: duckdb.Duc
 
 
 def test_without_its_source_a_judged_run_has_no_lengths_and_still_has_winners(con: duckdb.DuckDBPyConnection):
-    assert rows(con, "select count(*) from intermediate.int_debate_lengths where run_tag = 'orphan'") == [(0,)]
+    assert rows(con, "select count(*) from intermediate.int_debate_turns where run_tag = 'orphan'") == [(0,)]
     assert rows(con, "select count_decided from marts.runs where run_tag = 'orphan'") == [(5,)]
 
 

@@ -514,7 +514,6 @@ def test_the_data_tests_of_the_new_models_hold(known: duckdb.DuckDBPyConnection)
     names = [
         *MODELS,
         "int_weakness_verdicts",
-        "int_weakness_outcomes",
         "int_weakness_cases",
         "int_weakness_rates",
         "int_weakness_marks",

@@ -39,8 +39,7 @@ final as (
             else 'like_for_like'
         end as verdict,
         coalesce(sources.is_same_debates, false) as is_same_debates,
-        named.differing_items,
-        named.unknown_items,
+        named.differing_items, named.unknown_items,
         concat_ws(
             ' ',
             case

@@ -71,20 +71,11 @@ matched as (
 final as (
 
     select
-        matched.baseline_kind,
-        matched.baseline,
-        matched.candidate_kind,
-        matched.candidate,
-        matched.topic_id,
-        matched.motion,
-        matched.pro_model_id,
-        matched.con_model_id,
-        matched.repetition,
-        matched.baseline_run_tag,
-        matched.baseline_debate_id,
+        matched.baseline_kind, matched.baseline, matched.candidate_kind, matched.candidate, matched.topic_id,
+        matched.motion, matched.pro_model_id, matched.con_model_id, matched.repetition,
+        matched.baseline_run_tag, matched.baseline_debate_id,
         coalesce(baseline_winners.winner, 'no_decision') as baseline_winner,
-        matched.candidate_run_tag,
-        matched.candidate_debate_id,
+        matched.candidate_run_tag, matched.candidate_debate_id,
         coalesce(candidate_winners.winner, 'no_decision') as candidate_winner,
         baseline_winners.winner <> candidate_winners.winner as is_flipped
 

@@ -76,8 +76,7 @@ unioned as (
             when candidate_value is null then 'only in the baseline'
             else method
         end as method,
-        baseline_value,
-        candidate_value,
+        baseline_value, candidate_value,
         candidate_value - baseline_value as difference,
         candidate_value - baseline_value - macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as ci_low,
         candidate_value - baseline_value + macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as ci_high,
@@ -86,8 +85,7 @@ unioned as (
             when measure = 'rank' then 'no_interval'
             when nullif(standard_error, 0) is null then 'no_variation'
         end as reason,
-        standard_error,
-        degrees_of_freedom,
+        standard_error, degrees_of_freedom,
         coalesce(baseline_games, 0) as count_baseline_debates,
         coalesce(candidate_games, 0) as count_candidate_debates,
         0 as count_pairs,

@@ -31,11 +31,7 @@ explained as (
 
     select
         pairs.*,
-        items.position,
-        items.item,
-        items.affects,
-        items.effect,
-        case
+        items.position, items.item, items.affects, items.effect, case
             when item_states.state in ('same', 'different') then item_states.state
             when sources.is_same_debates and items.is_of_source and coalesce(item_states.state, 'silent') = 'silent'
                 then 'same'

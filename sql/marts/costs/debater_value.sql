@@ -88,15 +88,8 @@ beaten as (
 final as (
 
     select
-        prices.run_tag,
-        prices.model_id,
-        prices.rating,
-        prices.games,
-        prices.wins,
-        prices.count_debates,
-        prices.full_cost_usd,
-        prices.cost_per_debate_usd,
-        prices.cost_per_win_usd,
+        prices.run_tag, prices.model_id, prices.rating, prices.games, prices.wins, prices.count_debates,
+        prices.full_cost_usd, prices.cost_per_debate_usd, prices.cost_per_win_usd,
         prices.rating_above_mean / nullif(prices.cost_per_debate_usd, 0) as rating_per_usd,
         case
             when prices.rating is not null and prices.cost_per_debate_usd is not null then beaten.model_id is null

@@ -31,19 +31,10 @@ debaters as (
 compared as (
 
     select
-        rates.run_tag,
-        rates.model_id,
+        rates.run_tag, rates.model_id,
         rates.part as category,
-        rates.games,
-        rates.wins,
-        rates.losses,
-        rates.ties,
-        rates.win_rate,
-        rates.win_rate_ci_low,
-        rates.win_rate_ci_high,
-        rates.win_rate_reason,
-        rates.count_topics,
-        rates.cluster_unit,
+        rates.games, rates.wins, rates.losses, rates.ties, rates.win_rate, rates.win_rate_ci_low,
+        rates.win_rate_ci_high, rates.win_rate_reason, rates.count_topics, rates.cluster_unit,
         totals.games - rates.games as other_games,
         totals.wins - rates.wins as other_wins,
         totals.losses - rates.losses as other_losses,

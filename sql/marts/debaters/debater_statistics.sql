@@ -100,6 +100,23 @@ steps as (
 
 ),
 
+-- Summed as decimals, because a sum of floats depends on the order of the rows.
+opponents as (
+
+    select
+        results.run_tag, results.model_id,
+        count(distinct results.opponent_id) as count_opponents,
+        cast(sum(cast(bradley_terry.rating as decimal(18, 9))) as double) / count(*) as mean_opponent_rating
+
+    from marts.debate_results as results
+    inner join ratings.bradley_terry
+        on results.run_tag = bradley_terry.run_tag
+        and results.opponent_id = bradley_terry.model_id
+    where results.is_rated
+    group by results.run_tag, results.model_id
+
+),
+
 final as (
 
     select
@@ -113,11 +130,10 @@ final as (
         macros.reason_of(
             side_gap_p_value is null, least(pro_games, con_games), side_gap, count_clusters, cluster_unit
         ) as side_gap_reason,
-        schedules.count_opponents,
-        schedules.mean_opponent_rating
+        opponents.count_opponents, opponents.mean_opponent_rating
 
     from steps
-    left join intermediate.int_debater_schedules as schedules using (run_tag, model_id)
+    left join opponents using (run_tag, model_id)
 
 )
 

@@ -103,15 +103,10 @@ truncated_turns as (
 final as (
 
     select
-        debaters.run_tag,
-        bradley_terry.rank,
-        bradley_terry.rank_low,
-        bradley_terry.rank_high,
+        debaters.run_tag, bradley_terry.rank, bradley_terry.rank_low, bradley_terry.rank_high,
         debaters.model_id,
         coalesce(bradley_terry.is_simulated, debaters.is_simulated) as is_simulated,
-        bradley_terry.rating,
-        bradley_terry.ci_low,
-        bradley_terry.ci_high,
+        bradley_terry.rating, bradley_terry.ci_low, bradley_terry.ci_high,
         case when bradley_terry.ci_low is null then 'no_cases' when interval_method like '%_games' then 'few_topics' end
             as reason,
         elo_ranks.rank as elo_rank,
@@ -122,15 +117,10 @@ final as (
         coalesce(elo.ties, 0) as ties,
         coalesce(side_results.count_forfeits, 0) as count_forfeits,
         (elo.wins + 0.5 * elo.ties) / elo.games as win_rate,
-        side_results.pro_win_rate,
-        side_results.con_win_rate,
-        mean_scores.mean_score,
-        turn_times.mean_turn_duration_ms,
-        debater_costs.count_turns,
+        side_results.pro_win_rate, side_results.con_win_rate, mean_scores.mean_score,
+        turn_times.mean_turn_duration_ms, debater_costs.count_turns,
         coalesce(truncated_turns.count_truncated_turns, 0) as count_truncated_turns,
-        debater_costs.total_tokens,
-        debater_costs.cost_usd,
-        debater_costs.count_unpriced,
+        debater_costs.total_tokens, debater_costs.cost_usd, debater_costs.count_unpriced,
         elo.games is not null and elo.games >= runs.min_games_for_display as is_displayed
 
     from staging.stg_debaters as debaters

@@ -13,6 +13,42 @@ medians as (
 
 ),
 
+-- The judges of a run with the rubric `coherence` object by the lowest score for either side.
+votes as (
+
+    select
+        sources.source_run_tag as run_tag,
+        sources.source_debate_id as debate_id,
+        'judge' as voter,
+        scores.pro_score = dimensions.min_score or scores.con_score = dimensions.min_score as is_against
+
+    from marts.verdict_scores as scores
+    inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
+    inner join staging.stg_dimensions as dimensions using (run_tag, dimension)
+    where dimension = 'fit_to_be_judged'
+
+    union all
+
+    select run_tag, debate_id, 'annotator' as voter, not is_coherent as is_against
+    from staging.stg_annotations
+    where is_coherent is not null
+
+),
+
+asked as (
+
+    select
+        run_tag, debate_id,
+        count(case when voter = 'judge' then 1 end) as count_asked_judges,
+        count(case when voter = 'judge' and is_against then 1 end) as count_objecting_judges,
+        count(case when voter = 'annotator' then 1 end) as count_asked_annotators,
+        count(case when voter = 'annotator' and is_against then 1 end) as count_objecting_annotators
+
+    from votes
+    group by run_tag, debate_id
+
+),
+
 debates as (
 
     select
@@ -27,10 +63,10 @@ debates as (
         case
             when medians.count_debates >= 5 then speeches.characters / nullif(medians.median_characters, 0)
         end as length_ratio,
-        coalesce(votes.count_asked_judges, 0) as count_asked_judges,
-        coalesce(votes.count_objecting_judges, 0) as count_objecting_judges,
-        coalesce(votes.count_asked_annotators, 0) as count_asked_annotators,
-        coalesce(votes.count_objecting_annotators, 0) as count_objecting_annotators
+        coalesce(asked.count_asked_judges, 0) as count_asked_judges,
+        coalesce(asked.count_objecting_judges, 0) as count_objecting_judges,
+        coalesce(asked.count_asked_annotators, 0) as count_asked_annotators,
+        coalesce(asked.count_objecting_annotators, 0) as count_objecting_annotators
 
     from staging.stg_debates as debates
     inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
@@ -45,9 +81,9 @@ debates as (
 
     left join medians on speeches.run_tag = medians.run_tag
 
-    left join intermediate.int_coherence_votes as votes
-        on sources.source_run_tag = votes.run_tag
-        and sources.source_debate_id = votes.debate_id
+    left join asked
+        on sources.source_run_tag = asked.run_tag
+        and sources.source_debate_id = asked.debate_id
 
 ),
 

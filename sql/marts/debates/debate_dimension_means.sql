@@ -17,15 +17,8 @@ means as (
 final as (
 
     select
-        means.run_tag,
-        means.debate_id,
-        means.dimension,
-        means.pro_mean_score,
-        means.con_mean_score,
-        means.count_scored_verdicts,
-        debates.pro_model_id,
-        debates.con_model_id,
-        debates.source_position,
+        means.run_tag, means.debate_id, means.dimension, means.pro_mean_score, means.con_mean_score,
+        means.count_scored_verdicts, debates.pro_model_id, debates.con_model_id, debates.source_position,
         -- A source may list the dimensions in a different order in each debate; a run has one order for all debates.
         coalesce(
             list_position(debates.dimension_order, means.dimension),

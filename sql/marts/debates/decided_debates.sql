@@ -16,14 +16,8 @@ weakened as (
 final as (
 
     select
-        debates.run_tag,
-        debates.debate_id,
-        debates.topic_id,
-        debates.format,
-        debates.pro_model_id,
-        debates.con_model_id,
-        debates.schedule_position,
-        debates.created_at,
+        debates.run_tag, debates.debate_id, debates.topic_id, debates.format, debates.pro_model_id,
+        debates.con_model_id, debates.schedule_position, debates.created_at,
         -- No rule about panels applies to a forfeit: there is no panel.
         case
             when debates.status = 'forfeit' then case debates.refused_by when 'pro' then 'con' when 'con' then 'pro' end

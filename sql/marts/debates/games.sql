@@ -60,9 +60,7 @@ final as (
                 rated_debates.created_at nulls last,
                 rated_debates.debate_id
         ) as game_number,
-        rated_debates.debate_id,
-        rated_debates.topic_id,
-        rated_debates.pro_model_id,
+        rated_debates.debate_id, rated_debates.topic_id, rated_debates.pro_model_id,
         rated_debates.con_model_id,
         pro_codes.code as pro_code,
         con_codes.code as con_code,

@@ -1,10 +1,10 @@
--- One row per kind of bias and judge with a valid verdict in a decided debate.
+-- One row per kind of bias (of leniency also per dimension) and judge with a valid verdict in a decided debate.
 with
 
 totals as (
 
     select
-        run_tag, judge_id, bias, measure, cluster_unit,
+        run_tag, judge_id, bias, dimension, measure, cluster_unit,
         cast(case when measure = 'rate' then 0.5 else 0 end as double) as neutral,
         cast(sum(count_debates) as bigint) as count_debates,
         cast(sum(n) as bigint) as n,
@@ -19,7 +19,7 @@ totals as (
         ) as clusters
 
     from intermediate.int_judge_bias_sums
-    group by run_tag, judge_id, bias, measure, cluster_unit
+    group by run_tag, judge_id, bias, dimension, measure, cluster_unit
 
 ),
 
@@ -112,7 +112,7 @@ tested as (
 final as (
 
     select
-        run_tag, judge_id, bias, measure, value,
+        run_tag, judge_id, bias, dimension, measure, value,
         case measure
             when 'rate' then macros.wilson_low(value * effective_n, effective_n)
             when 'correlation' then macros.at_least(value - half_width, -1)

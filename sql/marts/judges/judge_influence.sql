@@ -24,24 +24,23 @@ moves as (
 
     select
         without_judge.run_tag,
-        without_judge.judge_id,
-        without_judge.model_id,
-        without_judge.rating_change,
-        without_judge.places_gained,
+        without_judge.left_out as judge_id,
+        without_judge.model_id, without_judge.rating_change, without_judge.places_gained,
         without_judge.is_separated,
         (without_judge.rank = 1) <> (bradley_terry.rank = 1) as is_lead_changed,
         without_judge.rating < bradley_terry.ci_low or without_judge.rating > bradley_terry.ci_high as is_beyond,
         row_number() over (
-            partition by without_judge.run_tag, without_judge.judge_id
+            partition by without_judge.run_tag, without_judge.left_out
             order by without_judge.rating_change, without_judge.model_id
         ) as place_from_below,
         row_number() over (
-            partition by without_judge.run_tag, without_judge.judge_id
+            partition by without_judge.run_tag, without_judge.left_out
             order by without_judge.rating_change desc, without_judge.model_id
         ) as place_from_above
 
-    from ratings.bradley_terry_without_judge as without_judge
+    from ratings.bradley_terry_left_out as without_judge
     inner join ratings.bradley_terry using (run_tag, model_id)
+    where without_judge.kind = 'judge'
 
 ),
 
@@ -69,19 +68,12 @@ influence as (
 final as (
 
     select
-        flips.run_tag,
-        flips.judge_id,
-        flips.count_debates,
-        flips.count_changed,
+        flips.run_tag, flips.judge_id, flips.count_debates, flips.count_changed,
         flips.count_undecided_without,
         cast(flips.count_changed as double)
         / nullif(flips.count_debates - flips.count_undecided_without, 0) as change_rate,
-        influence.count_debaters,
-        influence.count_moved,
-        influence.most_places,
-        influence.largest_rating_change,
-        influence.count_beyond_interval,
-        influence.changes_leader,
+        influence.count_debaters, influence.count_moved, influence.most_places,
+        influence.largest_rating_change, influence.count_beyond_interval, influence.changes_leader,
         case when influence.least_change < 0 then influence.most_lifted end as most_lifted_model_id,
         case when influence.least_change < 0 then -influence.least_change end as most_lifted_by,
         case when influence.greatest_change > 0 then influence.most_lowered end as most_lowered_model_id,

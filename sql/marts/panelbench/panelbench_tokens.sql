@@ -94,7 +94,12 @@ sums as (
         cast(sum(characters) as double) / sum(count_speeches) / 4 as mean_speech_tokens,
         cast(sum(analysis_characters) as double) / nullif(sum(count_analyses), 0) / 4 as mean_analysis_tokens,
         cast(sum(prompt_tokens) as double) / count(*) as prompt_tokens_per_judgment,
-        sum(read_characters) / nullif(cast(sum(characters) as double), 0) as estimated_ratio_to_direct
+        sum(read_characters) / nullif(cast(sum(characters) as double), 0) as estimated_ratio_to_direct,
+        case
+            when sum(characters) = 0 then 'no_text'
+            when sum(read_characters) is null and max(count_dimensions) is null then 'no_dimensions'
+            when sum(read_characters) is null then 'other_method'
+        end as estimated_ratio_reason
 
     from estimated
     group by run_tag, judge_id, method, model_name, source_run_tag, format

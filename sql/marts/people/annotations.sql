@@ -21,8 +21,7 @@ final as (
         cast(pro_total as double) / count_dimensions as pro_mean_score,
         cast(con_total as double) / count_dimensions as con_mean_score,
         confidence, is_coherent, justification,
-        source,
-        annotated_at
+        source, annotated_at
 
     from totals
 

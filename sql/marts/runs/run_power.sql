@@ -82,16 +82,9 @@ detectable as (
 final as (
 
     select
-        detectable.run_tag,
-        neighbours.count_debaters,
-        detectable.count_pairs,
-        detectable.count_pairs_met,
-        detectable.count_tested_pairs,
-        detectable.count_significant_pairs,
-        neighbours.count_neighbours,
-        neighbours.count_significant_neighbours,
-        neighbours.is_leader_significant,
-        detectable.mean_pair_games,
+        detectable.run_tag, neighbours.count_debaters, detectable.count_pairs, detectable.count_pairs_met,
+        detectable.count_tested_pairs, detectable.count_significant_pairs, neighbours.count_neighbours,
+        neighbours.count_significant_neighbours, neighbours.is_leader_significant, detectable.mean_pair_games,
         detectable.direct_win_rate as detectable_direct_win_rate,
         macros.elo_gap(detectable.direct_win_rate) as detectable_direct_rating_gap,
         case when detectable.gap < 1 then detectable.gap end as detectable_win_rate_gap,

@@ -1,4 +1,4 @@
--- One row per run, category left out and debater that has a rated debate in another category.
+-- One row per run, category left out and debater that still has a rated debate; formerly a table of its own.
 select
     run_tag,
     left_out as category,

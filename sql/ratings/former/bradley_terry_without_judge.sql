@@ -1,4 +1,4 @@
--- One row per run, judge left out and debater that still has a rated debate.
+-- One row per run, judge left out and debater that still has a rated debate; formerly a table of its own.
 select
     run_tag,
     left_out as judge_id,
