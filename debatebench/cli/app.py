@@ -22,6 +22,7 @@ from debatebench.cli.completion import PROGRAM, words_to_complete
 from debatebench.cli.option_groups import GroupedHelp, with_groups
 from debatebench.cli.signals import handled_signals
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
+from debatebench.shared.extensions import fault_of_package
 from debatebench.shared.memory import out_of_memory, spare_address_space
 from debatebench.shared.version import __version__
 
@@ -142,7 +143,7 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
 def _print_other(error: Exception) -> int:
     """Print an error that is not ours, and return the exit code.
 
-    One line for memory, the disk and DuckDB, else a traceback, because it is a bug.
+    One line for memory, the disk, DuckDB and installed packages, else a traceback, because it is a bug.
     """
     duckdb = sys.modules.get("duckdb")
     if (short := out_of_memory(error)) is not None:
@@ -159,6 +160,8 @@ def _print_other(error: Exception) -> int:
             note_error(damage)
             return damage.exit_code
         note(f"Error: DuckDB failed: {str(error).splitlines()[0]}")
+    elif sentence := fault_of_package(error):
+        note_error(DebatebenchError(sentence))
     else:
         for line in "".join(traceback.format_exception(error)).splitlines():
             note(line)

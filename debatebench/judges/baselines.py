@@ -23,7 +23,7 @@ _WORD = re.compile(r"[^\W\d_]{4,}")
 _OUTCOMES = ("pro", "con", "tie")
 
 
-def _baseline(winners: Callable[[Deliberation, str], Sequence[str]], about: str, **more: Any) -> Method:
+def _baseline(winners: Callable[[Deliberation, str], Sequence[str]], **more: Any) -> Method:
     """A rule: the positions that have won a debate, or were better on a dimension.
 
     All rules but `majority_class` say the same of every dimension as of the whole (`overall`).
@@ -33,7 +33,7 @@ def _baseline(winners: Callable[[Deliberation, str], Sequence[str]], about: str,
         by_dimension = {name: winners(deliberation, name) for name in deliberation.config.dimensions}
         return deliberation.state(winners(deliberation, OVERALL), by_dimension)
 
-    return Method(judge, about, is_baseline=True, **more)
+    return Method(judge, is_baseline=True, **more)
 
 
 def _of_sides(*sides: str) -> Callable[[Deliberation, str], Sequence[str]]:
@@ -123,19 +123,16 @@ def _counts(truths: Truths) -> Mapping[str, Mapping[str, int]] | None:
 
 
 METHODS: dict[str, Method] = {
-    "always_pro": _baseline(_of_sides("pro"), "pro wins every debate"),
-    "always_con": _baseline(_of_sides("con"), "con wins every debate"),
-    "always_tie": _baseline(_of_sides("pro", "con"), "every debate is a tie"),
+    "always_pro": _baseline(_of_sides("pro")),
+    "always_con": _baseline(_of_sides("con")),
+    "always_tie": _baseline(_of_sides("pro", "con")),
     **{
-        f"always_{team.lower()}": _baseline(
-            _of_team(team), f"{team} wins every debate", formats=("british_parliamentary",)
-        )
-        for team in BP_POSITIONS
+        f"always_{team.lower()}": _baseline(_of_team(team), formats=("british_parliamentary",)) for team in BP_POSITIONS
     },
-    "majority_class": _baseline(_majority, "what people said most often of the other debates", parameters=_counts),
-    "longest": _baseline(_longest(len), "who said most wins, in characters"),
-    "longest_words": _baseline(_longest(lambda text: len(text.split())), "who said most wins, in words"),
-    "random": _baseline(_random, "a draw with the run's seed"),
-    "last_speaker": _baseline(_last_speaker, "who spoke last wins"),
-    "lexical_clash": _baseline(_lexical_clash, "who takes up most words of the other side wins"),
+    "majority_class": _baseline(_majority, parameters=_counts),
+    "longest": _baseline(_longest(len)),
+    "longest_words": _baseline(_longest(lambda text: len(text.split()))),
+    "random": _baseline(_random),
+    "last_speaker": _baseline(_last_speaker),
+    "lexical_clash": _baseline(_lexical_clash),
 }

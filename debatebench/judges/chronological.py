@@ -27,6 +27,5 @@ async def judge(deliberation: Deliberation) -> Decision:
 
 METHOD = Method(
     judge,
-    "speech by speech, on all dimensions at once",
     ("chronological/speech", "chronological/debate", "chronological/verdict"),
 )

@@ -28,6 +28,5 @@ async def judge(deliberation: Deliberation) -> Decision:
 
 METHOD = Method(
     judge,
-    "dimension by dimension, speech by speech with the analyses of the earlier speeches",
     ("debatrix/speech", *ON_DIMENSIONS),
 )

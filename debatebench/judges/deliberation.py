@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from debatebench.config.answer_form import AnswerForm
 from debatebench.config.prompts import fill, judge_values, stage_values
@@ -79,10 +79,9 @@ Truths = Sequence[Mapping[str, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A judge method: the coroutine that judges, what it is in a few words, and the templates of its stages."""
+    """A judge method: the coroutine that judges, and the templates of its stages."""
 
     judge: Callable[[Deliberation], Awaitable[Decision]]
-    about: str
     stages: tuple[str, ...] = ()
     """Such as `debatrix/speech`. Empty for a method that uses the judge's plain prompt, and for a baseline."""
     formats: tuple[str, ...] = ("two_sided", "british_parliamentary")
@@ -92,6 +91,20 @@ class Method:
     """Whether it is a rule that asks nobody."""
     parameters: Callable[[Truths], Mapping[str, Any] | None] = lambda _: {}
     """What a baseline must know, from people's verdicts on all debates; None if it cannot do without them."""
+
+    def judge_at_once(self, deliberation: Deliberation) -> Decision:
+        """The decision in a deliberation that answers at once. Raises `DebatebenchError` if the method itself waits."""
+        coroutine = cast("Coroutine[Any, Any, Decision]", self.judge(deliberation))
+        try:
+            coroutine.send(None)
+        except StopIteration as ended:
+            decision: Decision = ended.value
+            return decision
+        coroutine.close()
+        raise DebatebenchError(
+            f"The judge method '{deliberation.seat.judge.method}' waits for something besides its deliberation, so it "
+            "cannot be planned or read again: correct its code."
+        )
 
 
 @dataclass(frozen=True, slots=True)

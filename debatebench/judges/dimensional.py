@@ -28,6 +28,5 @@ async def judge(deliberation: Deliberation) -> Decision:
 
 METHOD = Method(
     judge,
-    "dimension by dimension, the whole debate in one call",
     ("dimensional/verdict", "debatrix/summary"),
 )

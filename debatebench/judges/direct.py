@@ -19,4 +19,4 @@ async def judge(deliberation: Deliberation) -> Decision:
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
 
 
-METHOD = Method(judge, "the whole debate in one call")
+METHOD = Method(judge)

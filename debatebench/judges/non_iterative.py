@@ -29,6 +29,5 @@ async def judge(deliberation: Deliberation) -> Decision:
 
 METHOD = Method(
     judge,
-    "dimension by dimension, speech by speech with the earlier speeches",
     ("non_iterative/speech", *ON_DIMENSIONS),
 )

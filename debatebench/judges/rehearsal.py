@@ -13,10 +13,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from debatebench.config.prompts import topic_values
 from debatebench.config.transcript_layout import BP_POSITIONS
@@ -158,13 +159,9 @@ def rehearse(
     # A prompt that does not fit is found when its real length is known.
     judge = judge.model_copy(update={"context_window": None, "earlier_parameters": ()})
     deliberation = _Rehearsal(judge, config, prompts, places, first)
-    coroutine = cast("Coroutine[Any, Any, Any]", method.judge(deliberation))
-    try:
-        coroutine.send(None)
-    except (StopIteration, NoVerdictError):
-        return RehearsedDeliberation(tuple(deliberation.calls()))
-    coroutine.close()
-    raise TypeError(f"The judge method '{judge.method}' waits for something besides its deliberation.")
+    with suppress(NoVerdictError):
+        method.judge_at_once(deliberation)
+    return RehearsedDeliberation(tuple(deliberation.calls()))
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from debatebench.judges import method_of
 from debatebench.judges.answer_json import InvalidVerdictError
@@ -52,11 +52,8 @@ def reread(
     that nothing can be said.
     """
     deliberation = _Replay(seat, config, prompts, transcript, answers)
-    coroutine = cast("Coroutine[Any, Any, Any]", method_of(seat.judge).judge(deliberation))
     try:
-        coroutine.send(None)
-    except StopIteration as ended:
-        decision = ended.value
+        decision = method_of(seat.judge).judge_at_once(deliberation)
         return Reread(
             scores_of(decision.scores, deliberation),
             winner_of(decision.winners),
@@ -69,8 +66,6 @@ def reread(
         return str(failure)
     except _NotStoredError:
         return None
-    coroutine.close()
-    raise TypeError(f"The judge method '{seat.judge.method}' waits for something besides its deliberation.")
 
 
 class _NotStoredError(DebatebenchError):

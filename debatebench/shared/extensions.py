@@ -7,15 +7,18 @@ does not look for any, and no package can replace what comes with debatebench.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from traceback import walk_tb
 from typing import Any, Literal, TypeVar
 
-from debatebench.shared.errors import DebatebenchError
+from debatebench.shared.errors import DebatebenchError, causes
 
 Group = Literal["judge_methods", "providers", "importers"]
 
 _Value = TypeVar("_Value")
 
 _loaded: dict[tuple[str, str], Any] = {}
+_packages: dict[str, str] = {}
+"""Top-level modules of packages that were loaded → the package with its version."""
 
 
 def extension(group: Group, name: str, kind: type[_Value]) -> _Value | None:
@@ -38,6 +41,19 @@ def known_names(group: Group, own: Iterable[str]) -> str:
     return f"Known: {', '.join(names)}. If a package adds it, install that package."
 
 
+def fault_of_package(error: BaseException) -> str | None:
+    """The sentence about an unexpected error that came out of the code of a loaded package; None for any other."""
+    for cause in causes(error):
+        for frame, line in reversed([*walk_tb(cause.__traceback__)]):
+            module = str(frame.f_globals.get("__name__"))
+            if package := _packages.get(module.partition(".")[0]):
+                return (
+                    f"{package[0].upper()}{package[1:]} failed in {frame.f_code.co_filename}, line {line} "
+                    f"({type(cause).__name__}: {cause}): repair that package, or use nothing of it."
+                )
+    return None
+
+
 def _load(group: Group, name: str, kind: type[_Value]) -> _Value | None:
     # It takes longer to import than most commands take to start.
     from importlib.metadata import entry_points
@@ -50,6 +66,7 @@ def _load(group: Group, name: str, kind: type[_Value]) -> _Value | None:
     if len(found) > 1:
         raise DebatebenchError(f"{what} is in several installed packages ({', '.join(packages)}): keep only one.")
     package = f"the installed package {packages[0]}" if packages else "an installed package"
+    _packages[found[0].module.partition(".")[0]] = package
     try:
         value = found[0].load()
     except (Exception, SystemExit) as error:

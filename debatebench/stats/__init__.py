@@ -2,7 +2,6 @@
 
 A closed formula is a macro instead (`sql/macros/`).
 
-agreement.py               agreement of people beyond chance: kappa, alpha
 bradley_terry.py           Bradley-Terry ratings and their covariance
 bradley_terry_controls.py  the same with side, speech length and ties in the model
 correlation.py             Spearman, Kendall

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from debatebench.stats.agreement import kappa
 from debatebench.stats.correlation import kendall_tau_b, spearman
 from debatebench.stats.jackknife import JackknifeInterval, jackknife
 
@@ -23,7 +22,7 @@ WINNERS = ("pro", "tie", "con")
 MOST_GROUPS = 200
 """The most groups of clusters that are left out in turn. With more clusters than this, a group has several."""
 
-# What rounding leaves of a class that is not there.
+# What is left by rounding where two predictions by chance always agree.
 _ROUNDING = 1e-12
 
 _T = TypeVar("_T")
@@ -56,7 +55,7 @@ def prediction_quality(
     """How close predictions come to the truth, each measure with a 95 % interval; element i of each list is debate i.
 
         rmse = sqrt(mean squared error)
-        kappa = (Po - Pe) / (1 - Pe),   Po = Σ n(k, k) / n,   Pe = Σ t(k) p(k) / n²   (`agreement.kappa`)
+        kappa = (Po - Pe) / (1 - Pe),   Po = Σ n(k, k) / n,   Pe = Σ t(k) p(k) / n²
         weighted F1 = Σ t(k) / n · 2 n(k, k) / (t(k) + p(k))
 
     over the classes k (pro, tie, con): n(j, k) adds up the shares of predictions k in debates whose truth is j, t and p
@@ -108,8 +107,11 @@ def _cells(truth: str | None, shares: Sequence[float | None]) -> _Row | None:
 
 
 def _kappa(sums: _Row) -> float | None:
-    cells = zip(((truth, named) for truth in WINNERS for named in WINNERS), sums, strict=True)
-    return kappa(dict(cells), lambda truth, named: float(truth != named))
+    n, rows, columns = _margins(sums)
+    by_chance = math.fsum(row * column for row, column in zip(rows, columns, strict=True)) / n**2
+    if 1 - by_chance <= _ROUNDING:
+        return None
+    return (math.fsum(sums[::4]) / n - by_chance) / (1 - by_chance)
 
 
 def _weighted_f1(sums: _Row) -> float | None:

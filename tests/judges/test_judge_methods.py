@@ -348,7 +348,7 @@ async def mine(deliberation: Deliberation) -> Decision:
 
 
 def test_a_method_is_one_coroutine_its_prompts_and_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    add_method(monkeypatch, "mine", Method(mine, "an overview first", ("mine/overview", "mine/verdict")))
+    add_method(monkeypatch, "mine", Method(mine, ("mine/overview", "mine/verdict")))
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(lambda received: method_answer(received, "It was held well. " * 66)) as server:
         root = stored_workspace(tmp_path, server.url, judges=2, judge=", token_limit: 500")

@@ -26,6 +26,7 @@ from debatebench.judges.base import Judgment, Seat, Transcript
 from debatebench.judges.deliberation import Decision, Deliberation, Method
 from debatebench.judges.rehearsal import Place, RehearsedCall, RehearsedDeliberation, Texts, rehearse
 from debatebench.play.budget import largest_cost
+from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import Turn
 from debatebench.shared.workspace import Workspace
 
@@ -86,7 +87,7 @@ def test_a_rehearsal_has_the_calls_of_the_method(
 
 
 @pytest.mark.parametrize("method", FORMULAS)
-def test_the_longest_chain_of_calls_is_the_time_that_a_hearing_takes(method: str) -> None:
+def test_the_longest_chain_of_calls_is_the_time_that_a_deliberation_takes(method: str) -> None:
     config, judge = config_of(2), judge_of(method)
     places, prompts = places_of(4, is_of_teams=False), prompts_of(config, judge)
     transcript = transcript_of(places, ["Said."] * 4)
@@ -179,7 +180,7 @@ def test_a_baseline_has_no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     async def judge(deliberation: Deliberation) -> Decision:
         raise AssertionError("it is not asked")
 
-    add_method(monkeypatch, "coin", Method(judge, "a coin", is_baseline=True))
+    add_method(monkeypatch, "coin", Method(judge, is_baseline=True))
     config = config_of(1)
     found = rehearse(judge_of("coin"), config, prompts_of(config, judge_of("direct")), [], None)
     assert (found.calls, found.depth, found.total.characters) == ((), 0, 0)
@@ -187,7 +188,7 @@ def test_a_baseline_has_no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def rehearsed_alone(method: Any, monkeypatch: pytest.MonkeyPatch) -> RehearsedDeliberation:
     """The rehearsal of a method that a test adds, with the templates of another."""
-    add_method(monkeypatch, "new", Method(method, "a new one", debatrix.METHOD.stages))
+    add_method(monkeypatch, "new", Method(method, debatrix.METHOD.stages))
     config = config_of(2)
     prompts, places = prompts_of(config, judge_of("debatrix")), places_of(3, is_of_teams=False)
     return rehearse(judge_of("new"), config, prompts, places, None)
@@ -226,5 +227,5 @@ def test_a_method_that_waits_for_something_else_is_an_error(monkeypatch: pytest.
         await asyncio.sleep(0)
         return Decision()
 
-    with pytest.raises(TypeError, match="'new' waits for something besides its deliberation"):
+    with pytest.raises(DebatebenchError, match="'new' waits for something besides its deliberation"):
         rehearsed_alone(judge, monkeypatch)

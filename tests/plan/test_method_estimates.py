@@ -171,7 +171,7 @@ def test_likely_texts_are_not_longer_than_the_limit() -> None:
     assert text_lengths(short) == Texts(speech=200, debate=200, reason=160)
 
 
-def test_a_hearing_that_was_stopped_counts_only_what_is_missing() -> None:
+def test_a_deliberation_that_was_stopped_counts_only_what_is_missing() -> None:
     plan = plan_of("debatrix", "direct")
     first = plan.debates[0]
     names = [f"verdict:debatrix:clarity:speech:{n}:0" for n in range(4)]
@@ -233,7 +233,7 @@ def test_a_method_that_is_added_is_estimated(monkeypatch: pytest.MonkeyPatch) ->
         await deliberation.for_each(deliberation.config.dimensions, notes)
         return Decision()
 
-    add_method(monkeypatch, "notes", Method(judge, "only notes", ("debatrix/debate",)))
+    add_method(monkeypatch, "notes", Method(judge, ("debatrix/debate",)))
     plan = plan_of("notes")
     found = estimate(plan)
     assert (found.members[2].calls, found.verdicts) == (4, 2)
@@ -245,7 +245,7 @@ def baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     async def judge(deliberation: Deliberation) -> Decision:
         return Decision(winners=("pro",))
 
-    add_method(monkeypatch, "coin", Method(judge, "a coin", is_baseline=True))
+    add_method(monkeypatch, "coin", Method(judge, is_baseline=True))
 
 
 def test_a_baseline_costs_nothing_and_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +268,7 @@ def with_coin(plan: Plan) -> Plan:
     return plan.with_members(plan.debaters, judges)
 
 
-def test_the_time_of_a_hearing_is_that_of_its_longest_chain() -> None:
+def test_the_time_of_a_deliberation_is_that_of_its_longest_chain() -> None:
     plan = plan_of("debatrix", "dimensional")
     stored = Latencies(
         {("p", "ada"): 1000.0, ("p", "bob"): 1000.0}, {("p", "debatrix"): 2000.0, ("p", "dimensional"): 10_000.0}

@@ -59,11 +59,12 @@ def test_the_documentation_shows_the_example_that_these_tests_use():
 def test_a_judge_method_of_a_package_is_planned_played_shown_and_read_again(tmp_path: Path):
     root, here = begin_built(tmp_path / "workspace"), with_example(tmp_path / "site")
     playing = (*TINY, "--judge-method", "overview")
-    planned = debatebench_from_the_start(root, *playing, "--dry-run", "--print", "json", environ=here)
-    assert planned.code == 0, planned.err
     own = root / "configs" / "prompts" / "judge" / "overview"
     own.mkdir(parents=True)
     (own / "debate.md").write_text("You sum up.\n<!-- user -->\n{{ material }}\n")
+    planned = debatebench_from_the_start(root, *playing, "--dry-run", "--print", "json", environ=here)
+    assert planned.code == 0, planned.err
+    estimated = [row for row in json.loads(planned.out) if row["role"] == "judge"]
     played = debatebench_from_the_start(root, *playing, environ=here)
     assert played.code == 0, played.err
     assert rows(
@@ -71,6 +72,11 @@ def test_a_judge_method_of_a_package_is_planned_played_shown_and_read_again(tmp_
         "select distinct method, count_asks, is_valid "
         "from staging.stg_verdicts join staging.stg_judges using (run_tag, judge_id)",
     ) == [("overview", 2, True)]
+    ((calls, tokens),) = rows(
+        root, "select count(*), sum(prompt_tokens) from staging.stg_calls where purpose = 'verdict'"
+    )
+    assert calls == sum(row["calls"] for row in estimated)
+    assert tokens == pytest.approx(sum(row["prompt_tokens"] for row in estimated), rel=0.1)
     journal = root / "warehouse" / "journal" / "tiny.jsonl"
     prompts = next(iter(read_journal(journal))).data["plan"]["prompts"]["templates"]
     assert prompts["judge/overview/debate"].startswith("You sum up.\n")
@@ -198,6 +204,24 @@ def test_a_package_that_cannot_be_used_is_one_sentence(
     assert raised.value.exit_code == 1
     assert raised.value.message.startswith(f"The judge method 'mine' of the installed package broken-extra 1.0 {why}")
     assert raised.value.message.endswith("repair that package, or uninstall it.")
+
+
+@pytest.mark.slow
+def test_an_error_in_the_code_of_a_package_names_it_and_the_line(tmp_path: Path):
+    site = tmp_path / "site"
+    add_package(site, {"debatebench.judge_methods": {"mine": "failing_extra:METHOD"}}, "failing-extra")
+    (site / "failing_extra.py").write_text(
+        "from debatebench.judges.deliberation import Method\n"
+        "async def judge(deliberation): return {}['nothing']\n"
+        "METHOD = Method(judge)\n"
+    )
+    here = {"PYTHONPATH": str(site)}
+    done = debatebench_from_the_start(tmp_path, "run", "--judge-method", "mine", "--dry-run", environ=here)
+    assert (done.code, done.error_line) == (
+        1,
+        f"Error: The installed package failing-extra 1.0 failed in {site / 'failing_extra.py'}, line 2 "
+        "(KeyError: 'nothing'): repair that package, or use nothing of it.",
+    )
 
 
 def test_a_name_of_two_packages_is_refused(site: Path):

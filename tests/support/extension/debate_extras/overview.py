@@ -16,7 +16,6 @@ async def judge(deliberation: Deliberation) -> Decision:
 
 METHOD = Method(
     judge,
-    "an overview of the debate, then the verdict",
     ("overview/debate", "overview/verdict"),
     prompts=Path(__file__).parent / "prompts",
 )

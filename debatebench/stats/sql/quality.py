@@ -1,31 +1,21 @@
-"""Statistics of judges for SQL: lists of ratings, errors or shares in; a number, or a value with its interval, out.
+"""Statistics of judges for SQL: lists of scores, errors or shares in; a number, or a value with its interval, out.
 
-A null inside a list is a missing rating: what it belongs to is left out.
+A null inside a list is a missing value: what it belongs to is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from debatebench.stats import agreement, correlation, quality
+from debatebench.stats import correlation, quality
 from debatebench.stats.sql.sql_function import SqlFunction
 
-_AGREEMENT = ("stats/agreement.py", "stats/jackknife.py", "stats/significance.py", "stats/distributions.py")
-_CORRELATION = ("stats/correlation.py", *_AGREEMENT)
-_QUALITY = ("stats/quality.py", *_CORRELATION)
+_CORRELATION = ("stats/correlation.py",)
+_QUALITY = ("stats/quality.py", "stats/jackknife.py", "stats/significance.py", "stats/distributions.py", *_CORRELATION)
 _INTERVAL = "STRUCT(value DOUBLE, standard_error DOUBLE, ci_low DOUBLE, ci_high DOUBLE, clusters BIGINT)"
 _TWO_LISTS = ("DOUBLE[]", "DOUBLE[]")
 
 FUNCTIONS: Mapping[str, SqlFunction] = {
-    "cohen_kappa_interval": SqlFunction(
-        agreement.cohen_kappa_interval, (*_TWO_LISTS, "VARCHAR[]", "VARCHAR", "DOUBLE"), _INTERVAL, _AGREEMENT
-    ),
-    "krippendorff_alpha_interval": SqlFunction(
-        agreement.krippendorff_alpha_interval,
-        ("VARCHAR[]", "DOUBLE[]", "VARCHAR[]", "VARCHAR", "DOUBLE"),
-        _INTERVAL,
-        _AGREEMENT,
-    ),
     "prediction_quality": SqlFunction(
         quality.prediction_quality,
         ("VARCHAR[]", "VARCHAR[]", *(("DOUBLE[]",) * 7)),
