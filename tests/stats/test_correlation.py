@@ -1,4 +1,4 @@
-"""Correlations, errors and the jackknife: the pure functions, the same through SQL, and what scipy says."""
+"""Correlations and errors: the pure functions, the same through SQL, and what scipy says."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from debatebench.stats import sql as udfs
 from debatebench.stats.correlation import kendall_tau_b, midranks, spearman
-from debatebench.stats.distributions import t_quantile
-from debatebench.stats.jackknife import jackknife
-from debatebench.stats.quality import rmse_interval
+from debatebench.stats.quality import rmse
 
 numbers = st.lists(st.tuples(st.integers(-5, 5), st.integers(-5, 5)), max_size=30)
 
@@ -55,10 +52,10 @@ def test_winners_are_as_far_from_gold_as_in_the_worked_example(shared: Path, con
     label = {"pro": 0.0, "tie": 0.5, "con": 1.0}
     errors = [(label[p] - label[g]) ** 2 for p, g in zip(given["predicted"], given["gold"], strict=True)]
     clusters = [str(n) for n in range(len(errors))]
-    found = rmse_interval(clusters, errors)
+    found = rmse(clusters, errors)
     assert found is not None
     assert found.value == close(expected["rmse"])
-    assert one(con, "select rmse_interval(?, ?).value", clusters, errors) == close(expected["rmse"])
+    assert one(con, "select rmse(?, ?).value", clusters, errors) == close(expected["rmse"])
 
 
 @pytest.mark.parametrize("function", [spearman, kendall_tau_b])
@@ -115,20 +112,6 @@ def test_lists_that_do_not_fit_and_what_is_no_number_are_refused() -> None:
 
 def test_equal_values_share_the_mean_of_their_ranks() -> None:
     assert midranks([10, 20, 20, 5]) == {5: 1, 10: 2, 20: 3.5}
-
-
-def test_the_jackknife_of_a_mean_is_its_t_interval() -> None:
-    values = [3.0, 5.0, 4.0, 9.0]
-    mean = sum(values) / 4
-    found = jackknife(mean, [(sum(values) - value) / 3 for value in values])
-    half = t_quantile(0.95, 3) * np.std(values, ddof=1) / 2
-    assert (found.ci_low, found.ci_high) == (close(mean - half), close(mean + half))
-
-
-def test_what_never_varies_has_no_interval() -> None:
-    assert jackknife(1.0, [1.0, 1.0, 1.0]).ci_high is None
-    assert jackknife(1.0, [0.5]).ci_high is None
-    assert jackknife(1.0, [0.5, None]).ci_high is None
 
 
 @settings(deadline=None)

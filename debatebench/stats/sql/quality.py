@@ -1,4 +1,4 @@
-"""Statistics of judges for SQL: lists of scores, errors or shares in; a number, or a value with its interval, out.
+"""Statistics of judges for SQL: lists in; a number, or measures also without each cluster, out.
 
 A null inside a list is a missing value: what it belongs to is left out.
 """
@@ -11,19 +11,19 @@ from debatebench.stats import correlation, quality
 from debatebench.stats.sql.sql_function import SqlFunction
 
 _CORRELATION = ("stats/correlation.py",)
-_QUALITY = ("stats/quality.py", "stats/jackknife.py", "stats/significance.py", "stats/distributions.py", *_CORRELATION)
-_INTERVAL = "STRUCT(value DOUBLE, standard_error DOUBLE, ci_low DOUBLE, ci_high DOUBLE, clusters BIGINT)"
+_QUALITY = ("stats/quality.py", *_CORRELATION)
+_LEFT_OUT = "STRUCT(value DOUBLE, left_out DOUBLE[])"
 _TWO_LISTS = ("DOUBLE[]", "DOUBLE[]")
 
 FUNCTIONS: Mapping[str, SqlFunction] = {
     "prediction_quality": SqlFunction(
         quality.prediction_quality,
         ("VARCHAR[]", "VARCHAR[]", *(("DOUBLE[]",) * 7)),
-        f"STRUCT(rmse_score_comparison {_INTERVAL}, rmse_direct_prediction {_INTERVAL}, kappa {_INTERVAL}, "
-        f"weighted_f1 {_INTERVAL}, spearman {_INTERVAL}, kendall_tau_b {_INTERVAL})",
+        f"STRUCT(rmse_score_comparison {_LEFT_OUT}, rmse_direct_prediction {_LEFT_OUT}, kappa {_LEFT_OUT}, "
+        f"weighted_f1 {_LEFT_OUT}, spearman {_LEFT_OUT}, kendall_tau_b {_LEFT_OUT})",
         _QUALITY,
     ),
-    "rmse_interval": SqlFunction(quality.rmse_interval, ("VARCHAR[]", "DOUBLE[]"), _INTERVAL, _QUALITY),
+    "rmse": SqlFunction(quality.rmse, ("VARCHAR[]", "DOUBLE[]"), _LEFT_OUT, _QUALITY),
     "spearman": SqlFunction(correlation.spearman, _TWO_LISTS, "DOUBLE", _CORRELATION),
     "kendall_tau_b": SqlFunction(correlation.kendall_tau_b, _TWO_LISTS, "DOUBLE", _CORRELATION),
 }
