@@ -25,7 +25,8 @@ import numpy as np
 from debatebench.landing.land import create_raw_tables
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import packaged
-from debatebench.stats.quality import rmse_interval
+from debatebench.stats import sql as udfs
+from debatebench.stats.distributions import t_quantile
 from debatebench.transform.build import build
 
 EACH = 6
@@ -97,12 +98,18 @@ def replicate(
     accuracy = con.execute(
         "select ci_low, ci_high from intermediate.int_judge_quality_rates where rate = 'accuracy'"
     ).fetchall()
-    names = [f"t{number}" for number in np.indices((topics, EACH))[0].ravel()]
-    errors = [rmse_interval(names, (1 - each).ravel().tolist()) for each in right]
     robust = con.execute(
         "select success_ci_low, success_ci_high, shift_ci_low, shift_ci_high, finding from marts.judge_robustness"
     ).fetchall()
-    rmse = [(each.ci_low, each.ci_high) for each in errors if each is not None]
+    udfs.register(con, ["rmse"])
+    rmse = con.execute(
+        "with errors as (select run_tag, rmse(list(cluster_id), list(1 - accuracy)) as found from marts.judge_errors "
+        "group by run_tag), "
+        "widths as (select found.value as value, "
+        "macros.t_half_width(macros.jackknife_error(found.left_out, found.value), $t_95) as half_width from errors) "
+        "select value - half_width, value + half_width from widths",
+        {"t_95": t_quantile(0.95, topics - 1)},
+    ).fetchall()
     return accuracy, rmse, [row[:2] for row in robust], [row[2:4] for row in robust], [row[4] for row in robust]
 
 

@@ -18,7 +18,7 @@ from debatebench.shared.errors import DamagedDataError
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
-    from debatebench.warehouse.annotation_findings import Finding
+    from debatebench.warehouse.journal_findings import Finding
 
 
 def doctor(
@@ -38,8 +38,8 @@ def doctor(
     The exit code is 3 if data is damaged.
     """
     from debatebench.landing.annotation_journals import annotations_folder, begun_journals
-    from debatebench.warehouse.annotation_findings import Finding
     from debatebench.warehouse.doctor import examine, grouped
+    from debatebench.warehouse.journal_findings import Finding
 
     workspace = workspace_of(context)
     found = examine(workspace, run_tag)

@@ -10,14 +10,22 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
-from debatebench.stats.agreement import midranks
-
 
 def spearman(x: Sequence[float | None], y: Sequence[float | None]) -> float | None:
     """Spearman's rho: Pearson's r of midranks, in which equal values share the mean of their ranks."""
     pairs = _pairs(x, y)
     rank_x, rank_y = midranks(a for a, _ in pairs), midranks(b for _, b in pairs)
     return _pearson([(rank_x[a], rank_y[b]) for a, b in pairs])
+
+
+def midranks(values: Iterable[float]) -> dict[float, float]:
+    """Value → its mean rank among all values, from 1; equal values share the mean of their ranks."""
+    counts = Counter(values)
+    ranks, below = {}, 0
+    for value in sorted(counts):
+        ranks[value] = below + (counts[value] + 1) / 2
+        below += counts[value]
+    return ranks
 
 
 def kendall_tau_b(x: Sequence[float | None], y: Sequence[float | None]) -> float | None:

@@ -1,4 +1,4 @@
-"""How close a judge comes to what people say, with intervals over clusters of debates.
+"""How close a judge comes to what people say, over all debates and without each cluster of debates.
 
 A judge may judge a debate more than once. The trials of a debate are averaged first, so that every debate counts once:
 a debate has shares of predictions (2/3 pro, 1/3 tie), mean squared errors and a mean score difference. Debates of one
@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from debatebench.stats.agreement import kappa
 from debatebench.stats.correlation import kendall_tau_b, spearman
-from debatebench.stats.jackknife import JackknifeInterval, jackknife
 
 WINNERS = ("pro", "tie", "con")
 """The classes of truths and predictions."""
@@ -23,7 +21,7 @@ WINNERS = ("pro", "tie", "con")
 MOST_GROUPS = 200
 """The most groups of clusters that are left out in turn. With more clusters than this, a group has several."""
 
-# What rounding leaves of a class that is not there.
+# What is left by rounding where two predictions by chance always agree.
 _ROUNDING = 1e-12
 
 _T = TypeVar("_T")
@@ -31,15 +29,23 @@ _Row = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PredictionQuality:
-    """Each measure with its interval; `None` where it is not defined."""
+class LeftOut:
+    """A measure, and what it is without each group of clusters in turn, for `macros.jackknife_error`."""
 
-    rmse_score_comparison: JackknifeInterval | None
-    rmse_direct_prediction: JackknifeInterval | None
-    kappa: JackknifeInterval | None
-    weighted_f1: JackknifeInterval | None
-    spearman: JackknifeInterval | None
-    kendall_tau_b: JackknifeInterval | None
+    value: float
+    left_out: list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionQuality:
+    """The measures; `None` where one is not defined."""
+
+    rmse_score_comparison: LeftOut | None
+    rmse_direct_prediction: LeftOut | None
+    kappa: LeftOut | None
+    weighted_f1: LeftOut | None
+    spearman: LeftOut | None
+    kendall_tau_b: LeftOut | None
 
 
 def prediction_quality(
@@ -53,18 +59,18 @@ def prediction_quality(
     judge_differences: Sequence[float | None],
     people_differences: Sequence[float | None],
 ) -> PredictionQuality:
-    """How close predictions come to the truth, each measure with a 95 % interval; element i of each list is debate i.
+    """How close predictions come to the truth, also without each cluster; element i of each list is debate i.
 
         rmse = sqrt(mean squared error)
-        kappa = (Po - Pe) / (1 - Pe),   Po = Σ n(k, k) / n,   Pe = Σ t(k) p(k) / n²   (`agreement.kappa`)
+        kappa = (Po - Pe) / (1 - Pe),   Po = Σ n(k, k) / n,   Pe = Σ t(k) p(k) / n²
         weighted F1 = Σ t(k) / n · 2 n(k, k) / (t(k) + p(k))
 
     over the classes k (pro, tie, con): n(j, k) adds up the shares of predictions k in debates whose truth is j, t and p
     are its sums over predictions and over truths (J. Cohen, Educational and Psychological Measurement 20, 1960; C. van
     Rijsbergen, Information Retrieval, 1979). `truths` holds classes. The errors are squared differences of labels (pro
     0, tie ½, con 1); the differences are scores of pro minus con. A measure leaves out debates that lack what it needs.
-    `clusters` names the cluster of each debate. Each cluster is left out in turn (`jackknife.jackknife`), or each of
-    `MOST_GROUPS` groups of clusters. Kappa is `None` where chance alone gives perfect agreement. Raises `ValueError`
+    `clusters` names the cluster of each debate. Each cluster is left out in turn, or each of `MOST_GROUPS` groups of
+    clusters. Kappa is `None` where chance alone gives perfect agreement. Raises `ValueError`
     for lists of different lengths.
     """
     lists: tuple[Sequence[object], ...] = (truths, pro_shares, tie_shares, con_shares, score_comparison_errors)
@@ -77,17 +83,17 @@ def prediction_quality(
         for judge, people in zip(judge_differences, people_differences, strict=True)
     ]
     return PredictionQuality(
-        rmse_score_comparison=rmse_interval(clusters, score_comparison_errors),
-        rmse_direct_prediction=rmse_interval(clusters, direct_prediction_errors),
-        kappa=_of_sums(clusters, cells, _kappa, low=-1.0, high=1.0),
-        weighted_f1=_of_sums(clusters, cells, _weighted_f1, low=0.0, high=1.0),
+        rmse_score_comparison=rmse(clusters, score_comparison_errors),
+        rmse_direct_prediction=rmse(clusters, direct_prediction_errors),
+        kappa=_of_sums(clusters, cells, _kappa),
+        weighted_f1=_of_sums(clusters, cells, _weighted_f1),
         spearman=_of_pairs(clusters, pairs, spearman),
         kendall_tau_b=_of_pairs(clusters, pairs, kendall_tau_b),
     )
 
 
-def rmse_interval(clusters: Sequence[str], squared_errors: Sequence[float | None]) -> JackknifeInterval | None:
-    """The root of the mean of squared errors from 0 to 1, with a 95 % interval over clusters of debates.
+def rmse(clusters: Sequence[str], squared_errors: Sequence[float | None]) -> LeftOut | None:
+    """The root of the mean of squared errors from 0 to 1, over all debates and without each cluster.
 
     Element i of both is debate i, its cluster and its error; an error that is `None` is left out. See
     `prediction_quality`. `None` without errors.
@@ -95,7 +101,7 @@ def rmse_interval(clusters: Sequence[str], squared_errors: Sequence[float | None
     if len(clusters) != len(squared_errors):
         raise ValueError(f"there are {len(clusters)} debates but {len(squared_errors)} errors")
     rows = [None if error is None else (1.0, error) for error in squared_errors]
-    return _of_sums(clusters, rows, lambda sums: math.sqrt(max(sums[1], 0.0) / sums[0]), low=0.0, high=1.0)
+    return _of_sums(clusters, rows, lambda sums: math.sqrt(max(sums[1], 0.0) / sums[0]))
 
 
 def _cells(truth: str | None, shares: Sequence[float | None]) -> _Row | None:
@@ -108,8 +114,11 @@ def _cells(truth: str | None, shares: Sequence[float | None]) -> _Row | None:
 
 
 def _kappa(sums: _Row) -> float | None:
-    cells = zip(((truth, named) for truth in WINNERS for named in WINNERS), sums, strict=True)
-    return kappa(dict(cells), lambda truth, named: float(truth != named))
+    n, rows, columns = _margins(sums)
+    by_chance = math.fsum(row * column for row, column in zip(rows, columns, strict=True)) / n**2
+    if 1 - by_chance <= _ROUNDING:
+        return None
+    return (math.fsum(sums[::4]) / n - by_chance) / (1 - by_chance)
 
 
 def _weighted_f1(sums: _Row) -> float | None:
@@ -127,11 +136,8 @@ def _of_sums(
     clusters: Sequence[str],
     rows: Sequence[_Row | None],
     statistic: Callable[[_Row], float | None],
-    *,
-    low: float,
-    high: float,
-) -> JackknifeInterval | None:
-    """The interval of a statistic of the rows' sums; a row is a debate, `None` one that does not count."""
+) -> LeftOut | None:
+    """A statistic of the rows' sums; a row is a debate, `None` one that does not count."""
     groups = _groups(clusters, rows)
     parts = [tuple(map(math.fsum, zip(*group, strict=True))) for group in groups]
     total = tuple(map(math.fsum, zip(*(row for group in groups for row in group), strict=True)))
@@ -139,16 +145,15 @@ def _of_sums(
     if value is None:
         return None
     rest = (tuple(whole - part for whole, part in zip(total, each, strict=True)) for each in parts)
-    left_out = [statistic(sums) for sums in rest] if len(parts) > 1 else [None]
-    return jackknife(value, left_out, low=low, high=high)
+    return LeftOut(value, [statistic(sums) for sums in rest] if len(parts) > 1 else [None])
 
 
 def _of_pairs(
     clusters: Sequence[str],
     pairs: Sequence[tuple[float, float] | None],
     statistic: Callable[[Sequence[float], Sequence[float]], float | None],
-) -> JackknifeInterval | None:
-    """The interval of a correlation; a pair is a debate, `None` one that does not count."""
+) -> LeftOut | None:
+    """A correlation; a pair is a debate, `None` one that does not count."""
 
     def of(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
         some = [pair for group in groups for pair in group]
@@ -158,8 +163,7 @@ def _of_pairs(
     value = of(groups)
     if value is None:
         return None
-    left_out = [of(other for other in groups if other is not group) for group in groups]
-    return jackknife(value, left_out, low=-1.0, high=1.0)
+    return LeftOut(value, [of(other for other in groups if other is not group) for group in groups])
 
 
 def _groups(clusters: Sequence[str], rows: Sequence[_T | None]) -> list[list[_T]]:

@@ -1,10 +1,10 @@
 """The warehouse file as a whole: land, build, publish, check.
 
-annotation_findings.py  problems in the journals of annotations
-doctor.py               find problems in a workspace, and change nothing
-publish.py              change a copy of the warehouse, then replace the old one with it
-salvage.py              copy the sound events of a damaged journal
-sources.py              the journals and imports, and whether they still hold what was landed
-up_to_date.py           whether the warehouse is up to date, without opening it
-update.py               land the journals and imports that changed, build, publish
+doctor.py            find problems in a workspace, and change nothing
+journal_findings.py  problems in the lines of a journal, and in the journals of annotations
+publish.py           change a copy of the warehouse, then replace the old one with it
+salvage.py           copy the sound events of a damaged journal
+sources.py           the journals and imports, and whether they still hold what was landed
+up_to_date.py        whether the warehouse is up to date, without opening it
+update.py            land the journals and imports that changed, build, publish
 """

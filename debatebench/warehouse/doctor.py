@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from debatebench.journal.reading import all_lines, has_begun, is_played_now, saved_beside
+from debatebench.journal.reading import has_begun, is_played_now
 from debatebench.landing.annotation_journals import folders_of_annotations
 from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
@@ -26,7 +26,7 @@ from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
 from debatebench.shared.records import Call, Debate, Debater, Judge, Record, Run, ScheduledDebate, Turn, Verdict
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
 from debatebench.shared.workspace import check_known_run
-from debatebench.warehouse.annotation_findings import Finding, annotation_findings
+from debatebench.warehouse.journal_findings import Finding, annotation_findings, line_findings, saved_events
 from debatebench.warehouse.publish import private_copy
 from debatebench.warehouse.sources import (
     Content,
@@ -98,7 +98,7 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
         of_tag: list[Finding] = []
         try:
             if tag in journals or tag in saved:
-                of_tag += _journal_findings(tag, journal) if tag in journals else _saved_events(tag, journal)
+                of_tag += _journal_findings(tag, journal) if tag in journals else saved_events(tag, journal)
             if tag in imports:
                 of_tag += _import_findings(tag, imports[tag])
             if tag in annotated:
@@ -126,31 +126,9 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
 
 def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
     """The damage in a journal; if there is none, what is unfinished."""
-    saved = list(_saved_events(tag, path))
-    yield from saved
-    if not has_begun(path):
-        return
-    is_damaged = bool(saved)
-    for line in all_lines(path):
-        if line.data is not None:
-            continue
-        place = f"{path}, line {line.number}, byte {line.offset}"
-        if line.is_damaged:
-            is_damaged = True
-            yield Finding(
-                tag,
-                "damaged_line",
-                True,
-                place,
-                "Restore the file from a copy, or save the rest with `debatebench doctor --salvage`.",
-            )
-        elif not is_played_now(path):
-            yield Finding(
-                tag, "torn_line", False, place, "The next `debatebench run` sets it aside; it was never used."
-            )
-    for side in sorted(path.parent.glob(f"{path.name}.torn-*")):
-        yield Finding(tag, "set_aside", False, str(side), "A torn last line of an earlier session; it was never used.")
-    if is_damaged:
+    found = [*saved_events(tag, path), *line_findings(tag, path)]
+    yield from found
+    if not has_begun(path) or any(finding.is_damage for finding in found):
         return
     try:
         yield from _unfinished(tag, path)
@@ -158,13 +136,6 @@ def _journal_findings(tag: str, path: Path) -> Iterator[Finding]:
         yield Finding(tag, "newer_journal", False, str(path), str(error))
     except DamagedDataError as error:
         yield Finding(tag, "damaged_journal", True, str(path), str(error))
-
-
-def _saved_events(tag: str, journal: Path) -> Iterator[Finding]:
-    """What was saved when another program replaced or moved the journal during the run."""
-    for path in saved_beside(journal):
-        detail = f"It has events that {journal.name} does not have: rename it to {journal.name}, or move it elsewhere."
-        yield Finding(tag, "saved_events", True, str(path), detail)
 
 
 @dataclass(slots=True)

@@ -38,26 +38,14 @@ final as (
 
     select
         run_tag, debate_id, cluster_unit, cluster_id,
-        pro_model_id as model_id,
-        pro_tokens as tokens,
-        pro_mean_score as score,
-        pro_tokens - con_tokens as token_gap,
-        pro_mean_score - con_mean_score as score_gap
+        case side when 'pro' then pro_model_id else con_model_id end as model_id,
+        case side when 'pro' then pro_tokens else con_tokens end as tokens,
+        case side when 'pro' then pro_mean_score else con_mean_score end as score,
+        case side when 'pro' then pro_tokens - con_tokens else con_tokens - pro_tokens end as token_gap,
+        case side when 'pro' then pro_mean_score - con_mean_score else con_mean_score - pro_mean_score end as score_gap
 
     from debates
-    where pro_model_id <> con_model_id
-
-    union all
-
-    select
-        run_tag, debate_id, cluster_unit, cluster_id,
-        con_model_id as model_id,
-        con_tokens as tokens,
-        con_mean_score as score,
-        con_tokens - pro_tokens as token_gap,
-        con_mean_score - pro_mean_score as score_gap
-
-    from debates
+    cross join (values ('pro'), ('con')) as sides (side)
     where pro_model_id <> con_model_id
 
 )

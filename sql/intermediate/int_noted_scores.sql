@@ -37,14 +37,6 @@ noted_wholes as (
 
 ),
 
-sides as (
-
-    select 'pro' as side
-    union all
-    select 'con' as side
-
-),
-
 by_dimension as (
 
     select run_tag, debate_id, judge_id, dimension, side, position, score from noted
@@ -61,7 +53,7 @@ by_dimension as (
     inner join noted_verdicts using (run_tag, debate_id, judge_id)
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     left join noted_dimensions as noted using (run_tag, debate_id, judge_id, dimension)
-    cross join sides
+    cross join (values ('pro'), ('con')) as sides (side)
     where noted.run_tag is null and debates.format = 'two_sided' and scores.dimension <> 'overall'
 
 ),

@@ -15,24 +15,14 @@ ratings as (
     union all
 
     select
-        run_tag, debate_id, person_id,
-        dimension as unit,
-        'pro' as side,
-        cast(pro_score as double) as rating
+        opinions.run_tag, opinions.debate_id, opinions.person_id,
+        opinions.dimension as unit,
+        sides.side,
+        cast(case sides.side when 'pro' then opinions.pro_score else opinions.con_score end as double) as rating
 
-    from intermediate.int_opinions
-    where not is_adjudicated and dimension <> 'overall'
-
-    union all
-
-    select
-        run_tag, debate_id, person_id,
-        dimension as unit,
-        'con' as side,
-        cast(con_score as double) as rating
-
-    from intermediate.int_opinions
-    where not is_adjudicated and dimension <> 'overall'
+    from intermediate.int_opinions as opinions
+    cross join (values ('pro'), ('con')) as sides (side)
+    where not opinions.is_adjudicated and opinions.dimension <> 'overall'
 
 ),
 

@@ -1,25 +1,35 @@
--- One row per run, unit (`winner` or a dimension), choice of panels, level and cluster of debates.
+-- One row per kind of raters, run, unit (`winner` or a dimension), choice of panels, level and cluster of debates.
 with
 
 rating_patterns as materialized (
 
     select
+        'judges' as raters,
         *,
         len(ratings) as panel_size
 
-    from intermediate.int_rating_patterns as rating_patterns
+    from intermediate.int_rating_patterns
+
+    union all
+
+    select
+        'people' as raters,
+        *,
+        len(ratings) as panel_size
+
+    from intermediate.int_people_patterns
 
 ),
 
 panel_sizes as (
 
     select
-        run_tag, panel_size,
-        row_number() over (partition by run_tag order by sum(count_rated) desc, panel_size desc) as place
+        raters, run_tag, panel_size,
+        row_number() over (partition by raters, run_tag order by sum(count_rated) desc, panel_size desc) as place
 
     from rating_patterns
     where unit in ('winner', 'winning_teams')
-    group by run_tag, panel_size
+    group by raters, run_tag, panel_size
 
 ),
 
@@ -31,20 +41,20 @@ patterns as materialized (
         unnest(case when unit in ('winner', 'winning_teams') and place = 1 then ['every', 'usual'] else ['every'] end) as panels
 
     from rating_patterns
-    left join panel_sizes using (run_tag, panel_size)
+    left join panel_sizes using (raters, run_tag, panel_size)
 
 ),
 
 sizes as (
 
     select
-        run_tag, unit, panels, cluster_unit, cluster_id,
+        raters, run_tag, unit, panels, cluster_unit, cluster_id,
         cast(sum(count_rated) as bigint) as count_rated,
         cast(sum(case panels when 'usual' then count_first_of_size else count_first end) as bigint) as count_first,
         cast(sum(count_rated * panel_size) as bigint) as count_ratings
 
     from patterns
-    group by run_tag, unit, panels, cluster_unit, cluster_id
+    group by raters, run_tag, unit, panels, cluster_unit, cluster_id
 
 ),
 
@@ -62,14 +72,14 @@ ratings as materialized (
 ranks as (
 
     select
-        run_tag, unit, rating,
-        2 * sum(sum(count_rated)) over (partition by run_tag, unit order by rating) - sum(count_rated) as twice_rank,
-        sum(sum(count_rated)) over (partition by run_tag, unit) as n,
-        max(case when unit not in ('winner', 'winning_teams') then abs(rating) end) over (partition by run_tag, unit) as largest_score
+        raters, run_tag, unit, rating,
+        2 * sum(sum(count_rated)) over (partition by raters, run_tag, unit order by rating) - sum(count_rated) as twice_rank,
+        sum(sum(count_rated)) over (partition by raters, run_tag, unit) as n,
+        max(case when unit not in ('winner', 'winning_teams') then abs(rating) end) over (partition by raters, run_tag, unit) as largest_score
 
     from ratings
     where panels = 'every'
-    group by run_tag, unit, rating
+    group by raters, run_tag, unit, rating
 
 ),
 
@@ -77,7 +87,7 @@ ranks as (
 points as materialized (
 
     select
-        run_tag, unit, rating,
+        raters, run_tag, unit, rating,
         unnest([
             {'level': 'interval', 'coordinate': 'value', 'x': macros.scaled(rating, n, largest_score)},
             {
@@ -99,16 +109,16 @@ points as materialized (
 pattern_sums as (
 
     select
-        run_tag, unit, panels, cluster_id, panel_size, count_rated,
+        raters, run_tag, unit, panels, cluster_id, panel_size, count_rated,
         point.level as level,
         point.coordinate as coordinate,
         sum(point.x) as x,
         sum(cast(point.x as decimal(38, 6)) * point.x) as xx
 
     from ratings
-    inner join points using (run_tag, unit, rating)
+    inner join points using (raters, run_tag, unit, rating)
     where point.x is not null and (panels = 'every' or point.level = 'nominal')
-    group by run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated, point.level, point.coordinate
+    group by raters, run_tag, unit, panels, cluster_id, ratings, panel_size, count_rated, point.level, point.coordinate
 
 ),
 
@@ -116,26 +126,26 @@ pattern_sums as (
 coordinates as materialized (
 
     select
-        run_tag, unit, panels, level, coordinate, cluster_id,
+        raters, run_tag, unit, panels, level, coordinate, cluster_id,
         sum(count_rated * x) as x,
         sum(count_rated * xx) as xx,
         sum(cast(cast(count_rated * (panel_size * xx - x * x) as double) / (panel_size - 1) as decimal(38, 12)))
             as within_panels
 
     from pattern_sums
-    group by run_tag, unit, panels, level, coordinate, cluster_id
+    group by raters, run_tag, unit, panels, level, coordinate, cluster_id
 
 ),
 
 totals as (
 
     select
-        run_tag, unit, panels, level, coordinate,
+        raters, run_tag, unit, panels, level, coordinate,
         sum(x) as x,
-        count(*) over (partition by run_tag, unit, panels, level) as count_coordinates
+        count(*) over (partition by raters, run_tag, unit, panels, level) as count_coordinates
 
     from coordinates
-    group by run_tag, unit, panels, level, coordinate
+    group by raters, run_tag, unit, panels, level, coordinate
 
 ),
 
@@ -143,7 +153,7 @@ totals as (
 final as (
 
     select
-        run_tag, unit, panels, level, sizes.cluster_unit, cluster_id, sizes.count_rated, sizes.count_first,
+        raters, run_tag, unit, panels, level, sizes.cluster_unit, cluster_id, sizes.count_rated, sizes.count_first,
         sizes.count_ratings, totals.count_coordinates,
         sum(coordinates.within_panels) as within_panels,
         sum(coordinates.xx) as xx,
@@ -151,10 +161,10 @@ final as (
         sum((2 * totals.x - coordinates.x) * coordinates.x) as lost_squares
 
     from coordinates
-    inner join totals using (run_tag, unit, panels, level, coordinate)
-    inner join sizes using (run_tag, unit, panels, cluster_id)
+    inner join totals using (raters, run_tag, unit, panels, level, coordinate)
+    inner join sizes using (raters, run_tag, unit, panels, cluster_id)
     group by
-        run_tag, unit, panels, level, sizes.cluster_unit, cluster_id, sizes.count_rated, sizes.count_first,
+        raters, run_tag, unit, panels, level, sizes.cluster_unit, cluster_id, sizes.count_rated, sizes.count_first,
         sizes.count_ratings, totals.count_coordinates
 
 )

@@ -10,19 +10,11 @@ counted_turns as (
 
 ),
 
-sides as (
-
-    select 'pro' as side
-    union all
-    select 'con' as side
-
-),
-
 debater_sides as (
 
     select distinct counted_turns.run_tag, counted_turns.model_id, sides.side
     from counted_turns
-    cross join sides
+    cross join (values ('pro'), ('con')) as sides (side)
 
 ),
 

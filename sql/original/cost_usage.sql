@@ -1,30 +1,7 @@
 -- One row per debater with a priced turn, and side; a side that it never played has no mean and no samples.
-with
+select
+    run_tag, model_id, side, mean_cost_usd,
+    count_priced as samples
 
-turn_means as materialized (
-
-    select * from intermediate.int_turn_means
-
-),
-
-priced_debaters as (
-
-    select run_tag, model_id
-    from turn_means
-    where count_priced > 0
-    group by run_tag, model_id
-
-),
-
-final as (
-
-    select
-        turn_means.run_tag, turn_means.model_id, turn_means.side, turn_means.mean_cost_usd,
-        turn_means.count_priced as samples
-
-    from turn_means
-    inner join priced_debaters using (run_tag, model_id)
-
-)
-
-select * from final
+from intermediate.int_turn_means
+qualify sum(count_priced) over (partition by run_tag, model_id) > 0

@@ -7,14 +7,15 @@ decided_verdicts as materialized (
 
 ),
 
-pairs as (
+final as (
 
     select
         decided_verdicts.run_tag,
         decided_verdicts.judge_id as judge_a,
         other_verdicts.judge_id as judge_b,
         count(case when decided_verdicts.winner = other_verdicts.winner then 1 end) as agree,
-        count(*) as total
+        count(*) as total,
+        cast(agree as double) / total as agreement_rate
 
     from decided_verdicts
 
@@ -24,16 +25,6 @@ pairs as (
         and decided_verdicts.judge_id < other_verdicts.judge_id
 
     group by decided_verdicts.run_tag, decided_verdicts.judge_id, other_verdicts.judge_id
-
-),
-
-final as (
-
-    select
-        run_tag, judge_a, judge_b, agree, total,
-        cast(agree as double) / total as agreement_rate
-
-    from pairs
 
 )
 

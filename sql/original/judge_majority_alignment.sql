@@ -1,26 +1,9 @@
 -- One row per judge with a valid verdict in a decided debate, compared with the panel that includes it.
-with
+select
+    run_tag, judge_id,
+    count(case when winner = panel_winner then 1 end) as matches_majority,
+    count(*) as total,
+    cast(matches_majority as double) / total as alignment_rate
 
-counts as (
-
-    select
-        run_tag, judge_id,
-        count(case when winner = panel_winner then 1 end) as matches_majority,
-        count(*) as total
-
-    from intermediate.int_decided_verdicts as decided_verdicts
-    group by run_tag, judge_id
-
-),
-
-final as (
-
-    select
-        run_tag, judge_id, matches_majority, total,
-        cast(matches_majority as double) / total as alignment_rate
-
-    from counts
-
-)
-
-select * from final
+from intermediate.int_decided_verdicts
+group by run_tag, judge_id

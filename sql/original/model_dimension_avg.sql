@@ -1,45 +1,15 @@
 -- One row per debater and dimension: the mean over the debater's complete debates, both sides pooled.
 with
 
-dimension_means as materialized (
-
-    select * from marts.debate_dimension_means
-
-),
-
-pro_scores as (
-
-    select
-        run_tag,
-        pro_model_id as model_id,
-        dimension,
-        pro_mean_score as mean_score,
-        source_position, dimension_position
-
-    from dimension_means
-    where pro_model_id is not null
-
-),
-
-con_scores as (
-
-    select
-        run_tag,
-        con_model_id as model_id,
-        dimension,
-        con_mean_score as mean_score,
-        source_position, dimension_position
-
-    from dimension_means
-    where con_model_id is not null
-
-),
-
 scores as (
 
-    select * from pro_scores
-    union all
-    select * from con_scores
+    select
+        means.run_tag, means.dimension, means.source_position, means.dimension_position,
+        case sides.side when 'pro' then means.pro_model_id else means.con_model_id end as model_id,
+        case sides.side when 'pro' then means.pro_mean_score else means.con_mean_score end as mean_score
+
+    from marts.debate_dimension_means as means
+    cross join (values ('pro'), ('con')) as sides (side)
 
 ),
 
@@ -54,6 +24,7 @@ final as (
         arg_min(dimension_position, source_position) as dimension_position
 
     from scores
+    where model_id is not null
     group by run_tag, model_id, dimension
 
 )

@@ -1,31 +1,7 @@
 -- One row per debater with a metered turn, and side; a side that it never played has no mean and no samples.
-with
+select
+    run_tag, model_id, side, mean_prompt_tokens, mean_completion_tokens,
+    count_metered as samples
 
-turn_means as materialized (
-
-    select * from intermediate.int_turn_means
-
-),
-
-metered_debaters as (
-
-    select run_tag, model_id
-    from turn_means
-    where count_metered > 0
-    group by run_tag, model_id
-
-),
-
-final as (
-
-    select
-        turn_means.run_tag, turn_means.model_id, turn_means.side, turn_means.mean_prompt_tokens,
-        turn_means.mean_completion_tokens,
-        turn_means.count_metered as samples
-
-    from turn_means
-    inner join metered_debaters using (run_tag, model_id)
-
-)
-
-select * from final
+from intermediate.int_turn_means
+qualify sum(count_metered) over (partition by run_tag, model_id) > 0

@@ -275,7 +275,7 @@ def counted(dry: Done) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("stop", [13, 40, 200])
-def test_of_a_hearing_that_was_stopped_only_the_missing_calls_are_left(tmp_path: Path, stop: int):
+def test_of_a_deliberation_that_was_stopped_only_the_missing_calls_are_left(tmp_path: Path, stop: int):
     failing = [True]
 
     def script(received: Received) -> Behaviour:
@@ -294,7 +294,7 @@ def test_of_a_hearing_that_was_stopped_only_the_missing_calls_are_left(tmp_path:
         assert left == len(server.requests) - sent == 336 - stop
 
 
-def test_of_a_hearing_with_a_useless_answer_the_rest_is_left_for_a_retry(tmp_path: Path):
+def test_of_a_deliberation_with_a_useless_answer_the_rest_is_left_for_a_retry(tmp_path: Path):
     failing = [True]
 
     def script(received: Received) -> Behaviour:

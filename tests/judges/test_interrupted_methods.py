@@ -216,7 +216,7 @@ def test_answers_that_a_later_parser_refuses_lose_their_vote_and_get_it_back(
     assert len(server.requests) == bought
 
 
-def test_a_hearing_that_ended_early_has_no_verdict_whatever_a_later_parser_understands(
+def test_a_deliberation_that_ended_early_has_no_verdict_whatever_a_later_parser_understands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def shy(received: Received) -> Behaviour:

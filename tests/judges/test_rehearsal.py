@@ -87,7 +87,7 @@ def test_a_rehearsal_has_the_calls_of_the_method(
 
 
 @pytest.mark.parametrize("method", FORMULAS)
-def test_the_longest_chain_of_calls_is_the_time_that_a_hearing_takes(method: str) -> None:
+def test_the_longest_chain_of_calls_is_the_time_that_a_deliberation_takes(method: str) -> None:
     config, judge = config_of(2), judge_of(method)
     places, prompts = places_of(4, is_of_teams=False), prompts_of(config, judge)
     transcript = transcript_of(places, ["Said."] * 4)

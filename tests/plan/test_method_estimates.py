@@ -171,7 +171,7 @@ def test_likely_texts_are_not_longer_than_the_limit() -> None:
     assert text_lengths(short) == Texts(speech=200, debate=200, reason=160)
 
 
-def test_a_hearing_that_was_stopped_counts_only_what_is_missing() -> None:
+def test_a_deliberation_that_was_stopped_counts_only_what_is_missing() -> None:
     plan = plan_of("debatrix", "direct")
     first = plan.debates[0]
     names = [f"verdict:debatrix:clarity:speech:{n}:0" for n in range(4)]
@@ -268,7 +268,7 @@ def with_coin(plan: Plan) -> Plan:
     return plan.with_members(plan.debaters, judges)
 
 
-def test_the_time_of_a_hearing_is_that_of_its_longest_chain() -> None:
+def test_the_time_of_a_deliberation_is_that_of_its_longest_chain() -> None:
     plan = plan_of("debatrix", "dimensional")
     stored = Latencies(
         {("p", "ada"): 1000.0, ("p", "bob"): 1000.0}, {("p", "debatrix"): 2000.0, ("p", "dimensional"): 10_000.0}

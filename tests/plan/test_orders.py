@@ -58,6 +58,6 @@ def test_where_no_debate_is_repeated_counts_are_never_more_than_one_apart(drawn:
         assert abs(lead[judge]) <= 1
 
 
-def test_both_orders_of_the_first_hearing_of_a_debate_are_drawn():
+def test_both_orders_of_the_first_judging_of_a_debate_are_drawn():
     first = [orders_of([("d", ("a",)), ("d", ("a",))], seed)[0][2] for seed in range(20)]
     assert {True, False} == set(first)

@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import duckdb
 import pytest
 from imported import records_of, units
-from oracles import cluster_mean, paired_t, sign_test, wilson_interval
+from oracles import cluster_mean, leaving_out, paired_t, sign_test, wilson_interval
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.query.sql_project import load_project
@@ -33,7 +34,7 @@ from debatebench.shared.records import (
     Winner,
 )
 from debatebench.shared.workspace import packaged
-from debatebench.stats.quality import prediction_quality, rmse_interval
+from debatebench.stats.quality import prediction_quality, rmse
 from debatebench.transform.build import build
 from debatebench.transform.testing.data_tests import run_data_tests
 
@@ -546,7 +547,7 @@ def test_debates_that_are_topics_of_their_own_have_the_intervals_of_independent_
     found = one(con, "from marts.judge_quality where dimension = 'overall'")
     con.close()
     errors = [float(topic in ("t0", "t3")) for topic in topics.values()]
-    expected = rmse_interval(list(topics), errors)
+    expected = leaving_out(errors, list(topics), lambda some: fmean(some) ** 0.5, low=0, high=1)
     assert expected is not None
     assert (found["accuracy_ci_low"], found["accuracy_ci_high"]) == tuple(map(near, wilson_interval(6, 8)))
     assert found["rmse_direct_prediction_ci_low"] == near(100 * (expected.ci_low or 0))
@@ -691,18 +692,15 @@ def test_every_real_debate_has_one_size_of_each_measure(baselines: duckdb.DuckDB
 # The pure functions
 
 
-def test_intervals_leave_out_one_cluster_at_a_time() -> None:
+def test_one_cluster_is_left_out_at_a_time() -> None:
     """Two debates of the first cluster: without it, one squared error is left."""
-    found = rmse_interval(["a", "b", "a"], [0.0, 0.25, 1.0])
+    found = rmse(["a", "b", "a"], [0.0, 0.25, 1.0])
     assert found is not None
-    whole = (1.25 / 3) ** 0.5
-    left_out = [0.25**0.5, 0.5**0.5]
-    assert found.value == near(whole)
-    assert found.clusters == 2
-    assert found.standard_error == near((1 / 2 * sum((each - whole) ** 2 for each in left_out)) ** 0.5)
+    assert found.value == near((1.25 / 3) ** 0.5)
+    assert found.left_out == [near(0.25**0.5), near(0.5**0.5)]
 
 
-def test_a_value_is_the_same_for_all_clusters_and_its_interval_is_not() -> None:
+def test_a_value_is_the_same_for_all_clusters_and_those_without_them_are_not() -> None:
     debates = [f"d{n}" for n in range(12)]
     truths = ["pro", "con", "tie"] * 4
     pro = [n % 4 / 4 for n in range(12)]
@@ -714,26 +712,21 @@ def test_a_value_is_the_same_for_all_clusters_and_its_interval_is_not() -> None:
     for field in dataclasses.fields(one_by_one):
         one, other = getattr(one_by_one, field.name), getattr(by_topic, field.name)
         assert one.value == other.value
-        assert (one.clusters, other.clusters) == (12, 3)
-        assert one.ci_low != other.ci_low
-
-
-def test_intervals_leave_out_one_debate_at_a_time() -> None:
-    found = rmse_interval(["a", "b", "c"], [0.0, 1.0, 0.25])
-    assert found is not None
-    whole = (1.25 / 3) ** 0.5
-    left_out = [(1.25 / 2) ** 0.5, (0.25 / 2) ** 0.5, (1 / 2) ** 0.5]
-    assert found.value == near(whole)
-    assert found.standard_error == near((2 / 3 * sum((each - whole) ** 2 for each in left_out)) ** 0.5)
+        assert (len(one.left_out), len(other.left_out)) == (12, 3)
 
 
 def test_many_debates_are_left_out_in_groups() -> None:
-    found = rmse_interval([f"{n:04}" for n in range(1000)], [n % 7 / 10 for n in range(1000)])
+    found = rmse([f"{n:04}" for n in range(1000)], [n % 7 / 10 for n in range(1000)])
     assert found is not None
-    assert found.clusters == 200
-    assert found.ci_low is not None
-    assert found.ci_high is not None
-    assert found.ci_low < found.value < found.ci_high
+    assert len(found.left_out) == 200
+    assert min(each or 0 for each in found.left_out) < found.value < max(each or 0 for each in found.left_out)
+
+
+def test_one_cluster_and_nothing_have_no_value_without_it() -> None:
+    found = rmse(["a", "a"], [0.0, 1.0])
+    assert found is not None
+    assert (found.value, found.left_out) == (near(0.5**0.5), [None])
+    assert rmse(["a"], [None]) is None
 
 
 def test_the_order_of_debates_does_not_matter() -> None:
@@ -752,10 +745,10 @@ def test_kappa_is_unknown_where_chance_alone_agrees_and_f1_is_not() -> None:
     )
     assert found.kappa is None
     assert found.weighted_f1 is not None
-    assert (found.weighted_f1.value, found.weighted_f1.ci_low) == (1.0, None)
+    assert (found.weighted_f1.value, found.weighted_f1.left_out) == (1.0, [1.0, 1.0])
     assert (found.rmse_score_comparison, found.spearman) == (None, None)
 
 
 def test_lists_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="2 debates but 1 errors"):
-        rmse_interval(["a", "b"], [0.5])
+        rmse(["a", "b"], [0.5])

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import pytest
@@ -20,7 +20,6 @@ from oracles import krippendorff_alpha
 
 from debatebench.query.sql_project import load_project
 from debatebench.shared.workspace import packaged
-from debatebench.stats.agreement import Level
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.create_macros import create_macros
 from debatebench.transform.project import Project
@@ -28,9 +27,10 @@ from debatebench.transform.project import Project
 # (cluster, ratings in ascending order, how many panels gave them)
 Patterns = Sequence[tuple[str, Sequence[int], int]]
 Point = tuple[int, ...]
+Level = Literal["nominal", "ordinal", "interval"]
 
 BILLION = 10**9
-RELIABILITY = ("intermediate.int_reliability_sums", "marts.reliability")
+RELIABILITY = ("intermediate.int_reliability_sums", "intermediate.int_reliability", "marts.reliability")
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,8 @@ def patterns_con(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
         "run_tag varchar, unit varchar, cluster_unit varchar, cluster_id varchar, ratings decimal(18, 6)[], "
         "count_rated bigint, count_first bigint, count_first_of_size bigint"
     )
-    con = views_over(project, f"create table intermediate.int_rating_patterns ({columns})", *RELIABILITY)
+    tables = "; ".join(f"create table intermediate.int_{of}_patterns ({columns})" for of in ("rating", "people"))
+    con = views_over(project, tables, *RELIABILITY)
     yield con
     con.close()
 

@@ -22,7 +22,7 @@ from scipy import stats as oracle
 
 from debatebench.stats import distributions, power, significance
 from debatebench.stats import sql as udfs
-from debatebench.stats.quality import rmse_interval
+from debatebench.stats.quality import rmse
 
 counts = st.integers(0, 60)
 shares = st.floats(0, 1)
@@ -229,11 +229,11 @@ def test_lists_travel_to_the_last_bit(con: duckdb.DuckDBPyConnection) -> None:
     rng = random.Random(0)
     numbers = [*(rng.random() ** rng.randint(1, 60) for _ in range(5_000)), 5e-324, 0.1 + 0.2, 1 / 3, 1.0, 0.0]
     for number in (5e-324, 0.1 + 0.2, 1 / 3):
-        assert value(con, "rmse_interval(['a'], [?]).value", number * number) == math.sqrt(number * number)
+        assert value(con, "rmse(['a'], [?]).value", number * number) == math.sqrt(number * number)
     clusters = [str(n) for n in range(len(numbers))]
-    found = rmse_interval(clusters, numbers)
+    found = rmse(clusters, numbers)
     assert found is not None
-    assert value(con, "rmse_interval(?, ?::double[])", clusters, numbers) == dataclasses.asdict(found)
+    assert value(con, "rmse(?, ?::double[])", clusters, numbers) == dataclasses.asdict(found)
 
 
 def test_what_cannot_be_names_the_function(con: duckdb.DuckDBPyConnection) -> None:

@@ -230,18 +230,18 @@ def test_a_damaged_journal_keeps_no_other_run_from_being_examined(copied: Path):
 
 
 def test_a_journal_that_cannot_be_read_is_a_finding_and_stops_nothing(copied: Path, monkeypatch: pytest.MonkeyPatch):
-    from debatebench.warehouse import doctor
+    from debatebench.warehouse import journal_findings
 
     broken = journal_of(copied).with_name("broken.jsonl")
     broken.write_bytes(b"x\n")
-    lines = doctor.all_lines
+    lines = journal_findings.all_lines
 
     def failing(path: Path):
         if path == broken:
             raise OSError(5, "Input/output error", str(path))
         return lines(path)
 
-    monkeypatch.setattr(doctor, "all_lines", failing)
+    monkeypatch.setattr(journal_findings, "all_lines", failing)
     (found,) = examine(Workspace(copied))
     assert (found.run_tag, found.finding, found.place, found.is_damage) == (
         "broken",

@@ -6,8 +6,8 @@ process. This package imports neither numpy nor scipy before a function is calle
 
 Lists are passed as JSON text, which DuckDB produces by itself: passing Python objects takes four times as long.
 
-agreement.py      agreement of judges
 bradley_terry.py  Bradley-Terry ratings
+quality.py        how close judges come to people
 ratings.py        Elo ratings
 significance.py   intervals, tests, power
 sql_function.py   a Python function with its SQL signature
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.hashing import hash_of
-from debatebench.stats.sql import agreement, bradley_terry, ratings, significance
+from debatebench.stats.sql import bradley_terry, quality, ratings, significance
 from debatebench.stats.sql.sql_function import SqlFunction
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 FUNCTIONS: Mapping[str, SqlFunction] = {
-    **agreement.FUNCTIONS,
     **bradley_terry.FUNCTIONS,
+    **quality.FUNCTIONS,
     **ratings.FUNCTIONS,
     **significance.FUNCTIONS,
 }

@@ -4,28 +4,13 @@ with
 sides as (
 
     select
-        run_tag,
-        pro_model_id as model_id,
-        topic_id,
-        'pro' as side,
-        pro_wins as wins,
-        con_wins as losses,
-        ties
+        matchups.run_tag, matchups.topic_id, sides.side, matchups.ties,
+        case sides.side when 'pro' then matchups.pro_model_id else matchups.con_model_id end as model_id,
+        case sides.side when 'pro' then matchups.pro_wins else matchups.con_wins end as wins,
+        case sides.side when 'pro' then matchups.con_wins else matchups.pro_wins end as losses
 
     from ratings.matchups
-
-    union all
-
-    select
-        run_tag,
-        con_model_id as model_id,
-        topic_id,
-        'con' as side,
-        con_wins as wins,
-        pro_wins as losses,
-        ties
-
-    from ratings.matchups
+    cross join (values ('pro'), ('con')) as sides (side)
 
 ),
 

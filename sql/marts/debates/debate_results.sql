@@ -1,47 +1,18 @@
 -- One row per decided debate and side, seen from the debater on that side.
 with
 
-decided_debates as materialized (
-
-    select * from marts.decided_debates
-
-),
-
-pro_sides as (
-
-    select
-        run_tag, debate_id, topic_id,
-        'pro' as side,
-        pro_model_id as model_id,
-        con_model_id as opponent_id,
-        is_rated, is_forfeit, is_weakened,
-        case winner when 'pro' then 'win' when 'con' then 'loss' else 'tie' end as result
-
-    from decided_debates
-    where pro_model_id is not null
-
-),
-
-con_sides as (
-
-    select
-        run_tag, debate_id, topic_id,
-        'con' as side,
-        con_model_id as model_id,
-        pro_model_id as opponent_id,
-        is_rated, is_forfeit, is_weakened,
-        case winner when 'con' then 'win' when 'pro' then 'loss' else 'tie' end as result
-
-    from decided_debates
-    where con_model_id is not null
-
-),
-
 final as (
 
-    select * from pro_sides
-    union all
-    select * from con_sides
+    select
+        debates.run_tag, debates.debate_id, debates.topic_id, sides.side,
+        case sides.side when 'pro' then debates.pro_model_id else debates.con_model_id end as model_id,
+        case sides.side when 'pro' then debates.con_model_id else debates.pro_model_id end as opponent_id,
+        debates.is_rated, debates.is_forfeit, debates.is_weakened,
+        case debates.winner when 'tie' then 'tie' when sides.side then 'win' else 'loss' end as result
+
+    from marts.decided_debates as debates
+    cross join (values ('pro'), ('con')) as sides (side)
+    where case sides.side when 'pro' then debates.pro_model_id else debates.con_model_id end is not null
 
 )
 

@@ -28,6 +28,7 @@ verdicts as (
             when predictions.prediction = truths.winner then 1
             when predictions.prediction <> truths.winner then 0
         end as hit,
+        case when predictions.prediction is null then 0 else hit end as judged_hit,
         pow(macros.label_of(predictions.score_comparison) - truths.label, 2) as score_comparison_error,
         pow(macros.label_of(predictions.direct_prediction) - truths.label, 2) as direct_prediction_error,
         predictions.pro_score - predictions.con_score as judge_difference
@@ -44,16 +45,6 @@ verdicts as (
         and predictions.debate_id = clusters.debate_id
 
     where predictions.has_truth
-
-),
-
-hits as (
-
-    select
-        *,
-        case when prediction is null then 0 else hit end as judged_hit
-
-    from verdicts
 
 ),
 
@@ -80,7 +71,7 @@ final as (
         cast(sum(cast(judge_difference as decimal(38, 12))) as double)
         / nullif(count(judge_difference), 0) as judge_difference
 
-    from hits
+    from verdicts
     group by
         run_tag, judge_id, method, is_baseline, format, source_run_tag, source_debate_id, cluster_id, cluster_unit,
         truth, dimension, winner, label, score_difference

@@ -44,77 +44,112 @@ spent as (
 
 ),
 
-rates as (
-
-    select
-        run_tag, judge_id, format, truth, dimension,
-        map(list(rate), list({'value': value, 'ci_low': ci_low, 'ci_high': ci_high, 'reason': reason})) as rates
-
-    from intermediate.int_judge_quality_rates as judge_quality_rates
-    group by run_tag, judge_id, format, truth, dimension
-
-),
-
 measures as (
 
     select
-        * exclude (quality),
-        quality.rmse_score_comparison as scores,
-        quality.rmse_direct_prediction as words,
-        quality.kappa as kappa,
-        quality.weighted_f1 as f1,
-        quality.spearman as rho,
-        quality.kendall_tau_b as tau
+        run_tag, judge_id, format, truth, dimension, cluster_unit,
+        unnest(
+            [
+                {'measure': 'rmse_score_comparison', 'found': quality.rmse_score_comparison, 'n': count_compared, 'least': 0},
+                {'measure': 'rmse_direct_prediction', 'found': quality.rmse_direct_prediction, 'n': count_named, 'least': 0},
+                {'measure': 'kappa', 'found': quality.kappa, 'n': count_sides, 'least': -1},
+                {'measure': 'weighted_f1', 'found': quality.weighted_f1, 'n': count_sides, 'least': 0},
+                {'measure': 'spearman', 'found': quality.spearman, 'n': count_differences, 'least': -1},
+                {'measure': 'kendall_tau_b', 'found': quality.kendall_tau_b, 'n': count_differences, 'least': -1}
+            ]
+        ) as each
 
     from measured
+
+),
+
+-- With one cluster left out at a time (the jackknife), because debates on the same topic are not independent.
+half_widths as (
+
+    select
+        measures.*,
+        macros.t_half_width(macros.jackknife_error(each.found.left_out, each.found.value), t_quantiles.t_95) as half_width
+
+    from measures
+    left join intermediate.int_t_quantiles as t_quantiles on len(measures.each.found.left_out) - 1 = t_quantiles.df
+
+),
+
+intervals as (
+
+    select
+        run_tag, judge_id, format, truth, dimension,
+        each.measure as measure,
+        each.found.value as value,
+        macros.at_least(each.found.value - half_width, each.least) as ci_low,
+        macros.at_most(each.found.value + half_width, 1) as ci_high,
+        macros.reason_of(half_width is null, each.n, each.found.value, len(each.found.left_out), cluster_unit) as reason
+
+    from half_widths
+
+    union all
+
+    select run_tag, judge_id, format, truth, dimension, rate as measure, value, ci_low, ci_high, reason
+    from intermediate.int_judge_quality_rates
+
+),
+
+mapped as (
+
+    select
+        run_tag, judge_id, format, truth, dimension,
+        map(list(measure), list({'value': value, 'ci_low': ci_low, 'ci_high': ci_high, 'reason': reason})) as found
+
+    from intervals
+    group by run_tag, judge_id, format, truth, dimension
 
 ),
 
 final as (
 
     select
-        run_tag, judge_id, measures.method, measures.is_baseline, format, measures.source_run_tag, truth, dimension,
-        measures.count_debates, measures.count_verdicts, measures.count_clusters, measures.cluster_unit,
-        rates['completion'].value as completion_rate,
-        rates['completion'].ci_low as completion_rate_ci_low,
-        rates['completion'].ci_high as completion_rate_ci_high,
-        rates['completion'].reason as completion_rate_reason,
-        rates['accuracy'].value as accuracy,
-        rates['accuracy'].ci_low as accuracy_ci_low,
-        rates['accuracy'].ci_high as accuracy_ci_high,
-        rates['accuracy'].reason as accuracy_reason,
-        rates['hit'].value as hit_rate,
-        rates['hit'].ci_low as hit_rate_ci_low,
-        rates['hit'].ci_high as hit_rate_ci_high,
-        rates['hit'].reason as hit_rate_reason,
-        100 * scores.value as rmse_score_comparison,
-        100 * scores.ci_low as rmse_score_comparison_ci_low,
-        100 * scores.ci_high as rmse_score_comparison_ci_high,
-        macros.reason_of(scores.ci_low is null, count_compared, scores.value, scores.clusters, cluster_unit) as rmse_score_comparison_reason,
-        100 * words.value as rmse_direct_prediction,
-        100 * words.ci_low as rmse_direct_prediction_ci_low,
-        100 * words.ci_high as rmse_direct_prediction_ci_high,
-        macros.reason_of(words.ci_low is null, count_named, words.value, words.clusters, cluster_unit) as rmse_direct_prediction_reason,
-        kappa.value as kappa,
-        kappa.ci_low as kappa_ci_low,
-        kappa.ci_high as kappa_ci_high,
-        macros.reason_of(kappa.ci_low is null, count_sides, kappa.value, kappa.clusters, cluster_unit) as kappa_reason,
-        f1.value as weighted_f1,
-        f1.ci_low as weighted_f1_ci_low,
-        f1.ci_high as weighted_f1_ci_high,
-        macros.reason_of(f1.ci_low is null, count_sides, f1.value, f1.clusters, cluster_unit) as weighted_f1_reason,
-        rho.value as spearman,
-        rho.ci_low as spearman_ci_low,
-        rho.ci_high as spearman_ci_high,
-        macros.reason_of(rho.ci_low is null, count_differences, rho.value, rho.clusters, cluster_unit) as spearman_reason,
-        tau.value as kendall_tau_b,
-        tau.ci_low as kendall_tau_b_ci_low,
-        tau.ci_high as kendall_tau_b_ci_high,
-        macros.reason_of(tau.ci_low is null, count_differences, tau.value, tau.clusters, cluster_unit) as kendall_tau_b_reason,
+        run_tag, judge_id, measured.method, measured.is_baseline, format, measured.source_run_tag, truth, dimension,
+        measured.count_debates, measured.count_verdicts, measured.count_clusters, measured.cluster_unit,
+        found['completion'].value as completion_rate,
+        found['completion'].ci_low as completion_rate_ci_low,
+        found['completion'].ci_high as completion_rate_ci_high,
+        found['completion'].reason as completion_rate_reason,
+        found['accuracy'].value as accuracy,
+        found['accuracy'].ci_low as accuracy_ci_low,
+        found['accuracy'].ci_high as accuracy_ci_high,
+        found['accuracy'].reason as accuracy_reason,
+        found['hit'].value as hit_rate,
+        found['hit'].ci_low as hit_rate_ci_low,
+        found['hit'].ci_high as hit_rate_ci_high,
+        found['hit'].reason as hit_rate_reason,
+        100 * found['rmse_score_comparison'].value as rmse_score_comparison,
+        100 * found['rmse_score_comparison'].ci_low as rmse_score_comparison_ci_low,
+        100 * found['rmse_score_comparison'].ci_high as rmse_score_comparison_ci_high,
+        found['rmse_score_comparison'].reason as rmse_score_comparison_reason,
+        100 * found['rmse_direct_prediction'].value as rmse_direct_prediction,
+        100 * found['rmse_direct_prediction'].ci_low as rmse_direct_prediction_ci_low,
+        100 * found['rmse_direct_prediction'].ci_high as rmse_direct_prediction_ci_high,
+        found['rmse_direct_prediction'].reason as rmse_direct_prediction_reason,
+        found['kappa'].value as kappa,
+        found['kappa'].ci_low as kappa_ci_low,
+        found['kappa'].ci_high as kappa_ci_high,
+        found['kappa'].reason as kappa_reason,
+        found['weighted_f1'].value as weighted_f1,
+        found['weighted_f1'].ci_low as weighted_f1_ci_low,
+        found['weighted_f1'].ci_high as weighted_f1_ci_high,
+        found['weighted_f1'].reason as weighted_f1_reason,
+        found['spearman'].value as spearman,
+        found['spearman'].ci_low as spearman_ci_low,
+        found['spearman'].ci_high as spearman_ci_high,
+        found['spearman'].reason as spearman_reason,
+        found['kendall_tau_b'].value as kendall_tau_b,
+        found['kendall_tau_b'].ci_low as kendall_tau_b_ci_low,
+        found['kendall_tau_b'].ci_high as kendall_tau_b_ci_high,
+        found['kendall_tau_b'].reason as kendall_tau_b_reason,
         spent.tokens_per_judgment, spent.cost_per_judgment_usd
 
-    from measures
-    left join rates using (run_tag, judge_id, format, truth, dimension)
+    from measured
+    inner join mapped using (run_tag, judge_id, format, truth, dimension)
     left join spent using (run_tag, judge_id, format)
 
 )

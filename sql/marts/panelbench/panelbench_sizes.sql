@@ -64,9 +64,9 @@ measured as (
         run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, cluster_unit,
         count(*) as count_debates,
         count(score_comparison_error) as count_compared,
-        rmse_interval(list(cluster_id), list(score_comparison_error)) as scores,
+        rmse(list(cluster_id), list(score_comparison_error)) as scores,
         count(direct_prediction_error) as count_named,
-        rmse_interval(list(cluster_id), list(direct_prediction_error)) as words
+        rmse(list(cluster_id), list(direct_prediction_error)) as words
 
     from debates
     group by
@@ -109,12 +109,16 @@ counted as (
         macros.effective_count(
             accuracies.accuracy, accuracies.n, accuracies.count_clusters,
             macros.mean_error(accuracies.clusters, accuracies.accuracy), of_debates.t_95, of_clusters.t_95
-        ) as effective_n
+        ) as effective_n,
+        macros.t_half_width(macros.jackknife_error(scores.left_out, scores.value), of_scores.t_95) as scores_half_width,
+        macros.t_half_width(macros.jackknife_error(words.left_out, words.value), of_words.t_95) as words_half_width
 
     from measured
     left join accuracies using (run_tag, judge_id, format, measure, size)
     left join intermediate.int_t_quantiles as of_debates on accuracies.n - 1 = of_debates.df
     left join intermediate.int_t_quantiles as of_clusters on accuracies.count_clusters - 1 = of_clusters.df
+    left join intermediate.int_t_quantiles as of_scores on len(measured.scores.left_out) - 1 = of_scores.df
+    left join intermediate.int_t_quantiles as of_words on len(measured.words.left_out) - 1 = of_words.df
 
 ),
 
@@ -123,14 +127,14 @@ final as (
     select
         run_tag, judge_id, method, is_baseline, source_run_tag, format, measure, size, size_order, count_debates,
         100 * scores.value as rmse_score_comparison,
-        100 * scores.ci_low as rmse_score_comparison_ci_low,
-        100 * scores.ci_high as rmse_score_comparison_ci_high,
-        macros.reason_of(scores.ci_low is null, count_compared, scores.value, scores.clusters, cluster_unit)
+        100 * macros.at_least(scores.value - scores_half_width, 0) as rmse_score_comparison_ci_low,
+        100 * macros.at_most(scores.value + scores_half_width, 1) as rmse_score_comparison_ci_high,
+        macros.reason_of(scores_half_width is null, count_compared, scores.value, len(scores.left_out), cluster_unit)
             as rmse_score_comparison_reason,
         100 * words.value as rmse_direct_prediction,
-        100 * words.ci_low as rmse_direct_prediction_ci_low,
-        100 * words.ci_high as rmse_direct_prediction_ci_high,
-        macros.reason_of(words.ci_low is null, count_named, words.value, words.clusters, cluster_unit)
+        100 * macros.at_least(words.value - words_half_width, 0) as rmse_direct_prediction_ci_low,
+        100 * macros.at_most(words.value + words_half_width, 1) as rmse_direct_prediction_ci_high,
+        macros.reason_of(words_half_width is null, count_named, words.value, len(words.left_out), cluster_unit)
             as rmse_direct_prediction_reason,
         accuracy,
         macros.wilson_low(accuracy * effective_n, effective_n) as accuracy_ci_low,

@@ -25,7 +25,7 @@ measured as (
         count(case when gold.winner = 'tie' then 1 end) as count_tie,
         count(case when gold.winner = 'con' then 1 end) as count_con,
         count(gold.label - wholes.label) as count_compared,
-        rmse_interval(list(gold.cluster_id), list(pow(gold.label - wholes.label, 2))) as rmse
+        rmse(list(gold.cluster_id), list(pow(gold.label - wholes.label, 2))) as rmse
 
     from gold
 
@@ -38,6 +38,17 @@ measured as (
 
 ),
 
+half_widths as (
+
+    select
+        measured.*,
+        macros.t_half_width(macros.jackknife_error(rmse.left_out, rmse.value), t_quantiles.t_95) as half_width
+
+    from measured
+    left join intermediate.int_t_quantiles as t_quantiles on len(measured.rmse.left_out) - 1 = t_quantiles.df
+
+),
+
 final as (
 
     select
@@ -46,12 +57,12 @@ final as (
         case format when 'two_sided' then count_tie end as count_tie,
         case format when 'two_sided' then count_con end as count_con,
         100 * rmse.value as rmse_to_overall,
-        100 * rmse.ci_low as rmse_to_overall_ci_low,
-        100 * rmse.ci_high as rmse_to_overall_ci_high,
-        macros.reason_of(rmse.ci_low is null, count_compared, rmse.value, rmse.clusters, cluster_unit)
+        100 * macros.at_least(rmse.value - half_width, 0) as rmse_to_overall_ci_low,
+        100 * macros.at_most(rmse.value + half_width, 1) as rmse_to_overall_ci_high,
+        macros.reason_of(half_width is null, count_compared, rmse.value, len(rmse.left_out), cluster_unit)
             as rmse_to_overall_reason
 
-    from measured
+    from half_widths
 
 )
 

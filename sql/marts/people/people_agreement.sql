@@ -7,34 +7,15 @@ pairs as materialized (
 
 ),
 
-raters as (
-
-    select run_tag, unit, debate_id, cluster_id, cluster_unit, side, annotator_a as annotator_id, rating_a as rating
-    from pairs
-    union
-    select run_tag, unit, debate_id, cluster_id, cluster_unit, side, annotator_b as annotator_id, rating_b as rating
-    from pairs
-
-),
-
 rated as (
 
     select
         run_tag, unit, cluster_unit,
-        case unit when 'winner' then 'nominal' else 'ordinal' end as level,
         count(distinct debate_id) as count_debates,
         count(distinct cluster_id) as count_clusters,
-        count(distinct annotator_id) as count_annotators,
-        count(*) as count_ratings,
-        krippendorff_alpha_interval(
-            list(concat(side, ' ', debate_id)),
-            list(rating),
-            list(cluster_id),
-            case unit when 'winner' then 'nominal' else 'ordinal' end,
-            0.95
-        ) as alpha
+        len(list_distinct(list_concat(list(annotator_a), list(annotator_b)))) as count_annotators
 
-    from raters
+    from pairs
     group by run_tag, unit, cluster_unit
 
 ),
@@ -65,40 +46,31 @@ agreements as (
 ),
 
 -- Cohen's kappa is that of two people, so it is left out where there are more.
-kappas as (
-
-    select
-        pairs.run_tag, pairs.unit,
-        case when rated.count_annotators = 2
-            then cohen_kappa_interval(
-                list(pairs.rating_a), list(pairs.rating_b), list(pairs.cluster_id), 'none', 0.95
-            )
-        end as kappa,
-        case when rated.count_annotators = 2 and pairs.unit <> 'winner'
-            then cohen_kappa_interval(
-                list(pairs.rating_a), list(pairs.rating_b), list(pairs.cluster_id), 'quadratic', 0.95
-            )
-        end as kappa_quadratic
-
-    from pairs
-    inner join rated using (run_tag, unit)
-    group by pairs.run_tag, pairs.unit, rated.count_annotators
-
-),
-
 measured as (
 
     select
         rated.*,
-        agreements.count_pairs, agreements.agreement_rate, kappas.kappa, kappas.kappa_quadratic,
+        agreements.count_pairs, agreements.agreement_rate,
+        kappas.kappa, kappas.kappa_ci_low, kappas.kappa_ci_high,
+        case when unit <> 'winner' then kappas.kappa_quadratic end as kappa_quadratic,
+        case when unit <> 'winner' then kappas.kappa_quadratic_ci_low end as kappa_quadratic_ci_low,
+        case when unit <> 'winner' then kappas.kappa_quadratic_ci_high end as kappa_quadratic_ci_high,
+        alphas.level, alphas.count_ratings,
+        alphas.value as alpha,
+        alphas.ci_low as alpha_ci_low,
+        alphas.ci_high as alpha_ci_high,
         macros.t_half_width(
             nullif(macros.mean_error(agreements.clusters, agreements.agreement_rate), 0), t_quantiles.t_95
         ) as half_width
 
     from rated
     inner join agreements using (run_tag, unit)
-    inner join kappas using (run_tag, unit)
+    inner join intermediate.int_reliability as alphas using (run_tag, unit)
+    left join intermediate.int_people_kappas as kappas using (run_tag, unit)
     left join intermediate.int_t_quantiles as t_quantiles on rated.count_clusters - 1 = t_quantiles.df
+
+    where alphas.raters = 'people' and alphas.statistic = 'krippendorff_alpha'
+        and alphas.level = case unit when 'winner' then 'nominal' else 'ordinal' end
 
 ),
 
@@ -111,28 +83,19 @@ final as (
         macros.at_most(agreement_rate + half_width, 1) as agreement_rate_ci_high,
         macros.reason_of(half_width is null, count_pairs, agreement_rate, count_clusters, cluster_unit)
             as agreement_rate_reason,
-        kappa.value as kappa,
-        kappa.ci_low as kappa_ci_low,
-        kappa.ci_high as kappa_ci_high,
+        kappa, kappa_ci_low, kappa_ci_high,
         macros.reason_of(
-            kappa.ci_low is null,
-            case when count_annotators = 2 then count_pairs end,
-            kappa.value, count_clusters, cluster_unit
+            kappa_ci_low is null, case when count_annotators = 2 then count_pairs end, kappa, count_clusters, cluster_unit
         ) as kappa_reason,
-        kappa_quadratic.value as kappa_quadratic,
-        kappa_quadratic.ci_low as kappa_quadratic_ci_low,
-        kappa_quadratic.ci_high as kappa_quadratic_ci_high,
+        kappa_quadratic, kappa_quadratic_ci_low, kappa_quadratic_ci_high,
         macros.reason_of(
-            kappa_quadratic.ci_low is null,
+            kappa_quadratic_ci_low is null,
             case when count_annotators = 2 and unit <> 'winner' then count_pairs end,
-            kappa_quadratic.value, count_clusters, cluster_unit
+            kappa_quadratic, count_clusters, cluster_unit
         ) as kappa_quadratic_reason,
         level as alpha_level,
-        alpha.value as alpha,
-        alpha.ci_low as alpha_ci_low,
-        alpha.ci_high as alpha_ci_high,
-        macros.reason_of(alpha.ci_low is null, count_ratings, alpha.value, count_clusters, cluster_unit)
-            as alpha_reason
+        alpha, alpha_ci_low, alpha_ci_high,
+        macros.reason_of(alpha_ci_low is null, count_ratings, alpha, count_clusters, cluster_unit) as alpha_reason
 
     from measured
 

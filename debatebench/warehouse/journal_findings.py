@@ -1,4 +1,4 @@
-"""What is wrong with the journals of annotations of a run; and what a finding is."""
+"""What is wrong with the lines of a journal and with the journals of annotations of a run; and what a finding is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from debatebench.journal.reading import all_lines, has_begun, saved_beside
+from debatebench.journal.reading import all_lines, has_begun, is_played_now, saved_beside
 from debatebench.landing.annotation_journals import annotation_records, read_forms
 from debatebench.shared.errors import DamagedDataError, NewerDataError
 
@@ -40,34 +40,45 @@ class Finding:
         return astuple(self)
 
 
+def saved_events(tag: str, journal: Path) -> Iterator[Finding]:
+    """What was saved when another program replaced or moved the journal while it was being written."""
+    for path in saved_beside(journal):
+        detail = f"It has events that {journal.name} does not have: rename it to {journal.name}, or move it elsewhere."
+        yield Finding(tag, "saved_events", True, str(path), detail)
+
+
+def line_findings(
+    tag: str, path: Path, *, kind: str = "damaged_line", writer: str = "`debatebench run`", purpose: str = "used"
+) -> Iterator[Finding]:
+    """The damaged lines of a journal, and torn last lines; none of a journal that has not begun.
+
+    `kind` is the finding of a damaged line. `writer` is what sets a torn line aside, which was never `purpose`.
+    """
+    if not has_begun(path):
+        return
+    for line in all_lines(path):
+        place = f"{path}, line {line.number}, byte {line.offset}"
+        if line.is_damaged:
+            detail = "Restore the file from a copy, or save the rest with `debatebench doctor --salvage`."
+            yield Finding(tag, kind, True, place, detail)
+        elif line.data is None and not is_played_now(path):
+            yield Finding(tag, "torn_line", False, place, f"The next {writer} sets it aside; it was never {purpose}.")
+    for side in sorted(path.parent.glob(f"{path.name}.torn-*")):
+        detail = f"A torn last line of an earlier session; it was never {purpose}."
+        yield Finding(tag, "set_aside", False, str(side), detail)
+
+
 def annotation_findings(tag: str, folder: Path, *, has_debates: bool) -> Iterator[Finding]:
     """Damaged and torn lines, saved events and unreadable records in a run's journals of annotations.
 
     `has_debates` says whether the run itself, or the import, is there.
     """
-    is_damaged = False
+    found: list[Finding] = []
     for path in sorted(folder.glob("*.jsonl")):
-        for saved in saved_beside(path):
-            is_damaged = True
-            detail = f"It has events that {path.name} does not have: rename it to {path.name}, or move it elsewhere."
-            yield Finding(tag, "saved_events", True, str(saved), detail)
-        if not has_begun(path):
-            continue
-        for line in all_lines(path):
-            if line.data is not None:
-                continue
-            place = f"{path}, line {line.number}, byte {line.offset}"
-            if line.is_damaged:
-                is_damaged = True
-                detail = "Restore the file from a copy, or save the rest with `debatebench doctor --salvage`."
-                yield Finding(tag, "damaged_annotations", True, place, detail)
-            else:
-                detail = "The next save sets it aside; it was never acknowledged."
-                yield Finding(tag, "torn_line", False, place, detail)
-        for side in sorted(folder.glob(f"{path.name}.torn-*")):
-            detail = "A torn last line of an earlier session; it was never acknowledged."
-            yield Finding(tag, "set_aside", False, str(side), detail)
-    if is_damaged:
+        found += saved_events(tag, path)
+        found += line_findings(tag, path, kind="damaged_annotations", writer="save", purpose="acknowledged")
+    yield from found
+    if any(finding.is_damage for finding in found):
         return
     try:
         for path in sorted(folder.glob("*.jsonl")):
