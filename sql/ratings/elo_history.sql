@@ -1,55 +1,13 @@
 -- One row per rated debate and debater, in the order of the games.
-with
+select
+    games.run_tag, games.game_number, games.debate_id,
+    case sides.side when 'pro' then games.pro_model_id else games.con_model_id end as model_id,
+    case sides.side when 'pro' then games.con_model_id else games.pro_model_id end as opponent_id,
+    games.is_simulated, sides.side,
+    case sides.side when 'pro' then games.pro_score else 1 - games.pro_score end as score,
+    case sides.side when 'pro' then elo_games.pro_before else elo_games.con_before end as rating_before,
+    case sides.side when 'pro' then elo_games.pro_after else elo_games.con_after end as rating_after
 
-rated_games as (
-
-    select
-        games.*,
-        elo_games.pro_before, elo_games.con_before, elo_games.pro_after, elo_games.con_after
-
-    from marts.games
-    inner join ratings.elo_games using (run_tag, game_number)
-
-),
-
-pro_ratings as (
-
-    select
-        run_tag, game_number, debate_id,
-        pro_model_id as model_id,
-        con_model_id as opponent_id,
-        is_simulated,
-        'pro' as side,
-        pro_score as score,
-        pro_before as rating_before,
-        pro_after as rating_after
-
-    from rated_games
-
-),
-
-con_ratings as (
-
-    select
-        run_tag, game_number, debate_id,
-        con_model_id as model_id,
-        pro_model_id as opponent_id,
-        is_simulated,
-        'con' as side,
-        1 - pro_score as score,
-        con_before as rating_before,
-        con_after as rating_after
-
-    from rated_games
-
-),
-
-final as (
-
-    select * from pro_ratings
-    union all
-    select * from con_ratings
-
-)
-
-select * from final
+from marts.games
+inner join ratings.elo_games using (run_tag, game_number)
+cross join (values ('pro'), ('con')) as sides (side)

@@ -30,7 +30,14 @@ compared as (
         case when details.winner = 'tie' then 'equal' when details.winner = details.side then 'higher' else 'lower' end
             as dimension_outcome,
         case when wholes.winner = 'tie' then 'ties' when wholes.winner = wholes.side then 'wins' else 'loses' end
-            as outcome
+            as outcome,
+        -- The first that holds counts, so each verdict has exactly one.
+        case
+            when dimension_outcome = 'higher' or outcome = 'wins' then 'rewards it'
+            when dimension_outcome = 'lower' then 'sees it'
+            when outcome = 'loses' then 'blames another dimension'
+            else 'misses it'
+        end as diagnosis
 
     from wholes
 
@@ -44,31 +51,15 @@ compared as (
 
 ),
 
--- The first that holds counts, so each verdict has exactly one.
-diagnosed as (
-
-    select
-        *,
-        case
-            when dimension_outcome = 'higher' or outcome = 'wins' then 'rewards it'
-            when dimension_outcome = 'lower' then 'sees it'
-            when outcome = 'loses' then 'blames another dimension'
-            else 'misses it'
-        end as diagnosis
-
-    from compared
-
-),
-
 final as (
 
     select
-        run_tag, debate_id, judge_id, is_person, diagnosed.method, diagnosed.is_baseline, diagnosed.source_run_tag,
-        diagnosed.source_debate_id, diagnosed.cluster_id, diagnosed.cluster_unit, diagnosed.weakness_type,
-        diagnosed.side, diagnosed.weak_dimension, diagnosed.weak_score, diagnosed.other_score, diagnosed.dimension_outcome,
-        diagnosed.outcome, diagnosed.diagnosis, marks.marked_dimensions
+        run_tag, debate_id, judge_id, is_person, compared.method, compared.is_baseline, compared.source_run_tag,
+        compared.source_debate_id, compared.cluster_id, compared.cluster_unit, compared.weakness_type,
+        compared.side, compared.weak_dimension, compared.weak_score, compared.other_score, compared.dimension_outcome,
+        compared.outcome, compared.diagnosis, marks.marked_dimensions
 
-    from diagnosed
+    from compared
     left join marks using (run_tag, debate_id, judge_id, is_person)
 
 )
