@@ -100,20 +100,33 @@ steps as (
 
 ),
 
+meetings as (
+
+    select
+        matchups.run_tag,
+        case sides.side when 'pro' then matchups.pro_model_id else matchups.con_model_id end as model_id,
+        case sides.side when 'pro' then matchups.con_model_id else matchups.pro_model_id end as opponent_id,
+        matchups.pro_wins + matchups.con_wins + matchups.ties as games
+
+    from ratings.matchups
+    cross join (values ('pro'), ('con')) as sides (side)
+
+),
+
 -- Summed as decimals, because a sum of floats depends on the order of the rows.
 opponents as (
 
     select
-        results.run_tag, results.model_id,
-        count(distinct results.opponent_id) as count_opponents,
-        cast(sum(cast(bradley_terry.rating as decimal(18, 9))) as double) / count(*) as mean_opponent_rating
+        meetings.run_tag, meetings.model_id,
+        count(distinct meetings.opponent_id) as count_opponents,
+        cast(sum(cast(bradley_terry.rating as decimal(18, 9)) * meetings.games) as double)
+        / sum(meetings.games) as mean_opponent_rating
 
-    from marts.debate_results as results
+    from meetings
     inner join ratings.bradley_terry
-        on results.run_tag = bradley_terry.run_tag
-        and results.opponent_id = bradley_terry.model_id
-    where results.is_rated
-    group by results.run_tag, results.model_id
+        on meetings.run_tag = bradley_terry.run_tag
+        and meetings.opponent_id = bradley_terry.model_id
+    group by meetings.run_tag, meetings.model_id
 
 ),
 
