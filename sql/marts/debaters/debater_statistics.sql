@@ -53,13 +53,11 @@ results as (
     left join intermediate.int_debater_rates as pro
         on rates.run_tag = pro.run_tag
         and rates.model_id = pro.model_id
-        and pro.kind = 'side'
-        and pro.part = 'pro'
+        and pro.kind = 'side' and pro.part = 'pro'
     left join intermediate.int_debater_rates as con
         on rates.run_tag = con.run_tag
         and rates.model_id = con.model_id
-        and con.kind = 'side'
-        and con.part = 'con'
+        and con.kind = 'side' and con.part = 'con'
     where rates.kind = 'all'
 
 ),
@@ -133,11 +131,10 @@ opponents as (
 final as (
 
     select
-        run_tag, model_id, games, wins, losses, ties, win_rate, win_rate_ci_low, win_rate_ci_high, win_rate_reason,
-        count_topics, count_clusters,
-        pro_games, pro_win_rate, pro_win_rate_ci_low, pro_win_rate_ci_high, pro_win_rate_reason,
-        con_games, con_win_rate, con_win_rate_ci_low, con_win_rate_ci_high, con_win_rate_reason,
-        side_gap, run_side_gap, side_gap_p_value,
+        run_tag, model_id, games, wins, losses, ties, win_rate, win_rate_ci_low, win_rate_ci_high,
+        win_rate_reason, count_topics, count_clusters, pro_games, pro_win_rate, pro_win_rate_ci_low,
+        pro_win_rate_ci_high, pro_win_rate_reason, con_games, con_win_rate, con_win_rate_ci_low,
+        con_win_rate_ci_high, con_win_rate_reason, side_gap, run_side_gap, side_gap_p_value,
         macros.holm_p(side_gap_p_value, holm_step, run_tag) as side_gap_p_value_holm,
         macros.benjamini_hochberg_p(side_gap_p_value, benjamini_hochberg_step, run_tag) as side_gap_p_value_bh,
         macros.reason_of(
