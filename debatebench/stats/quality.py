@@ -42,7 +42,6 @@ class PredictionQuality:
 
     rmse_score_comparison: LeftOut | None
     rmse_direct_prediction: LeftOut | None
-    kappa: LeftOut | None
     weighted_f1: LeftOut | None
     spearman: LeftOut | None
     kendall_tau_b: LeftOut | None
@@ -62,16 +61,14 @@ def prediction_quality(
     """How close predictions come to the truth, also without each cluster; element i of each list is debate i.
 
         rmse = sqrt(mean squared error)
-        kappa = (Po - Pe) / (1 - Pe),   Po = Σ n(k, k) / n,   Pe = Σ t(k) p(k) / n²
         weighted F1 = Σ t(k) / n · 2 n(k, k) / (t(k) + p(k))
 
     over the classes k (pro, tie, con): n(j, k) adds up the shares of predictions k in debates whose truth is j, t and p
-    are its sums over predictions and over truths (J. Cohen, Educational and Psychological Measurement 20, 1960; C. van
-    Rijsbergen, Information Retrieval, 1979). `truths` holds classes. The errors are squared differences of labels (pro
-    0, tie ½, con 1); the differences are scores of pro minus con. A measure leaves out debates that lack what it needs.
-    `clusters` names the cluster of each debate. Each cluster is left out in turn, or each of `MOST_GROUPS` groups of
-    clusters. Kappa is `None` where chance alone gives perfect agreement. Raises `ValueError`
-    for lists of different lengths.
+    are its sums over predictions and over truths (C. van Rijsbergen, Information Retrieval, 1979). `truths` holds
+    classes. The errors are squared differences of labels (pro 0, tie ½, con 1); the differences are scores of pro minus
+    con. A measure leaves out debates that lack what it needs. `clusters` names the cluster of each debate. Each cluster
+    is left out in turn, or each of `MOST_GROUPS` groups of clusters. Raises `ValueError` for lists of different
+    lengths.
     """
     lists: tuple[Sequence[object], ...] = (truths, pro_shares, tie_shares, con_shares, score_comparison_errors)
     lists = (*lists, direct_prediction_errors, judge_differences, people_differences)
@@ -85,7 +82,6 @@ def prediction_quality(
     return PredictionQuality(
         rmse_score_comparison=rmse(clusters, score_comparison_errors),
         rmse_direct_prediction=rmse(clusters, direct_prediction_errors),
-        kappa=_of_sums(clusters, cells, _kappa),
         weighted_f1=_of_sums(clusters, cells, _weighted_f1),
         spearman=_of_pairs(clusters, pairs, spearman),
         kendall_tau_b=_of_pairs(clusters, pairs, kendall_tau_b),
@@ -111,14 +107,6 @@ def _cells(truth: str | None, shares: Sequence[float | None]) -> _Row | None:
     if truth not in WINNERS:
         raise ValueError(f"a truth is pro, tie or con, not '{truth}'")
     return tuple((share or 0.0) if winner == truth else 0.0 for winner in WINNERS for share in shares)
-
-
-def _kappa(sums: _Row) -> float | None:
-    n, rows, columns = _margins(sums)
-    by_chance = math.fsum(row * column for row, column in zip(rows, columns, strict=True)) / n**2
-    if 1 - by_chance <= _ROUNDING:
-        return None
-    return (math.fsum(sums[::4]) / n - by_chance) / (1 - by_chance)
 
 
 def _weighted_f1(sums: _Row) -> float | None:

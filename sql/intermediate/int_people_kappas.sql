@@ -126,30 +126,17 @@ kappas as (
 
 ),
 
-half_widths as (
+final as (
 
     select
-        kappas.*,
-        macros.t_half_width(macros.jackknife_error(left_out, kappa), t_quantiles.t_95) as half_width,
-        macros.t_half_width(macros.jackknife_error(left_out_quadratic, kappa_quadratic), t_quantiles.t_95)
+        kappas.run_tag, kappas.unit, kappas.kappa,
+        macros.t_half_width(macros.jackknife_error(kappas.left_out, kappas.kappa), t_quantiles.t_95) as half_width,
+        kappas.kappa_quadratic,
+        macros.t_half_width(macros.jackknife_error(kappas.left_out_quadratic, kappas.kappa_quadratic), t_quantiles.t_95)
             as half_width_quadratic
 
     from kappas
     left join intermediate.int_t_quantiles as t_quantiles on kappas.count_clusters - 1 = t_quantiles.df
-
-),
-
-final as (
-
-    select
-        run_tag, unit, kappa,
-        macros.at_least(kappa - half_width, -1) as kappa_ci_low,
-        macros.at_most(kappa + half_width, 1) as kappa_ci_high,
-        kappa_quadratic,
-        macros.at_least(kappa_quadratic - half_width_quadratic, -1) as kappa_quadratic_ci_low,
-        macros.at_most(kappa_quadratic + half_width_quadratic, 1) as kappa_quadratic_ci_high
-
-    from half_widths
 
 )
 

@@ -9,7 +9,7 @@ final as (
         -- Beyond 60 degrees of freedom the sum is right to two thousandths.
         case
             when df <= 60 then detectable_effect(df + 1, 0.8, 0.05) * sqrt(df + 1)
-            else t_interval(0, 1, df, 0.95).high + 0.841621
+            else t_interval(0, 1, df, 0.95).high + macros.normal_80()
         end as detectable_t
 
     from range(1, 1001) as numbers (df)

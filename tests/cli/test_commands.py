@@ -231,7 +231,9 @@ def test_a_workspace_overlays_single_sql_models(copied: Path):
     model = copied / "sql" / "original" / "winner_counts.sql"
     model.parent.mkdir(parents=True, exist_ok=True)
     packaged = REPOSITORY / "sql" / "original" / "winner_counts.sql"
-    model.write_text(packaged.read_text().replace("select * from final", "select * from final where winner = 'pro'"))
+    only_pro = packaged.read_text().replace("(values ('pro'), ('con'), ('tie'))", "(values ('pro'))")
+    assert only_pro != packaged.read_text()
+    model.write_text(only_pro)
     assert debatebench_here(copied, "build").code == 0
     rows = json.loads(debatebench_here(copied, "query", "from original.winner_counts", "--format", "json").out)
     assert [row["winner"] for row in rows] == ["pro"]

@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from built_warehouse import stored
 from command_line import debatebench
 from exported import NOON, land, make_workspace
 
-from debatebench.output.export import FORMATS, DatasetOptions, export
+from debatebench.output.export import FORMATS, DatasetOptions, Export, export
 from debatebench.output.export.manifest import read_export_manifest
 from debatebench.query.sql_project import load_project
 from debatebench.shared.errors import DebatebenchError, UsageError
@@ -40,6 +42,26 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """One played run. Tests only read it."""
     return make_workspace(tmp_path_factory.mktemp("small"), imports={})
+
+
+@pytest.fixture(scope="module")
+def exported(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Export]:
+    """An export of some runs in each format, made once. Tests only read it."""
+
+    @cache
+    def exported_as(format_name: str) -> Export:
+        return export_some(workspace, format_name, tmp_path_factory.mktemp("exported") / "out")
+
+    return exported_as
+
+
+def export_some(workspace: Workspace, format_name: str, out: Path) -> Export:
+    return export(workspace, format_name, out, run_tags=tags_of(format_name), now=NOON, **NEEDED.get(format_name, {}))
+
+
+def tags_of(format_name: str) -> list[str]:
+    # DebateFlow's format holds one collection.
+    return ["played"] if format_name.startswith("debateflow") else ["original", "played"]
 
 
 @pytest.fixture
@@ -75,8 +97,10 @@ def relations(database: Path, schemas: str = "('marts', 'original', 'ratings')")
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_the_manifest_lists_every_file_with_its_hash(small: Workspace, tmp_path: Path, format_name: str):
-    done = export(small, format_name, tmp_path / "deep" / "out", **NEEDED.get(format_name, {}))
+def test_the_manifest_lists_every_file_with_its_hash(
+    workspace: Workspace, exported: Callable[[str], Export], format_name: str
+):
+    done = exported(format_name)
     manifest = json.loads((done.folder / "manifest.json").read_text())
     written = files(done.folder)
     del written["manifest.json"]
@@ -84,22 +108,20 @@ def test_the_manifest_lists_every_file_with_its_hash(small: Workspace, tmp_path:
         (name, len(content), hashlib.sha256(content).hexdigest()) for name, content in written.items()
     }
     assert (manifest["format"], manifest["format_version"], manifest["kind"]) == ("debatebench-export", 1, format_name)
-    assert manifest["run_tags"] == ["played"]
-    assert [landing["run_tag"] for landing in manifest["warehouse"]["landings"]] == ["played"]
-    assert dict(rows(small.database, "select name, sql_sha256 from meta.builds")) == {
+    assert manifest["run_tags"] == tags_of(format_name)
+    assert sorted(landing["run_tag"] for landing in manifest["warehouse"]["landings"]) == tags_of(format_name)
+    assert dict(rows(workspace.database, "select name, sql_sha256 from meta.builds")) == {
         model["name"]: model["sql_sha256"] for model in manifest["warehouse"]["models"]
     }
-    assert sorted(os.listdir(tmp_path / "deep")) == ["out"]
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_exporting_twice_gives_the_same_bytes(workspace: Workspace, tmp_path: Path, format_name: str):
-    # DebateFlow's format holds one collection.
-    tags = ["played"] if format_name.startswith("debateflow") else ["original", "played"]
-    needed = NEEDED.get(format_name, {})
-    first, second = (
-        files(export(workspace, format_name, tmp_path / out, run_tags=tags, **needed).folder) for out in "ab"
-    )
+def test_exporting_twice_gives_the_same_bytes(
+    workspace: Workspace, exported: Callable[[str], Export], tmp_path: Path, format_name: str
+):
+    first = files(exported(format_name).folder)
+    second = files(export_some(workspace, format_name, tmp_path / "deep" / "out").folder)
+    assert sorted(os.listdir(tmp_path / "deep")) == ["out"]
     assert first.keys() == second.keys()
     # DuckDB gives each of its files an id of its own.
     differing = {name for name in first if first[name] != second[name]}
@@ -191,9 +213,10 @@ def test_a_hostile_manifest_reaches_nothing_outside_its_folder(small: Workspace,
     assert (tmp_path / "precious").read_text() == "mine"
 
 
-def test_force_replaces_what_dbt_left_in_its_project(small: Workspace, tmp_path: Path):
-    out = tmp_path / "out"
-    export(small, "dbt", out)
+def test_force_replaces_what_dbt_left_in_its_project(
+    small: Workspace, exported: Callable[[str], Export], tmp_path: Path
+):
+    out = Path(shutil.copytree(exported("dbt").folder, tmp_path / "out"))
     (out / "target" / "compiled").mkdir(parents=True)
     (out / "target" / "compiled" / "x.sql").write_text("select 1")
     (out / "logs").mkdir()
@@ -360,8 +383,10 @@ def test_a_table_about_all_runs_is_one_file_and_left_out_when_runs_are_chosen(co
 # --- DuckDB ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_duckdb_export_is_a_warehouse_of_the_chosen_runs(workspace: Workspace, tmp_path: Path):
-    done = export(workspace, "duckdb", tmp_path / "out", run_tags=["original", "played"], now=NOON)
+def test_a_duckdb_export_is_a_warehouse_of_the_chosen_runs(
+    workspace: Workspace, exported: Callable[[str], Export], tmp_path: Path
+):
+    done = exported("duckdb")
     database = done.folder / "debatebench.duckdb"
     everything = "('raw', 'staging', 'intermediate', 'marts', 'ratings')"
     assert relations(database, everything) == relations(workspace.database, everything)
@@ -386,14 +411,16 @@ def test_a_duckdb_export_is_a_warehouse_of_the_chosen_runs(workspace: Workspace,
     assert file.rows["raw.debates"] == rows(database, "select count(*) from raw.debates")[0][0]
 
 
-def test_a_duckdb_export_can_be_opened_by_older_clients_and_built_on(small: Workspace, tmp_path: Path):
-    database = export(small, "duckdb", tmp_path / "out").folder / "debatebench.duckdb"
+def test_a_duckdb_export_can_be_opened_by_older_clients_and_built_on(
+    workspace: Workspace, exported: Callable[[str], Export]
+):
+    database = exported("duckdb").folder / "debatebench.duckdb"
     ((tags,),) = rows(database, "select tags from duckdb_databases() where database_name = 'debatebench'")
-    ((ours,),) = rows(small.database, "select tags from duckdb_databases() where database_name = 'debatebench'")
+    ((ours,),) = rows(workspace.database, "select tags from duckdb_databases() where database_name = 'debatebench'")
     assert tags["storage_version"] == ours["storage_version"]
     assert "v1.4.0" in tags["storage_version"]
     with closing(duckdb.connect(str(database), read_only=True)) as con:
-        assert is_current(con, load_project(small.files("sql", "**/*")))
+        assert is_current(con, load_project(workspace.files("sql", "**/*")))
 
 
 # --- the command ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from added import EXAMPLE, add_package, with_example
+from added import EXAMPLE, Beside, add_package
 from built_warehouse import begin_built
 from command_line import debatebench_from_the_start, debatebench_here
 from fake_provider import JSON_TYPE, FakeProvider, Wire
@@ -57,15 +57,15 @@ def test_the_documentation_shows_the_example_that_these_tests_use():
 
 @pytest.mark.slow
 def test_a_judge_method_of_a_package_is_planned_played_shown_and_read_again(tmp_path: Path):
-    root, here = begin_built(tmp_path / "workspace"), with_example(tmp_path / "site")
+    root, beside = begin_built(tmp_path / "workspace"), Beside(tmp_path / "site")
     playing = (*TINY, "--judge-method", "overview")
     own = root / "configs" / "prompts" / "judge" / "overview"
     own.mkdir(parents=True)
     (own / "debate.md").write_text("You sum up.\n<!-- user -->\n{{ material }}\n")
-    planned = debatebench_from_the_start(root, *playing, "--dry-run", "--print", "json", environ=here)
+    planned = beside(root, *playing, "--dry-run", "--print", "json")
     assert planned.code == 0, planned.err
     estimated = [row for row in json.loads(planned.out) if row["role"] == "judge"]
-    played = debatebench_from_the_start(root, *playing, environ=here)
+    played = beside(root, *playing)
     assert played.code == 0, played.err
     assert rows(
         root,
@@ -82,16 +82,17 @@ def test_a_judge_method_of_a_package_is_planned_played_shown_and_read_again(tmp_
     assert prompts["judge/overview/debate"].startswith("You sum up.\n")
     assert prompts["judge/overview/verdict"].startswith("You judge debates.\n")
     ((debate,),) = rows(root, "select min(debate_id) from marts.debates")
-    shown = debatebench_from_the_start(root, "inspect-debate", debate, environ=here)
+    shown = beside(root, "inspect-debate", debate)
     assert "overview" in shown.out
-    again = debatebench_from_the_start(root, "land", "--reparse", "--format", "json", environ=here)
+    again = beside(root, "land", "--reparse", "--no-build", "--format", "json")
     assert (again.code, json.loads(again.out)) == (0, [])
-    for command in (["retry", "tiny"], ["land", "--reparse"]):
+    for command in (["retry", "tiny"], ["land", "--reparse", "--no-build"]):
         gone = debatebench_here(root, *command)
         assert gone.code == 2
         assert "no judge method 'overview'. Known: direct, chronological, " in gone.error_line
         assert gone.error_line.endswith("If a package adds it, install that package.")
-    assert debatebench_here(root, "build", "--from-journals").code == 0
+    (root / "warehouse" / "debatebench.duckdb").unlink()
+    assert debatebench_here(root, "land", "--no-build").code == 0
 
 
 def plain_server(failures: list[int]) -> Any:
@@ -111,7 +112,7 @@ def plain_server(failures: list[int]) -> Any:
 
 @pytest.mark.slow
 def test_a_provider_of_a_package_is_asked_read_again_and_its_key_is_kept_nowhere(tmp_path: Path):
-    root, here = begin_built(tmp_path / "workspace"), with_example(tmp_path / "site")
+    root, beside = begin_built(tmp_path / "workspace"), Beside(tmp_path / "site")
     (root / "configs").mkdir()
     with plain_server([503]) as server:
         entries = [
@@ -120,18 +121,15 @@ def test_a_provider_of_a_package_is_asked_read_again_and_its_key_is_kept_nowhere
             for name in ("tall", "small")
         ]
         (root / "configs" / "models.yaml").write_text("models:\n" + "".join(entries))
-        run = ("run", "--run-tag", "tiny", "--sample-topics", "1")
-        unset = debatebench_from_the_start(root, *run, environ=here)
+        run = ("run", "--run-tag", "tiny", "--sample-topics", "1", "--no-build")
+        unset = beside(root, *run)
         assert (unset.code, "set the environment variable PLAIN_API_KEY" in unset.error_line) == (2, True)
-        here["PLAIN_API_KEY"] = KEY
-        planned = debatebench_from_the_start(root, *run, "--dry-run", environ=here)
+        planned = beside(root, *run, "--dry-run", PLAIN_API_KEY=KEY)
         assert (planned.code, server.requests) == (0, [])
-        played = debatebench_from_the_start(root, *run, environ=here)
+        played = beside(root, *run, PLAIN_API_KEY=KEY)
         assert played.code == 0, played.err
         asked = len(server.requests)
-    spoken = rows(
-        root, "select provider, status, prompt_tokens, cost_usd from staging.stg_calls where purpose = 'turn'"
-    )
+    spoken = rows(root, "select provider, status, prompt_tokens, cost from raw.calls where purpose = 'turn'")
     assert {(provider, status, tokens, float(cost or 0)) for provider, status, tokens, cost in spoken} == {
         ("plain", "answered", 7, 0.017),
         ("plain", "retried", None, 0.0),
@@ -139,32 +137,33 @@ def test_a_provider_of_a_package_is_asked_read_again_and_its_key_is_kept_nowhere
     assert len(spoken) == asked
     assert all(server.requests[0].headers["x-key"] == KEY for _ in spoken)
     assert [path for path in root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
-    pricing = ("land", "--reparse", "--prices", str(root / "configs" / "models.yaml"))
-    assert debatebench_from_the_start(root, *pricing, environ=here).code == 0
+    pricing = ("land", "--no-build", "--reparse", "--prices", str(root / "configs" / "models.yaml"))
+    assert beside(root, *pricing).code == 0
     gone = debatebench_here(root, *pricing)
     assert (gone.code, "Error: No provider 'plain' (of '" in gone.error_line) == (2, True)
 
 
 @pytest.mark.slow
 def test_an_importer_of_a_package_imports_and_its_files_land_again_while_it_is_installed(tmp_path: Path):
-    root, here = begin_built(tmp_path / "workspace"), with_example(tmp_path / "site")
+    root, beside = begin_built(tmp_path / "workspace"), Beside(tmp_path / "site")
     source = tmp_path / "talks"
     source.mkdir()
     (source / "trees.txt").write_text("Towns should plant trees.\npro: They cool.\ncon: They cost.\n")
-    importing = ("import", "dialogue", str(source), "--run-tag", "talks")
-    imported = debatebench_from_the_start(root, *importing, environ=here)
+    importing = ("import", "dialogue", str(source), "--run-tag", "talks", "--no-build")
+    imported = beside(root, *importing)
     assert imported.code == 0, imported.err
-    turns = "select debate_id, model_id, content from staging.stg_turns order by turn_index"
+    turns = "select debate_id, model_id, content from raw.turns order by turn_index"
     assert rows(root, turns) == [("trees", "pro", "They cool."), ("trees", "con", "They cost.")]
     (source / "roads.txt").write_text("Towns should build roads.\nboth: Perhaps.\n")
-    bad = debatebench_from_the_start(root, *importing, environ=here)
+    bad = beside(root, *importing)
     assert (bad.code, "roads.txt: It is not a dialogue: line 2 begins with neither" in bad.err) == (3, True)
-    gone = debatebench_here(root, "build", "--from-journals")
+    (root / "warehouse" / "debatebench.duckdb").unlink()
+    gone = debatebench_here(root, "land", "--no-build")
     assert (gone.code, "No format 'dialogue'" in gone.error_line) == (3, True)
     assert "If a package adds it, install that package." in gone.error_line
     found = debatebench_here(root, "doctor")
     assert (found.code, "newer_import" in found.out) == (0, True), found.out
-    assert debatebench_from_the_start(root, "build", "--from-journals", environ=here).code == 0
+    assert beside(root, "land", "--no-build").code == 0
     assert len(rows(root, turns)) == 2
 
 

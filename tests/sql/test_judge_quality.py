@@ -738,12 +738,11 @@ def test_the_order_of_debates_does_not_matter() -> None:
     assert prediction_quality(*lists) == prediction_quality(*(each[::-1] for each in lists))
 
 
-def test_kappa_is_unknown_where_chance_alone_agrees_and_f1_is_not() -> None:
+def test_f1_of_one_class_is_known_and_measures_of_nothing_are_not() -> None:
     nothing: list[float | None] = [None, None]
     found = prediction_quality(
         ["a", "b"], ["pro", "pro"], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0], nothing, nothing, nothing, nothing
     )
-    assert found.kappa is None
     assert found.weighted_f1 is not None
     assert (found.weighted_f1.value, found.weighted_f1.left_out) == (1.0, [1.0, 1.0])
     assert (found.rmse_score_comparison, found.spearman) == (None, None)

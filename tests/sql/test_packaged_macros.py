@@ -205,6 +205,7 @@ def test_adjusted_p_values_are_larger_and_keep_their_order(
 
 def test_the_normal_quantile_leaves_a_fortieth_on_each_side(con: duckdb.DuckDBPyConnection):
     assert normal_cdf(value(con, "macros.normal_95()")) == pytest.approx(0.975, abs=1e-15)
+    assert normal_cdf(value(con, "macros.normal_80()")) == pytest.approx(0.8, abs=1e-6)
 
 
 @pytest.mark.parametrize("games", [1, 2, 3, 10, 57, 1000])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from command_line import Done, debatebench_from_the_start, debatebench_here
 
 from debatebench.judges.deliberation import Method
 from debatebench.shared import extensions
@@ -34,8 +35,21 @@ def add_package(folder: Path, entry_points: Mapping[str, Mapping[str, str]], nam
     (metadata / "entry_points.txt").write_text("\n".join(lines))
 
 
-def with_example(folder: Path) -> dict[str, str]:
-    """The environment of a command beside which the example is installed."""
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    add_package(folder, project["entry-points"], project["name"])
-    return {"PYTHONPATH": os.pathsep.join(map(str, (folder, EXAMPLE)))}
+class Beside:
+    """Commands beside which the example is installed in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        add_package(folder, project["entry-points"], project["name"])
+        self._folders = [str(folder), str(EXAMPLE)]
+
+    def __call__(self, root: Path, *arguments: str, **environ: str) -> Done:
+        """Run a command: one that plays in a new Python, which finds the package by itself, any other in this one."""
+        if arguments[0] == "run":
+            found = {"PYTHONPATH": os.pathsep.join(self._folders), **environ}
+            return debatebench_from_the_start(root, *arguments, environ=found)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(extensions, "_loaded", {})
+            for folder in self._folders:
+                patch.syspath_prepend(folder)
+            return debatebench_here(root, *arguments)

@@ -19,7 +19,7 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
     "prediction_quality": SqlFunction(
         quality.prediction_quality,
         ("VARCHAR[]", "VARCHAR[]", *(("DOUBLE[]",) * 7)),
-        f"STRUCT(rmse_score_comparison {_LEFT_OUT}, rmse_direct_prediction {_LEFT_OUT}, kappa {_LEFT_OUT}, "
+        f"STRUCT(rmse_score_comparison {_LEFT_OUT}, rmse_direct_prediction {_LEFT_OUT}, "
         f"weighted_f1 {_LEFT_OUT}, spearman {_LEFT_OUT}, kendall_tau_b {_LEFT_OUT})",
         _QUALITY,
     ),

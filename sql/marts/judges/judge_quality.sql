@@ -47,12 +47,12 @@ spent as (
 measures as (
 
     select
-        run_tag, judge_id, format, truth, dimension, cluster_unit,
+        run_tag, judge_id, format, truth, dimension, measured.cluster_unit,
         unnest(
             [
                 {'measure': 'rmse_score_comparison', 'found': quality.rmse_score_comparison, 'n': count_compared, 'least': 0},
                 {'measure': 'rmse_direct_prediction', 'found': quality.rmse_direct_prediction, 'n': count_named, 'least': 0},
-                {'measure': 'kappa', 'found': quality.kappa, 'n': count_sides, 'least': -1},
+                {'measure': 'kappa', 'found': {'value': kappas.kappa, 'left_out': kappas.left_out}, 'n': count_sides, 'least': -1},
                 {'measure': 'weighted_f1', 'found': quality.weighted_f1, 'n': count_sides, 'least': 0},
                 {'measure': 'spearman', 'found': quality.spearman, 'n': count_differences, 'least': -1},
                 {'measure': 'kendall_tau_b', 'found': quality.kendall_tau_b, 'n': count_differences, 'least': -1}
@@ -60,6 +60,7 @@ measures as (
         ) as each
 
     from measured
+    left join intermediate.int_judge_quality_kappas as kappas using (run_tag, judge_id, format, truth, dimension)
 
 ),
 

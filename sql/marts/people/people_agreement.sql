@@ -51,10 +51,10 @@ measured as (
     select
         rated.*,
         agreements.count_pairs, agreements.agreement_rate,
-        kappas.kappa, kappas.kappa_ci_low, kappas.kappa_ci_high,
+        kappas.kappa,
+        kappas.half_width as kappa_half_width,
         case when unit <> 'winner' then kappas.kappa_quadratic end as kappa_quadratic,
-        case when unit <> 'winner' then kappas.kappa_quadratic_ci_low end as kappa_quadratic_ci_low,
-        case when unit <> 'winner' then kappas.kappa_quadratic_ci_high end as kappa_quadratic_ci_high,
+        case when unit <> 'winner' then kappas.half_width_quadratic end as quadratic_half_width,
         alphas.level, alphas.count_ratings,
         alphas.value as alpha,
         alphas.ci_low as alpha_ci_low,
@@ -83,13 +83,17 @@ final as (
         macros.at_most(agreement_rate + half_width, 1) as agreement_rate_ci_high,
         macros.reason_of(half_width is null, count_pairs, agreement_rate, count_clusters, cluster_unit)
             as agreement_rate_reason,
-        kappa, kappa_ci_low, kappa_ci_high,
+        kappa,
+        macros.at_least(kappa - kappa_half_width, -1) as kappa_ci_low,
+        macros.at_most(kappa + kappa_half_width, 1) as kappa_ci_high,
         macros.reason_of(
-            kappa_ci_low is null, case when count_annotators = 2 then count_pairs end, kappa, count_clusters, cluster_unit
+            kappa_half_width is null, case when count_annotators = 2 then count_pairs end, kappa, count_clusters, cluster_unit
         ) as kappa_reason,
-        kappa_quadratic, kappa_quadratic_ci_low, kappa_quadratic_ci_high,
+        kappa_quadratic,
+        macros.at_least(kappa_quadratic - quadratic_half_width, -1) as kappa_quadratic_ci_low,
+        macros.at_most(kappa_quadratic + quadratic_half_width, 1) as kappa_quadratic_ci_high,
         macros.reason_of(
-            kappa_quadratic_ci_low is null,
+            quadratic_half_width is null,
             case when count_annotators = 2 and unit <> 'winner' then count_pairs end,
             kappa_quadratic, count_clusters, cluster_unit
         ) as kappa_quadratic_reason,
