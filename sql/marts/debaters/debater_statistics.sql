@@ -53,13 +53,11 @@ results as (
     left join intermediate.int_debater_rates as pro
         on rates.run_tag = pro.run_tag
         and rates.model_id = pro.model_id
-        and pro.kind = 'side'
-        and pro.part = 'pro'
+        and pro.kind = 'side' and pro.part = 'pro'
     left join intermediate.int_debater_rates as con
         on rates.run_tag = con.run_tag
         and rates.model_id = con.model_id
-        and con.kind = 'side'
-        and con.part = 'con'
+        and con.kind = 'side' and con.part = 'con'
     where rates.kind = 'all'
 
 ),
@@ -100,31 +98,43 @@ steps as (
 
 ),
 
+meetings as (
+
+    select
+        matchups.run_tag,
+        case sides.side when 'pro' then matchups.pro_model_id else matchups.con_model_id end as model_id,
+        case sides.side when 'pro' then matchups.con_model_id else matchups.pro_model_id end as opponent_id,
+        matchups.pro_wins + matchups.con_wins + matchups.ties as games
+
+    from ratings.matchups
+    cross join (values ('pro'), ('con')) as sides (side)
+
+),
+
 -- Summed as decimals, because a sum of floats depends on the order of the rows.
 opponents as (
 
     select
-        results.run_tag, results.model_id,
-        count(distinct results.opponent_id) as count_opponents,
-        cast(sum(cast(bradley_terry.rating as decimal(18, 9))) as double) / count(*) as mean_opponent_rating
+        meetings.run_tag, meetings.model_id,
+        count(distinct meetings.opponent_id) as count_opponents,
+        cast(sum(cast(bradley_terry.rating as decimal(18, 9)) * meetings.games) as double)
+        / sum(meetings.games) as mean_opponent_rating
 
-    from marts.debate_results as results
+    from meetings
     inner join ratings.bradley_terry
-        on results.run_tag = bradley_terry.run_tag
-        and results.opponent_id = bradley_terry.model_id
-    where results.is_rated
-    group by results.run_tag, results.model_id
+        on meetings.run_tag = bradley_terry.run_tag
+        and meetings.opponent_id = bradley_terry.model_id
+    group by meetings.run_tag, meetings.model_id
 
 ),
 
 final as (
 
     select
-        run_tag, model_id, games, wins, losses, ties, win_rate, win_rate_ci_low, win_rate_ci_high, win_rate_reason,
-        count_topics, count_clusters,
-        pro_games, pro_win_rate, pro_win_rate_ci_low, pro_win_rate_ci_high, pro_win_rate_reason,
-        con_games, con_win_rate, con_win_rate_ci_low, con_win_rate_ci_high, con_win_rate_reason,
-        side_gap, run_side_gap, side_gap_p_value,
+        run_tag, model_id, games, wins, losses, ties, win_rate, win_rate_ci_low, win_rate_ci_high,
+        win_rate_reason, count_topics, count_clusters, pro_games, pro_win_rate, pro_win_rate_ci_low,
+        pro_win_rate_ci_high, pro_win_rate_reason, con_games, con_win_rate, con_win_rate_ci_low,
+        con_win_rate_ci_high, con_win_rate_reason, side_gap, run_side_gap, side_gap_p_value,
         macros.holm_p(side_gap_p_value, holm_step, run_tag) as side_gap_p_value_holm,
         macros.benjamini_hochberg_p(side_gap_p_value, benjamini_hochberg_step, run_tag) as side_gap_p_value_bh,
         macros.reason_of(
