@@ -109,7 +109,7 @@ def test_a_section_says_grain_edges_tests_and_sql(page: Page):
     assert "Reads marts.debate_results" in text
     assert "unique_combination_of_columns: run_tag, model_id, opponent_id" in text
     assert "File sql/marts/debaters/head_to_head.sql" in text
-    assert "select * from final" in text
+    assert "order by run_tag, model_id, opponent_id" in text
     assert "Read by" in text
     assert "unit test" in page.section("marts.panel_winners_v2")
     assert "version 2 incremental by run_tag contract latest" in page.section("marts.panel_winners_v2")
