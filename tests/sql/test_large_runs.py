@@ -30,6 +30,10 @@ Point = tuple[int, ...]
 Level = Literal["nominal", "ordinal", "interval"]
 
 BILLION = 10**9
+PATTERNS = (
+    "(run_tag varchar, unit varchar, cluster_unit varchar, cluster_id varchar, ratings decimal(18, 6)[], "
+    "count_rated bigint, count_first bigint, count_first_of_size bigint)"
+)
 RELIABILITY = ("intermediate.int_reliability_sums", "intermediate.int_reliability", "marts.reliability")
 
 
@@ -55,11 +59,7 @@ def views_over(project: Project, tables: str, *models: str) -> duckdb.DuckDBPyCo
 
 @pytest.fixture(scope="module")
 def patterns_con(project: Project) -> Iterator[duckdb.DuckDBPyConnection]:
-    columns = (
-        "run_tag varchar, unit varchar, cluster_unit varchar, cluster_id varchar, ratings decimal(18, 6)[], "
-        "count_rated bigint, count_first bigint, count_first_of_size bigint"
-    )
-    tables = "; ".join(f"create table intermediate.int_{of}_patterns ({columns})" for of in ("rating", "people"))
+    tables = "; ".join(f"create table intermediate.int_{of}_patterns {PATTERNS}" for of in ("rating", "people"))
     con = views_over(project, tables, *RELIABILITY)
     yield con
     con.close()
@@ -248,6 +248,7 @@ def test_ten_million_verdicts_have_the_alpha_of_exact_fractions(project: Project
         select run_tag, debate_id, debate_id as source_debate_id,
             'topic' as cluster_unit, 't' || debate_id % 3 as cluster_id
         from marts.panel_winners;
+        create table intermediate.int_people_patterns {PATTERNS};
         create table marts.team_verdicts (run_tag varchar, debate_id bigint, judge_id varchar, winner varchar);
         create table marts.verdict_scores as
         select 'r' as run_tag, i as debate_id, 'logic' as dimension,
