@@ -218,6 +218,8 @@ def test_the_same_verdict_again_changes_no_interval_no_p_value_and_no_number_of_
     assert len(relations) > 30
     changed, empty = [], []
     for relation, columns in relations.items():
+        if project.models[relation].properties.deprecation_date is not None:
+            continue  # A former name of one of the others.
         key = key_of(project, relation)
         found = {trials: contents(con, relation, key, columns) for trials, con in warehouses.items()}
         # How consistent a judge is, two trials are the first to show.
