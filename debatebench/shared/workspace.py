@@ -124,7 +124,7 @@ class Workspace:
     def files(self, kind: Kind, pattern: str) -> dict[str, Path]:
         """Relative path (with `/`) → file of all layers that match the glob `pattern`, sorted by path.
 
-        In `sql/` by layer and path, because in a file of a later layer a macro replaces one of the same name.
+        Those of `sql/` are sorted by layer first, because a macro in a later layer replaces one of the same name.
 
         A later file replaces the earlier one of the same path; in `sql/`, of the same first folder and file name. The
         rendered site inside `reports/` is output and belongs to no layer. Raises `UsageError` for a link in the

@@ -51,8 +51,8 @@ def rows(root: Path, sql: str) -> list[tuple[Any, ...]]:
 def test_the_documentation_shows_the_example_that_these_tests_use():
     page = (REPOSITORY / "docs" / "extending.md").read_text(encoding="utf-8")
     shown = dict(re.findall(r"^```\w+\n(?:# |<!-- )([\w./]+)(?: -->)?\n(.*?)^```$", page, re.M | re.S))
-    files = {path.relative_to(EXAMPLE).as_posix(): path.read_text() for path in EXAMPLE.rglob("*.[tpm][oyd]*")}
-    assert shown == {name: text for name, text in files.items() if not name.endswith(("__init__.py", ".pyc"))}
+    paths = [path for path in EXAMPLE.rglob("*") if path.suffix in (".md", ".py", ".toml") and path.stem != "__init__"]
+    assert shown == {path.relative_to(EXAMPLE).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 @pytest.mark.slow

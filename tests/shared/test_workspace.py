@@ -77,7 +77,8 @@ def test_an_own_sql_file_replaces_the_packaged_one_of_its_schema_and_name_in_any
         "notes.md": base / "notes.md",
         "ratings/bias.sql": base / "ratings/bias.sql",
     }
-    assert list(files) == sorted(files)
+    # A workspace's files come last, because a macro in them replaces one of the same name.
+    assert list(files) == sorted(files, key=lambda name: (files[name].is_relative_to(ours), name))
 
 
 def test_two_own_sql_files_of_one_name_both_stay_for_the_error_to_name_them(tmp_path: Path) -> None:
