@@ -4,14 +4,13 @@ A method is one file that declares it, its prompts in `configs/prompts/judge/`, 
 package adds one by the entry point `debatebench.judge_methods`.
 
 answer_json.py    the JSON object in an answer
-step_requests.py  all requests of one step to one judge
 base.py           what a judge method works on and returns
 baselines.py      methods: fixed rules that ask nobody
 chronological.py  method: speech by speech, on all dimensions at once
 debatrix.py       method: dimension by dimension and speech by speech
+deliberation.py   one judge is asked about one debate, step by step
 dimensional.py    method: each dimension by itself, the whole debate in one call
 direct.py         method: the whole transcript in one call
-deliberation.py        one judge is asked about one debate, step by step
 injection.py      signs that a speech addresses the judge
 judgment.py       what a judge said and decided → a verdict and notes
 mending.py        JSON with slips that change no value → strict JSON
@@ -19,6 +18,7 @@ non_iterative.py  method: as debatrix, with the earlier speeches instead of thei
 parsing.py        a judge's answer → scores, parsed strictly
 rehearsal.py      the calls of a method and the lengths of their prompts, with made-up answers
 rereading.py      stored answers are read again
+step_requests.py  all requests of one step to one judge
 steps.py          the steps that several methods share
 """
 

@@ -25,7 +25,4 @@ async def judge(deliberation: Deliberation) -> Decision:
     return Decision(answer.scores, answer.winners, answer.is_repaired, answer.flags)
 
 
-METHOD = Method(
-    judge,
-    ("chronological/speech", "chronological/debate", "chronological/verdict"),
-)
+METHOD = Method(judge, ("chronological/speech", "chronological/debate", "chronological/verdict"))

@@ -26,7 +26,4 @@ async def judge(deliberation: Deliberation) -> Decision:
     return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
 
 
-METHOD = Method(
-    judge,
-    ("dimensional/verdict", "debatrix/summary"),
-)
+METHOD = Method(judge, ("dimensional/verdict", "debatrix/summary"))

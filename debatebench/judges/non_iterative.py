@@ -27,7 +27,4 @@ async def judge(deliberation: Deliberation) -> Decision:
     return await summarise(deliberation, await deliberation.for_each(deliberation.config.dimensions, decide))
 
 
-METHOD = Method(
-    judge,
-    ("non_iterative/speech", *ON_DIMENSIONS),
-)
+METHOD = Method(judge, ("non_iterative/speech", *ON_DIMENSIONS))

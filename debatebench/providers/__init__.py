@@ -8,9 +8,9 @@ connecting.py         opening a connection to a host with several addresses
 direct_transport.py   a transport of httpx for one address, without a proxy
 endpoints.py          allowed addresses, keys and proxies
 error_body.py         the error in a body, in any of the usual forms
+failure_tables.py     what codes, words, statuses and finish reasons mean: tables
 http_connection.py    one HTTP/1.1 connection
 key_names.py          names of variables that may be sent as keys
-failure_tables.py           what codes, words, statuses and finish reasons mean: tables
 moved_answer.py       a JSON answer that stands in a tool call, or as an object instead of text
 no_proxy.py           the hosts that are contacted without a proxy
 openai_compatible.py  any provider with OpenAI's chat completions

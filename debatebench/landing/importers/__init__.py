@@ -9,9 +9,9 @@ debatebench_source.py  a line of the original → a checked debate
 debateflow.py          DebateFlow: debates with weaknesses, annotations
 kept.py                kept imports: their manifest, their parts, and the rows that they land as
 panelbench.py          PanelBench: human debates and the gold verdicts on them
+second_reader.py       read half of a large file in a second process
 store.py               keep a source after checking it
 strict_source.py       strict readers for untrusted JSON and YAML, and for schemas of other systems
-second_reader.py         read half of a large file in a second process
 """
 
 from __future__ import annotations
