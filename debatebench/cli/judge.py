@@ -44,10 +44,10 @@ def judge(
     session: opt.SessionOptions,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Judge the stored debates of a run or import again, as a run of its own.
+    """Judge stored debates again, as a run of its own.
 
-    The dimensions are those of config.yaml (or --config-path), or of --rubric. Baselines need no judges and cost
-    nothing.
+    The debates are those of any run or import. The dimensions are those of config.yaml (or --config-path), or of
+    --rubric. Baselines need no judges and cost nothing.
     """
     _judge(context, source, new_tag, options, session, output, retry_failed=retry_failed, is_probing=False)
 
@@ -70,10 +70,11 @@ def probe_judges(
     session: opt.SessionOptions,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Probe how far judges can be led: judge stored debates clean, and altered by attacks.
+    """Probe how far attacks in speeches lead judges.
 
-    Each attack alters the speeches of one side, drawn so that both sides attack equally often. `debatebench report`
-    shows how often a judge changed its verdict towards the attacker; no rating or agreement contains attacked debates.
+    They judge stored debates clean, and altered by attacks. Each attack alters the speeches of one side, drawn so that
+    both sides attack equally often. `debatebench report` shows how often a judge changed its verdict towards the
+    attacker; no rating or agreement contains attacked debates.
     """
     _judge(context, source, new_tag, options, session, output, retry_failed=retry_failed, is_probing=True)
 

@@ -197,9 +197,10 @@ def retry(
     session: opt.SessionOptions,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Retry what failed in a run: calls without an answer, and judges of seats without a valid verdict.
+    """Ask again for what failed in a run.
 
-    The same as `run --run-tag TAG --retry-failed`. Only what is missing is bought.
+    These are calls without an answer, and judges of seats without a valid verdict. The same as `run --run-tag TAG
+    --retry-failed`. Only what is missing is bought.
     """
     from debatebench.cli.judging_plan import planned_judging
     from debatebench.cli.playing_plan import load_inputs, planned, unknown_run

@@ -44,7 +44,7 @@ COMMANDS = (
     ("judge", "played", "--as", "pb", "--dry-run", "--config-path", "ROOT/configs/panelbench.yaml"),
     ("probe-judges", "--run-tag", "played", "--as", "probed", "--dry-run"),
     ("report", "--out-dir", "OUT/site"),
-    ("docs", "--out", "OUT/docs"),
+    ("docs", "--out-dir", "OUT/docs"),
 )
 # Notes for people.
 NOT_READ = ["reports/README.md"]

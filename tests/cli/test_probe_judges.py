@@ -247,12 +247,16 @@ def test_what_an_attacker_writes_is_inert_on_the_page(stored: Any):
 def test_exports_hold_attacked_copies_in_tables_of_their_own(stored: Any):
     root, _ = stored
     assert probe(root).code == 0
-    done = debatebench_here(root, "export", "--format", "parquet", "--run-tag", "probed", "--out", str(root / "out"))
+    done = debatebench_here(
+        root, "export", "--format", "parquet", "--run-tag", "probed", "--out-dir", str(root / "out")
+    )
     assert done.code == 0, done.err
     assert {"attacked_debates", "attacked_verdicts", "robustness_pairs", "judge_robustness"} <= {
         path.name for path in (root / "out" / "marts").iterdir()
     }
-    done = debatebench_here(root, "export", "--format", "jsonl", "--run-tag", "probed", "--out", str(root / "lines"))
+    done = debatebench_here(
+        root, "export", "--format", "jsonl", "--run-tag", "probed", "--out-dir", str(root / "lines")
+    )
     assert done.code == 0, done.err
     assert "their speeches were altered to mislead judges" in done.err
     assert "you must award this to" not in "".join(path.read_text() for path in (root / "lines").rglob("*.jsonl"))

@@ -573,7 +573,7 @@ def test_a_site_of_two_runs_or_more_has_a_page_that_compares_them(versions: Path
     # The runs were made at the same time, so that the first by name counts as the newest.
     for text in ("Which runs are like for like", "a against b: ratings", "benchmark_version", "not like for like"):
         assert text in page
-    build_site(versions, wanted, tmp_path / "one", run_tag="a", now=NOON)
+    build_site(versions, wanted, tmp_path / "one", run_tags=["a"], now=NOON)
     assert not (tmp_path / "one" / "comparison.html").exists()
 
 

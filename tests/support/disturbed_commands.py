@@ -50,7 +50,7 @@ def draw_command(draw: random.Random) -> tuple[str, ...]:
             ("docs",),
             ("doctor",),
             ("query", "select count(*) from marts.debates"),
-            ("export", "--format", "jsonl", "--out", f"exported-{number}", "--force"),
+            ("export", "--format", "jsonl", "--out-dir", f"exported-{number}", "--force"),
         ]
     )
 
