@@ -377,6 +377,20 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
             "no column 'y'",
         ),
         (
+            "models: [{name: a, description: A, questions: [{question: Who won, sql: from marts.a}]}]",
+            r"questions\[0\]: a question ends with a question mark",
+        ),
+        (
+            "models: [{name: a, description: A, questions: [{question: 'Who?', sql: 'from marts.a where x = $tag'}]}]",
+            r"questions\[0\]: the SQL has a parameter, \$tag; select the column instead",
+        ),
+        (
+            "models:\n  - name: a\n    description: A\n    questions:\n      - question: Who?\n        sql: |\n"
+            + "          --\n" * 5
+            + "          from marts.a",
+            r"m\.yml:5: models\[0\]\.questions\[0\]: the SQL has more than 5 lines",
+        ),
+        (
             "models: [{name: a, description: A}]\nunit_tests:\n  - {name: t, model: b, expect: {rows: []}}",
             r"m\.yml:3: unit test t: no SQL model 'marts\.b'",
         ),
