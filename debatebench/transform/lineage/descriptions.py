@@ -99,6 +99,6 @@ class Descriptions:
 
 
 def values_text(values: Values) -> str:
-    """``Values: `pro`: for the motion; `con`: against it; `tie`.``"""
+    """``Values: `open`: not yet paid; `paid`; `closed`.``"""
     listed = (f"`{value}`: {text}" if text else f"`{value}`" for value, text in values.items())
     return f"Values: {'; '.join(listed)}."
