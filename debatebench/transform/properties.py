@@ -24,7 +24,7 @@ from pydantic import (
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
-from debatebench.transform.testing.generic_tests import GenericTest, parse_generic_test
+from debatebench.transform.testing.generic_tests import GenericTest, accepted_values, parse_generic_test
 
 if TYPE_CHECKING:
     from debatebench.shared.strict_yaml import Yaml
@@ -99,6 +99,11 @@ class ColumnProperties(_Frozen):
     data_type: str | None = None
     data_tests: tuple[DataTest, ...] = Field((), validation_alias=_TESTS)
     meta: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The values that the column can have, as text → what each means; empty if no test lists them."""
+        return accepted_values(self.data_tests)
 
 
 class CommonName(ColumnProperties):
@@ -391,6 +396,11 @@ class CommonColumn(_Frozen):
         if not self.description and self.data_type is None:
             raise ValueError("a common column needs a `description` or a `data_type`")
         return self
+
+    @property
+    def values(self) -> dict[str, str]:
+        """As those of `ColumnProperties`."""
+        return accepted_values(self.data_tests)
 
 
 class Properties(_Frozen):

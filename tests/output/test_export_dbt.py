@@ -331,6 +331,9 @@ DATA_TESTS = """
 - ours: {accepted_values: {values: [x, y], name: n}}
   column: a
   theirs: {accepted_values: {name: n, arguments: {values: [x, y]}}}
+- ours: {accepted_values: {values: {x: the first, y: }}}
+  column: a
+  theirs: {accepted_values: {arguments: {values: [x, y]}}}
 - ours: {accepted_values: {values: [0, 0.5]}}
   column: a
   theirs: {expression_is_true: {arguments: {expression: 'in (0, 0.5)'}}}

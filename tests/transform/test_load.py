@@ -348,6 +348,15 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
             "models: [{name: a, description: A, columns: [{name: x, data_tests: [accepted_values]}]}]",
             r"data_tests\[0\]\.values: Field",
         ),
+        (
+            "models:\n  - name: a\n    description: A\n    columns:\n      - name: x\n        data_tests:\n"
+            "          - accepted_values:\n              values: {a: One., b: 2}\n",
+            r"m\.yml:7: .*data_tests\[0\]\.values: what 'b' means is not text; write it in quotes",
+        ),
+        (
+            "models: [{name: a, description: A, columns: [{name: x, data_tests: [{accepted_values: {values: []}}]}]}]",
+            "`values` is a list of values, or a mapping of values to what they mean",
+        ),
         ("models: [{name: a, description: A, columns: [{name: x, data_tests: [{range: {}}]}]}]", "give `min`"),
         (
             "models: [{name: a, description: A, data_tests: [unique]}]",
