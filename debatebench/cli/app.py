@@ -54,9 +54,12 @@ ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": 
 FORMER_OPTIONS = {
     "docs": {"--out": "--out-dir"},
     "export": {"--out": "--out-dir"},
+    "gate": {"--baseline": "BASELINE", "--candidate": "CANDIDATE"},
+    "probe-judges": {"--run-tag": "SOURCE"},
     "rate": {"--ratings-path": "--output"},
+    "run": {"--print": "--format"},
 }
-"""Options as the version before called them: command → former → what it is called now. The next version lacks them."""
+"""Options as the version before called them: command → former → the option or argument now."""
 
 
 _EXAMPLES = {"run": play.EXAMPLES, "judge": judge.JUDGE_EXAMPLES, "probe-judges": judge.PROBE_EXAMPLES}

@@ -20,25 +20,40 @@ class _ValuesOnce:
     """
 
     former: Mapping[str, str] = {}
-    """Options as they were called before → what they are called now."""
+    """Options as they were called before → what they are called now, or the arguments in their place, in order."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse a command line in which options may have their former names; what they are called now is noted."""
+        return super().parse_args(ctx, self._renamed(args))  # type: ignore[misc]
 
     def make_parser(self, ctx: Any) -> Any:
-        """A parser that also takes options by their former names, and says what they are called now."""
+        """A parser that refuses repeated options."""
         parser = super().make_parser(ctx)  # type: ignore[misc]
-        for before, option in self.former.items():
-            parser._long_opt[before] = parser._long_opt[option]
         parse = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
-            given = {word.partition("=")[0] for word in args}
             found = parse(args=args)
             self._check_repeated(ctx, found[2])
-            for before in given & set(self.former):
-                note(f"{before} is called {self.former[before]} now; the former name goes with the next version.")
             return found
 
         parser.parse_args = parse_args
         return parser
+
+    def _renamed(self, args: list[str]) -> list[str]:
+        """The words with options by their present names, or with arguments in their place."""
+        words, arguments = list(args), dict[str, str]()
+        for before, now in self.former.items():
+            places = [place for place, word in enumerate(words) if word.partition("=")[0] == before]
+            for place in reversed(places):
+                value = words[place].partition("=")[1:]
+                if now.startswith("--"):
+                    words[place] = now + "".join(value)
+                    note(f"{before} is called {now} now; the next version no longer knows {before}.")
+                elif now not in arguments and (value[0] or place + 1 < len(words)):
+                    arguments[now] = value[1] if value[0] else words.pop(place + 1)
+                    del words[place]
+                    note(f"{before} is the argument {now} now; the next version no longer knows {before}.")
+        return [*arguments.values(), *words]
 
     def _check_repeated(self, ctx: Any, order: list[Any]) -> None:
         for option, count in Counter(each for each in order if each.param_type_name == "option").items():

@@ -20,24 +20,26 @@ Examples:
 """
 PROBE_EXAMPLES = """\b
 Examples:
-  debatebench probe-judges --run-tag my-run --as my-run-probed --dry-run            what it would do and cost
-  debatebench probe-judges --run-tag my-run --as my-run-probed --judge gpt-judge    probe, or go on where it stopped
-  debatebench probe-judges --run-tag my-run --as mine --attacks my-attacks.yaml --max-cost 5
+  debatebench probe-judges my-run --as my-run-probed --dry-run            what it would do and cost
+  debatebench probe-judges my-run --as my-run-probed --judge gpt-judge    probe, or go on where it stopped
+  debatebench probe-judges my-run --as mine --attacks my-attacks.yaml --max-cost 5
 """
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        autocompletion=completion.run_tags,
+        help="The run or import whose debates are judged.",
+        rich_help_panel="What is judged",
+    ),
+]
 
 
 def judge(
     context: typer.Context,
     *,
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE",
-            autocompletion=completion.run_tags,
-            help="The run or import whose debates are judged.",
-            rich_help_panel="What is judged",
-        ),
-    ],
+    source: Source,
     new_tag: opt.NewTag,
     options: opt.JudgedOptions,
     retry_failed: opt.RetryFailed = False,
@@ -55,15 +57,7 @@ def judge(
 def probe_judges(
     context: typer.Context,
     *,
-    source: Annotated[
-        str,
-        opt.of_debates(
-            "--run-tag",
-            metavar="SOURCE",
-            autocompletion=completion.run_tags,
-            help="The run or import whose debates are judged, clean and attacked.",
-        ),
-    ],
+    source: Source,
     new_tag: opt.NewTag,
     options: opt.ProbedOptions,
     retry_failed: opt.RetryFailed = False,

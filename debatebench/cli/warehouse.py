@@ -150,6 +150,8 @@ def land(
     workspace = workspace_of(context)
     if prices is not None and not reparse:
         raise UsageError("--prices needs --reparse.")
+    if output is not Format.TABLE and not reparse:
+        raise UsageError("--format needs --reparse, which prints what it reads differently.")
     if reparse:
         _reparse(workspace, run_tag, prices, output)
     update = update_warehouse(

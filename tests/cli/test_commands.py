@@ -126,7 +126,7 @@ def test_aliases_of_the_original_are_the_same_commands(played: Path):
 
 
 def test_a_run_says_how_it_ended(played: Path):
-    again = debatebench(played, "run", "--run-tag", "t", "--sample-topics", "1", "--print", "json")
+    again = debatebench(played, "run", "--run-tag", "t", "--sample-topics", "1", "--format", "json")
     assert again.code == 0
     (report,) = json.loads(again.out)
     assert report["planned"] == report["complete"] == 30
@@ -489,7 +489,7 @@ def test_a_duckdb_file_of_somebody_else_holds_no_run(tmp_path: Path, command: li
 
 def test_the_report_of_a_run_is_printed_even_where_it_cannot_be_landed(copied: Path):
     (copied / "warehouse" / "debatebench.duckdb").write_bytes(b"no database at all")
-    done = debatebench(copied, "run", "--run-tag", "u", "--sample-topics", "1", "--print", "json")
+    done = debatebench(copied, "run", "--run-tag", "u", "--sample-topics", "1", "--format", "json")
     assert done.code == 3
     assert "--from-journals" in done.error_line
     assert json.loads(done.out)[0]["complete"] == 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from debatebench.cli.app import COMMANDS, FORMER_OPTIONS, make_app
 __all__ = ["two_runs"]
 
 # These commands need one run: they change or continue it, or find a debate in it.
-OF_ONE_RUN = {"run", "annotate", "probe-judges", "import", "inspect-debate"}
+OF_ONE_RUN = {"run", "annotate", "import", "inspect-debate"}
 
 
 def options() -> list[tuple[str, Any]]:
@@ -131,8 +132,44 @@ def test_two_runs_are_compared_under_two_versions_of_a_model(two_runs: Path):
     [(command, before, now) for command, options in FORMER_OPTIONS.items() for before, now in options.items()],
 )
 def test_the_former_name_of_an_option_still_works_and_names_the_new_one(command: str, before: str, now: str):
-    done = debatebench_here(Path(), command, "--help")
-    assert now in done.out
-    assert f"{before} " not in done.out
-    done = debatebench_here(Path("/nowhere"), command, before, "x", f"{before}=y")
-    assert f"Option '{now}' was given 2 times" in done.err
+    shown = debatebench_here(Path(), command, "--help").out
+    assert now in shown
+    assert f"  {before} " not in shown
+    assert f" {now} now" in debatebench_here(Path(), command, before, "x").err
+    repeated = debatebench_here(Path(), command, before, "x", f"{before}=y")
+    assert repeated.code == 2
+    assert re.search("was given 2 times|No such option", repeated.err)
+
+
+def test_the_former_options_of_a_gate_are_its_arguments_in_order(tmp_path: Path):
+    missing = [
+        debatebench_here(tmp_path, "gate", *words).error_line
+        for words in (("a", "b"), ("--baseline", "a", "--candidate", "b"), ("--candidate=b", "--baseline", "a"))
+    ]
+    assert len(set(missing)) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("gate", "a"), "There is no baseline for 'a', and a gate compares with one"),
+        (("gate", "a", "--max-drop", "3", "--max-attack-success", "0.1"), "and --max-drop compares with one"),
+        (("gate", "a", "b", "c"), "A gate compares two runs or versions, and these are 3: a, b, c."),
+        (("land", "--format", "json"), "--format needs --reparse"),
+        (("land", "--prices", "p.yaml"), "--prices needs --reparse"),
+        (("build", "--without", "a"), "--without needs --from-journals"),
+        (("query", "select 1", "--file", "q.sql"), "either as an argument"),
+        (("annotate", "--run-tag", "a", "--annotator", "b", "--overlap", "3"), "--overlap needs --annotators"),
+        (("annotate", "--run-tag", "a", "--annotator", "b", "--review", "--revise"), "--review cannot be combined"),
+        (("export", "--format", "jsonl", "--out-dir", "x", "--select", "runs"), "--select works only with"),
+        (("export", "--format", "jsonl", "--out-dir", "x", "--anonymize"), "work only with --format huggingface"),
+        (("run", "--quick-test", "--prod-run"), "--prod-run and --quick-test cannot be combined"),
+        (("run", "--probe", "--judges-test"), "--judges-test does not play a run"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_option_that_would_have_no_effect_is_refused(tmp_path: Path, arguments: tuple[str, ...], words: str):
+    done = debatebench_here(tmp_path, *arguments)
+    assert done.code == 2, done.err
+    assert words in done.error_line
+    assert list(tmp_path.iterdir()) == []

@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("run", "--run-tag", "next", "--quick-test"),
     "retry": ("retry", "first"),
     "judge": ("judge", "first", "--as", "again"),
-    "probe-judges": ("probe-judges", "--run-tag", "first", "--as", "probe"),
+    "probe-judges": ("probe-judges", "first", "--as", "probe"),
     "land": ("land",),
     "build": ("build", "--full-refresh"),
     "build from journals": ("build", "--from-journals"),
