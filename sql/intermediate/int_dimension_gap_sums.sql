@@ -13,12 +13,13 @@ units as (
 
 ),
 
--- Gaps are in units of the run's largest, and rounded: a sum of floats would depend on the order of the rows.
+-- Gaps are in units of the run's largest, and rounded: a sum of floats would depend on the order of the rows. Points have
+-- the same type, because both are outcomes.
 debates as materialized (
 
     select
         run_tag, debate_id, clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
-        cast(case decided.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(2, 1)) as points,
+        cast(case decided.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(18, 9)) as points,
         cast(sum(totals.count_dimensions) * nullif(any_value(units.largest), 0) as double) as divisor,
         coalesce(cast(cast(sum(totals.pro_total - totals.con_total) as double) / divisor as decimal(18, 9)), 0) as whole
 
