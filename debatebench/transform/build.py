@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from debatebench.shared.activity import doing
 from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.memory import out_of_memory
@@ -173,6 +174,7 @@ class _Build:
         def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
             if called.intersection(model.query.functions):
                 registered.result()
+            doing("Building SQL models", len(self.built), len(stale))
             return self._create(con, model, fingerprints[model.name])
 
         try:

@@ -15,6 +15,7 @@ from debatebench.journal.reading import has_begun, is_played_now
 from debatebench.landing.annotation_journals import folders_of_annotations
 from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
+from debatebench.shared.activity import each_of
 from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
@@ -93,7 +94,7 @@ def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> li
     for run_tag in run_tags or ():
         check_known_run(run_tag, known, workspace.warehouse)
     found = [problem] if problem is not None else []
-    for tag in known if run_tags is None else sorted(set(run_tags)):
+    for tag in each_of("Examining runs", known if run_tags is None else sorted(set(run_tags))):
         journal = workspace.journal / f"{tag}.jsonl"
         of_tag: list[Finding] = []
         try:
