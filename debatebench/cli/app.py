@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, query, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, query, runs, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
@@ -37,6 +37,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "land": warehouse.land,
     "doctor": doctor.doctor,
     "build": warehouse.build,
+    "runs": runs.runs,
     "rate": warehouse.rate,
     "show-leaderboard": show.show_leaderboard,
     "summarize": show.summarize,
@@ -52,6 +53,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "docs": models.docs,
     "export": export.export,
 }
+GROUPS: dict[str, Callable[[], typer.Typer]] = {"runs": runs.make_group}
+"""Commands with subcommands."""
 ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
 
 
@@ -93,7 +96,9 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(_global_options)
     for name, command in COMMANDS.items():
-        if name in arguments:
+        if name in arguments and name in GROUPS:
+            app.add_typer(GROUPS[name](), name=name)
+        elif name in arguments:
             app.command(name, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(with_groups(command))
         else:
             app.command(name)(_by_name_only(command))

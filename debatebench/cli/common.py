@@ -74,12 +74,13 @@ def why_unread(workspace: Workspace, problem: DebatebenchError) -> DebatebenchEr
 
 
 def chosen_run(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
-    """The run that a command means: `run_tag`, else the last, which is then named."""
-    from debatebench.query.run_tags import pick_run_tag
+    """The run that a command means: `run_tag`, else the pinned or the last, which is then named."""
+    from debatebench.query.run_tags import is_pinned, pick_run_tag
 
     chosen = pick_run_tag(con, run_tag)
     if run_tag is None:
-        note(f"Run '{chosen}' landed last; `--run-tag` names another.")
+        why = "is pinned" if is_pinned(con, chosen) else "landed last"
+        note(f"Run '{chosen}' {why}; `--run-tag` names another.")
     return chosen
 
 

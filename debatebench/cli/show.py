@@ -25,7 +25,8 @@ from debatebench.shared.amounts import counted
 RunTagOption = Annotated[
     str | None,
     of_run(
-        help="Default: the run that landed last, except those that judge stored debates.",
+        help="Default: the pinned run, else the one that landed last; neither an excluded run nor one that judges "
+        "stored debates.",
     ),
 ]
 

@@ -33,6 +33,7 @@ COMMANDS = [
     "land",
     "doctor",
     "build",
+    "runs",
     "rate",
     "show-leaderboard",
     "summarize",

@@ -42,6 +42,7 @@ RULES = {
     "land": Rule("brings_up_to_date"),
     "doctor": Rule("shows"),
     "build": Rule("brings_up_to_date"),
+    "runs": Rule("warns"),
     "rate": Rule("brings_up_to_date", ("--run-tag", "FIRST")),
     "show-leaderboard": Rule("warns"),
     "summarize": Rule("warns"),
