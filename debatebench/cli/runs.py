@@ -19,6 +19,7 @@ from debatebench.cli.common import (
     workspace_of,
 )
 from debatebench.cli.completion import run_tags
+from debatebench.cli.grouped_help import GroupedCommands, command_class
 from debatebench.cli.warehouse import report_update
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.errors import UsageError
@@ -189,8 +190,10 @@ SUBCOMMANDS: dict[str, Callable[..., None]] = {
 
 def make_group() -> typer.Typer:
     """The command `runs` with its subcommands."""
-    group = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, invoke_without_command=True)
+    group = typer.Typer(
+        rich_markup_mode=None, pretty_exceptions_enable=False, invoke_without_command=True, cls=GroupedCommands
+    )
     group.callback()(runs)
     for name, command in SUBCOMMANDS.items():
-        group.command(name)(command)
+        group.command(name, cls=command_class({}))(command)
     return group
