@@ -39,7 +39,7 @@ requests as (
     select
         turns.run_tag,
         'turn' as purpose,
-        debaters.provider,
+        coalesce(debaters.provider, 'unknown') as provider,
         coalesce(debaters.model_name, turns.model_id) as model_name,
         turns.duration_ms
 
@@ -52,7 +52,7 @@ requests as (
     select
         verdicts.run_tag,
         'verdict' as purpose,
-        judges.provider,
+        coalesce(judges.provider, 'unknown') as provider,
         coalesce(judges.model_name, verdicts.judge_id) as model_name,
         verdicts.duration_ms
 
@@ -75,7 +75,7 @@ durations as (
     from requests
     group by run_tag, purpose, provider, model_name
     -- Speeches of people, of which nothing is known, were not asked for.
-    having provider is not null or count(duration_ms) > 0
+    having provider <> 'unknown' or count(duration_ms) > 0
 
 ),
 
