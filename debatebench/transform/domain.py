@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 class LandedColumn(NamedTuple):
-    """A column of a landed table: its DuckDB type and its meaning."""
+    """A column of a landed table: its DuckDB type and meaning; where its values are known, each with its meaning."""
 
     data_type: str
     description: str
+    values: Mapping[str, str] = {}
 
 
 class PythonFunctions(Protocol):

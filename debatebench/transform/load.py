@@ -60,7 +60,7 @@ class Checked:
     singular_tests: tuple[SingularTest, ...]
     unit_tests: tuple[LocatedTest[UnitTest], ...]
     macro_tests: tuple[LocatedTest[MacroTest], ...]
-    common_columns: dict[str, str]
+    common_columns: dict[str, CommonColumn]
     broken: Broken
     """What was left out."""
 
@@ -202,7 +202,7 @@ class _Loading:
             singular_tests=tuple(self._without_broken(singular).values()),
             unit_tests=tuple(self._unit_tests(ordered)),
             macro_tests=tuple(self._macro_tests(macros)),
-            common_columns={name: column.description for name, column in self.common.items()},
+            common_columns=self.common,
             broken=self.broken,
         )
 

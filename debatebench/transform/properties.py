@@ -24,7 +24,7 @@ from pydantic import (
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
-from debatebench.transform.testing.generic_tests import GenericTest, parse_generic_test
+from debatebench.transform.testing.generic_tests import GenericTest, accepted_values, parse_generic_test
 
 if TYPE_CHECKING:
     from debatebench.shared.strict_yaml import Yaml
@@ -49,6 +49,10 @@ _YAML_MESSAGES = {
     "repeated key": ":{line}: the key '{found}' occurs twice",
     "number": ":{line}: {found} is too large for a number",
 }
+
+_LONGEST_ANSWER = 5
+_TEXT_IN_SQL = re.compile(r"'[^']*'")
+_PARAMETER = re.compile(r"[$?]\w*")
 
 # The text of a block begins below its key.
 _BLOCK = re.compile(rb":\s*[|>][-+0-9]*\s*$")
@@ -96,6 +100,11 @@ class ColumnProperties(_Frozen):
     data_tests: tuple[DataTest, ...] = Field((), validation_alias=_TESTS)
     meta: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def values(self) -> dict[str, str]:
+        """The values that the column can have, as text → what each means; empty if no test lists them."""
+        return accepted_values(self.data_tests)
+
 
 class CommonName(ColumnProperties):
     """The name of a column whose type and data tests are those of the common column of this name."""
@@ -142,8 +151,25 @@ class ModelVersion(_Frozen):
     data_tests: tuple[DataTest, ...] | None = Field(None, validation_alias=_TESTS)
 
 
+class Question(_Frozen):
+    """A question that people ask, and the SELECT that answers it from the SQL model that has this entry."""
+
+    question: str
+    sql: str
+
+    @model_validator(mode="after")
+    def _check(self) -> Question:
+        if not self.question.endswith("?"):
+            raise ValueError("a question ends with a question mark")
+        if len(self.sql.strip().splitlines()) > _LONGEST_ANSWER:
+            raise ValueError(f"the SQL has more than {_LONGEST_ANSWER} lines; a SQL model should answer in fewer")
+        if found := _PARAMETER.search(_TEXT_IN_SQL.sub("", self.sql)):
+            raise ValueError(f"the SQL has a parameter, {found[0]}; select the column instead")
+        return self
+
+
 class ModelProperties(_Frozen):
-    """One entry of `models`."""
+    """One entry of `models`. `start_here` marks what to read first of its subject, which is the folder of its file."""
 
     name: str
     description: str = Field(min_length=1)
@@ -153,6 +179,8 @@ class ModelProperties(_Frozen):
     config: SqlModelConfig = SqlModelConfig()
     columns: Annotated[tuple[ColumnProperties, ...], BeforeValidator(_flat)] = ()
     data_tests: tuple[DataTest, ...] = Field((), validation_alias=_TESTS)
+    questions: tuple[Question, ...] = ()
+    start_here: bool = False
     meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -410,6 +438,11 @@ class CommonColumn(_Frozen):
         if not self.description and self.data_type is None:
             raise ValueError("a common column needs a `description` or a `data_type`")
         return self
+
+    @property
+    def values(self) -> dict[str, str]:
+        """As those of `ColumnProperties`."""
+        return accepted_values(self.data_tests)
 
 
 class Properties(_Frozen):

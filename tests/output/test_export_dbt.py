@@ -50,6 +50,8 @@ SMALL = {
             latest_version: 2
             config: {tags: [text], contract: {enforced: true}, meta: {owner: us}}
             meta: {seen: true}
+            start_here: true
+            questions: [{question: "Who spoke?", sql: "select {'a': {'b': run_tag}} as x from marts.speech"}]
             columns:
               - {name: run_tag, description: Run., data_type: varchar, data_tests: [not_null], meta: {a: 1}}
               - {name: debate_id, description: Debate., data_type: varchar}
@@ -212,7 +214,16 @@ def test_every_unit_test_of_a_model_that_dbt_builds_is_there():
 def test_versions_are_dbts_own(small: Project):
     speech = entries(small)["marts_speech"]
     assert speech["latest_version"] == 2
-    assert speech["config"] == {"contract": {"enforced": True}, "tags": ["text"], "meta": {"seen": True, "owner": "us"}}
+    assert speech["config"] == {
+        "contract": {"enforced": True},
+        "tags": ["text"],
+        "meta": {
+            "start_here": True,
+            "questions": [{"question": "Who spoke?", "sql": "select {'a': {'b': run_tag}} as x from marts.speech"}],
+            "seen": True,
+            "owner": "us",
+        },
+    }
     first, second, third = speech["versions"]
     assert first["columns"] == [{"include": "all", "exclude": ["debate_id"]}]
     assert str(first["deprecation_date"]) == "2030-01-02"
@@ -354,6 +365,9 @@ DATA_TESTS = """
 - ours: {accepted_values: {values: [x, y], name: n}}
   column: a
   theirs: {accepted_values: {name: n, arguments: {values: [x, y]}}}
+- ours: {accepted_values: {values: {x: the first, y: }}}
+  column: a
+  theirs: {accepted_values: {arguments: {values: [x, y]}}}
 - ours: {accepted_values: {values: [0, 0.5]}}
   column: a
   theirs: {expression_is_true: {arguments: {expression: 'in (0, 0.5)'}}}

@@ -58,6 +58,8 @@ def run(con: duckdb.DuckDBPyConnection, folder: Path, columns: str = "", model: 
         ("winner: [{accepted_values: {values: [pro, con, tie]}}]", 0, None),
         ("winner: [{accepted_values: {values: [pro, con]}}]", 1, ("tie", 1)),
         ("id: [{accepted_values: {values: [1, 2]}}]", 0, None),
+        ("id: [{accepted_values: {values: {'1': The first., '2': }}}]", 0, None),
+        ("winner: [{accepted_values: {values: {pro: For the motion., con: }}}]", 1, ("tie", 1)),
         ("debate_id: [{relationships: {to: staging.stg_debates, field: debate_id}}]", 1, (None, "pro", 2.5, "d9")),
         ("id: [{relationships: {to: marts.t, field: id}}]", 0, None),
         ("score: [{range: {min: 0, max: 2}}]", 1, (None, "pro", 2.5, "d9")),
@@ -368,3 +370,34 @@ def test_two_values_that_share_a_hash_are_not_a_failure(
 ) -> None:
     monkeypatch.setattr(Unique, "suspects", lambda test, column: "1")
     assert [r.status for r in run(con, tmp_path, "winner: [not_null]\nscore: [unique]")] == ["pass", "pass"]
+
+
+def test_the_sql_of_a_question_must_fit_the_model_that_it_is_written_at(con: duckdb.DuckDBPyConnection, tmp_path: Path):
+    questions = [
+        "select winner from marts.t",
+        "select looser from marts.t",
+        "select winner from staging.stg_debates",
+        "from marts.t; drop table raw.debates",
+        "from read_text('x') cross join marts.t",
+    ]
+    entries = "".join(f"\n      - {{question: 'Who won?', sql: \"{sql}\"}}" for sql in questions)
+    project = write_project(
+        tmp_path,
+        STAGING
+        | {
+            "marts/t.sql": "select winner from staging.stg_debates",
+            "marts/t.yml": f"models:\n  - name: t\n    description: T.\n    questions:{entries}\n",
+        },
+    )
+    build(con, project)
+    found = [result for result in run_data_tests(con, project) if result.kind == "question"]
+    assert [(result.name, result.status) for result in found] == [
+        ("question_marts.t_1", "pass"),
+        ("question_marts.t_2", "error"),
+        ("question_marts.t_3", "fail"),
+        ("question_marts.t_4", "error"),
+        ("question_marts.t_5", "error"),
+    ]
+    assert 'column "looser" not found' in found[1].message
+    assert found[2].message == "the SQL does not read marts.t"
+    assert con.execute("select count(*) from raw.debates").fetchall() == [(3,)]

@@ -348,6 +348,15 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
             "models: [{name: a, description: A, columns: [{name: x, data_tests: [accepted_values]}]}]",
             r"data_tests\[0\]\.values: Field",
         ),
+        (
+            "models:\n  - name: a\n    description: A\n    columns:\n      - name: x\n        data_tests:\n"
+            "          - accepted_values:\n              values: {a: One., b: 2}\n",
+            r"m\.yml:7: .*data_tests\[0\]\.values: what 'b' means is not text; write it in quotes",
+        ),
+        (
+            "models: [{name: a, description: A, columns: [{name: x, data_tests: [{accepted_values: {values: []}}]}]}]",
+            "`values` is a list of values, or a mapping of values to what they mean",
+        ),
         ("models: [{name: a, description: A, columns: [{name: x, data_tests: [{range: {}}]}]}]", "give `min`"),
         (
             "models: [{name: a, description: A, data_tests: [unique]}]",
@@ -366,6 +375,20 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
             "models: [{name: a, description: A, columns: [{name: x}], data_tests: "
             "[{unique_combination_of_columns: {combination_of_columns: [y]}}]}]",
             "no column 'y'",
+        ),
+        (
+            "models: [{name: a, description: A, questions: [{question: Who won, sql: from marts.a}]}]",
+            r"questions\[0\]: a question ends with a question mark",
+        ),
+        (
+            "models: [{name: a, description: A, questions: [{question: 'Who?', sql: 'from marts.a where x = $tag'}]}]",
+            r"questions\[0\]: the SQL has a parameter, \$tag; select the column instead",
+        ),
+        (
+            "models:\n  - name: a\n    description: A\n    questions:\n      - question: Who?\n        sql: |\n"
+            + "          --\n" * 5
+            + "          from marts.a",
+            r"m\.yml:5: models\[0\]\.questions\[0\]: the SQL has more than 5 lines",
         ),
         (
             "models: [{name: a, description: A}]\nunit_tests:\n  - {name: t, model: b, expect: {rows: []}}",

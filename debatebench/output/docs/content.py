@@ -326,4 +326,4 @@ def _test_words(test: GenericTest) -> str:
 
 
 def _words(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple | dict) else str(value)

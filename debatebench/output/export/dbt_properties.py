@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.project import Project
-    from debatebench.transform.properties import ColumnProperties, ModelProperties, ModelVersion, SqlModelConfig
+    from debatebench.transform.properties import ColumnProperties, ModelProperties, ModelVersion
     from debatebench.transform.sql_model import SqlModel
 
 
@@ -68,7 +68,7 @@ def _models(
         "name": model,
         "description": without_jinja(properties.description),
         "latest_version": properties.latest,
-        **_settings(properties.config, properties.meta),
+        **_settings(properties),
         **_deprecation(properties),
         **_contents(properties, names),
         "versions": [_version(version, table if table != model else None, names) for version in properties.versions],
@@ -108,7 +108,7 @@ def _described(model: SqlModel, descriptions: Descriptions) -> ModelProperties:
 
 
 def _model(model: str, table: str, properties: ModelProperties, names: DbtNames) -> dict[str, Any]:
-    settings = _settings(properties.config, properties.meta, alias=table if table != model else None)
+    settings = _settings(properties, alias=table if table != model else None)
     return {
         "name": model,
         "description": without_jinja(properties.description),
@@ -118,9 +118,9 @@ def _model(model: str, table: str, properties: ModelProperties, names: DbtNames)
     }
 
 
-def _settings(config: SqlModelConfig, meta: Mapping[str, Any], *, alias: str | None = None) -> dict[str, Any]:
-    """The key `config`, if it is not empty; views are the project's default."""
-    settings: dict[str, Any] = {}
+def _settings(properties: ModelProperties, *, alias: str | None = None) -> dict[str, Any]:
+    """The key `config`, if it is not empty; views are the project's default. Questions are part of `meta`."""
+    config, settings = properties.config, dict[str, Any]()
     if alias is not None:
         settings["alias"] = alias
     if config.materialized != "view":
@@ -129,9 +129,19 @@ def _settings(config: SqlModelConfig, meta: Mapping[str, Any], *, alias: str | N
         settings["contract"] = {"enforced": True}
     if config.tags:
         settings["tags"] = list(config.tags)
-    if config.meta or meta:
-        settings["meta"] = {**meta, **config.meta}
+    if meta := {**_questions(properties), **properties.meta, **config.meta}:
+        settings["meta"] = meta
     return {"config": settings} if settings else {}
+
+
+def _questions(properties: ModelProperties) -> dict[str, Any]:
+    """What dbt has no keys for."""
+    found: dict[str, Any] = {"start_here": True} if properties.start_here else {}
+    if properties.questions:
+        found["questions"] = [
+            {"question": without_jinja(each.question), "sql": without_jinja(each.sql)} for each in properties.questions
+        ]
+    return found
 
 
 def _deprecation(properties: ModelProperties | ModelVersion) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ from debatebench.transform.build_state import relations
 from debatebench.transform.contracts import columns_of_all, contract_breaches, description_gaps
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.macros import select_macros
-from debatebench.transform.one_query import execute_one
+from debatebench.transform.one_query import check_query, execute_one
 from debatebench.transform.stored_views import stored_views
 from debatebench.transform.testing.generic_tests import Finite, uncertainty_tests
 
@@ -115,9 +116,10 @@ def run_data_tests(
     """Run the tests of all SQL models, or of those that `select` matches (`graph.select_models`), and singular tests.
 
     Besides the tests in the YAML, each SQL model is checked for its enforced contract, for numbers that are NaN or
-    infinite, for intervals without width and nulls without a reason (`uncertainty_tests`), and for its description:
-    every column is described and well named, every described column exists, and the types are as written. Each macro
-    that they call must have all its arguments described. A singular test runs when everything is selected, or when it
+    infinite, for intervals without width and nulls without a reason (`uncertainty_tests`), for its description (every
+    column is described and well named, every described column exists, and the types are as written), and for its
+    questions: their SQL reads the SQL model and fits its columns. Each macro that they call must have all its arguments
+    described. A singular test runs when everything is selected, or when it
     reads a selected SQL model. Only reads; needs a built warehouse.
     """
     models = project.models
@@ -128,6 +130,8 @@ def run_data_tests(
     for name in chosen:
         if models[name].alias_of is None:
             tests += _structure_tests(models[name], descriptions)
+        if models[name].version is None:
+            tests += _question_tests(models[name])
         tests += _generic_tests(models[name], columns.get(name, ()))
     tests += [
         _singular_test(singular)
@@ -194,6 +198,21 @@ def _structure_test(
 
     result = TestResult(f"{kind}_{model.name}", kind, model.name, model.properties_file, "pass")
     return _Test(result, frozenset({model.name}), failure)
+
+
+def _question_tests(model: SqlModel) -> Iterator[_Test]:
+    """Whether DuckDB can plan the SQL of each question; nothing is computed."""
+    for number, question in enumerate(model.properties.questions, 1):
+        name = f"question_{model.name}_{number}"
+        result = TestResult(name, "question", model.name, model.properties_file, "pass", query=question.sql)
+
+        def failure(con: duckdb.DuckDBPyConnection, sql: str = question.sql) -> dict[str, Any]:
+            check_query(con, sql, model.properties_file)
+            con.execute(f"explain {sql}")
+            is_read = re.search(rf"\b{model.name}\b", sql, re.IGNORECASE)
+            return failed([] if is_read else [f"the SQL does not read {model.name}"])
+
+        yield _Test(result, frozenset(), failure)
 
 
 def _generic_tests(model: SqlModel, columns: Collection[str]) -> Iterator[_Test]:
