@@ -31,11 +31,11 @@ from debatebench.transform.build_state import (
     write_builds,
 )
 from debatebench.transform.create_macros import update_macros
+from debatebench.transform.create_seeds import create_seed
 from debatebench.transform.incremental import catalog_of, changed_parts, replace_parts
 from debatebench.transform.model_versions import reading_warnings, version_that_fits
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.parse_cache import remember_parsed
-from debatebench.transform.seeds import create_seed
 from debatebench.transform.workers import create_all
 
 if TYPE_CHECKING:

@@ -1,34 +1,29 @@
-"""Seeds: CSV files in `seeds/` → tables whose columns have the types that the YAML gives them."""
+"""Seeds: CSV files in `seeds/`, whose columns have the types that the YAML gives them: read and check."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.shared.amounts import counted, did_you_mean
-from debatebench.shared.duckdb_sql import quoted_identifier
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.hashing import hash_of
 from debatebench.shared.visible_text import shortened
-from debatebench.transform.contracts import standard_types
-from debatebench.transform.one_query import execute_one
 from debatebench.transform.sql_model import NAME, Query, Seed, text_sha256
 
 if TYPE_CHECKING:
-    import duckdb
-
     from debatebench.transform.properties import SeedProperties
-    from debatebench.transform.sql_model import SqlModel
 
 SEEDS = "seeds"
 """The folder of CSV files, and the schema of their tables."""
 
 _LARGEST_FILE = 10 * 1024 * 1024
-_LONGEST_SHOWN = 40
+LONGEST_SHOWN = 40
+"""Characters of a value in a message."""
 
 
 def is_seed_file(path: str) -> bool:
@@ -123,7 +118,7 @@ def _column_names(header: list[str], where: str) -> list[str]:
             hint = f' If {other!r} separates the values, set `config: {{delimiter: "{other}"}}`.' if other else ""
             hint = hint.replace("\t", r"\t")
             raise SqlModelError(
-                f"{where}: '{shortened(name, _LONGEST_SHOWN)}' is not the name of a column; "
+                f"{where}: '{shortened(name, LONGEST_SHOWN)}' is not the name of a column; "
                 f"use lower-case letters, digits and _.{hint}"
             )
         if header.count(name) > 1:
@@ -142,51 +137,3 @@ def _types(columns: list[str], entry: SeedProperties, where: str, described_at: 
                 f"{did_you_mean(name, columns)}"
             )
     return {name: own.get(name) or listed.get(name) or "varchar" for name in columns}
-
-
-def create_seed(con: duckdb.DuckDBPyConnection, model: SqlModel, seed: Seed) -> int:
-    """Create or replace the table of a seed, and return its number of rows.
-
-    Values are parameters and never become SQL. Raises `SqlModelError` with file and line for a value that does not
-    have the type of its column.
-    """
-    import duckdb
-
-    types = standard_types(con, dict(seed.types), model.properties_file)
-    values = [list(column) for column in zip(*seed.rows, strict=True)] or [[] for _ in types]
-    cells = ", ".join(f"unnest(?::varchar[]) as {quoted_identifier(name)}" for name in types)
-    typed = ", ".join(
-        f"cast({quoted_identifier(name)} as {sql_type}) as {quoted_identifier(name)}"
-        for name, sql_type in types.items()
-    )
-    query = f"select {typed} from (select {cells})"
-    try:
-        result = execute_one(con, query, model.file, values, into=f"create or replace table {model.name} as ")
-    except duckdb.Error:
-        if (wrong := _wrong_value(con, model, seed, types)) is not None:
-            raise SqlModelError(wrong) from None
-        raise
-    return int(result.fetchall()[0][0])
-
-
-def _wrong_value(con: duckdb.DuckDBPyConnection, model: SqlModel, seed: Seed, types: Mapping[str, str]) -> str | None:
-    """A sentence about the first value that does not have its column's type, if there is one."""
-    found: list[tuple[int, str, str]] = []
-    # The transaction of `con` has failed with the statement.
-    with con.cursor() as other:
-        for column, (name, sql_type) in enumerate(types.items()):
-            values = [row[column] for row in seed.rows]
-            query = (
-                "select min(place) from (select unnest(?::varchar[]) as value, unnest(range(?)) as place) "
-                f"where value is not null and try_cast(value as {sql_type}) is null"
-            )
-            ((place,),) = other.execute(query, [values, len(values)]).fetchall()
-            if place is not None:
-                found.append((seed.lines[place], name, values[place] or ""))
-    if not found:
-        return None
-    line, name, value = min(found)
-    return (
-        f"{shown_path(model.file)}:{line}: '{shortened(value, _LONGEST_SHOWN)}' in {name} is not a "
-        f"{types[name].lower()}, which is the column's type in {shown_path(model.properties_file)}."
-    )
