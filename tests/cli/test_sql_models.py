@@ -332,7 +332,7 @@ def test_docs_writes_one_page_into_the_reports_folder_or_elsewhere(tmp_path: Pat
     page = tmp_path / "reports" / "docs" / "index.html"
     assert (done.code, done.err, done.out) == (0, "", f"{page}\n")
     assert [path.name for path in page.parent.iterdir()] == ["index.html"]
-    other = debatebench_here(tmp_path, "docs", "--out", str(tmp_path / "public"))
+    other = debatebench_here(tmp_path, "docs", "--out-dir", str(tmp_path / "public"))
     assert other.out == f"{tmp_path / 'public' / 'index.html'}\n"
     assert (tmp_path / "public" / "index.html").read_bytes() == page.read_bytes()
 
