@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -78,11 +78,11 @@ def _imports(workspace: Workspace) -> dict[str, Path]:
     return {folder.name: folder for folder in import_folders(workspace)}
 
 
-def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
-    """Everything that is wrong or unfinished, tag by tag and place by place; only for `run_tag` if it is given.
+def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> list[Finding]:
+    """Everything that is wrong or unfinished, tag by tag and place by place; only for `run_tags` if they are given.
 
     Reads every byte of the warehouse, the journals and the imports. What cannot be read is a finding, and the rest is
-    still examined. Raises `UsageError` when nothing in the workspace has that tag.
+    still examined. Raises `UsageError` when nothing in the workspace has such a tag.
     """
     journals, imports = _journals(workspace), _imports(workspace)
     saved = {path.name.partition(".jsonl.saved")[0] for path in workspace.journal.glob("*.jsonl.saved*")}
@@ -90,10 +90,10 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
     built = _findings_of_models(workspace) if landed and problem is None else {}
     annotated = folders_of_annotations(workspace.journal)
     known = sorted({*journals, *saved, *imports, *landed, *annotated})
-    if run_tag is not None:
+    for run_tag in run_tags or ():
         check_known_run(run_tag, known, workspace.warehouse)
     found = [problem] if problem is not None else []
-    for tag in known if run_tag is None else [run_tag]:
+    for tag in known if run_tags is None else sorted(set(run_tags)):
         journal = workspace.journal / f"{tag}.jsonl"
         of_tag: list[Finding] = []
         try:
@@ -119,7 +119,7 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
             kind = "newer_import" if is_newer else "unreadable_source"
             of_tag.append(Finding(tag, kind, not is_newer, str(place), str(error)))
         found += [*of_tag, *built.get(tag, ())]
-    if run_tag is None:
+    if run_tags is None:
         found += [*_outdated(workspace, problem), *_leftovers(workspace)]
     return found
 

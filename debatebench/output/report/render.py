@@ -15,9 +15,10 @@ from debatebench.output.report.html import render
 from debatebench.output.report.page import Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
 from debatebench.query.left_out import left_out
+from debatebench.query.run_tags import pick_run_tag
 from debatebench.query.safe_query import QueryResult, run_query
 from debatebench.shared.amounts import listed
-from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _SAFE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RUNS = """
 select run_tag, is_simulated, allows_judge_overlap, count_decided
 from marts.runs
-where $run_tag is null or run_tag = $run_tag
+where $run_tags is null or list_contains($run_tags::varchar[], run_tag)
 order by created_at desc nulls last, run_tag
 """
 _DEBATES = """
@@ -84,12 +85,12 @@ class _Result(NamedTuple):
     notes: Sequence[str]
 
 
-def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tag: str | None) -> list[RunPages]:
-    """The runs that get pages, newest first. Raises `UsageError` when there is no run `run_tag`."""
-    found = run_query(con, _RUNS, {"run_tag": run_tag}, limit=None, timeout_s=_TIMEOUT_S).rows
-    if run_tag is not None and not found:
-        known = run_query(con, _RUNS, {"run_tag": None}, limit=None, timeout_s=_TIMEOUT_S).rows
-        raise UsageError(f"No run '{run_tag}' in the warehouse. Known: {', '.join(row[0] for row in known) or 'none'}.")
+def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tags: Sequence[str] | None) -> list[RunPages]:
+    """The runs that get pages, newest first. Raises `UsageError` for a tag of `run_tags` that is no run."""
+    for run_tag in run_tags or ():
+        pick_run_tag(con, run_tag)
+    wanted = None if run_tags is None else list(run_tags)
+    found = run_query(con, _RUNS, {"run_tags": wanted}, limit=None, timeout_s=_TIMEOUT_S).rows
     most = max((page.limit for page in pages if page.for_each == "debate"), default=0)
     runs = []
     for tag, is_simulated, allows_judge_overlap, count_decided in found:
