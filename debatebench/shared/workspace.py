@@ -24,7 +24,7 @@ _FOLDER_NOTES = {
 A file here replaces the packaged one of the same schema and name: `sql/marts/leaderboard.sql` replaces the leaderboard,
 and `sql/marts/my_question.sql` adds `marts.my_question`. The first folder is the schema; subfolders do not matter.
 Put the YAML next to the SQL. A macro is an entry of YAML, in `sql/macros/`; one of the same name replaces the packaged
-one. `debatebench build` reads all of it.
+one. A CSV file in `sql/seeds/` is a table of the schema `seeds`. `debatebench build` reads all of it.
 """,
     "reports": """\
 # Reports of this workspace

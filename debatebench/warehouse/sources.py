@@ -240,7 +240,7 @@ def _check_own_models(workspace: Workspace) -> None:
 
     files = workspace.files("sql", "**/*")
     own = [file for file in files.values() if not file.is_relative_to(packaged("sql"))]
-    if any(file.suffix in (".sql", ".yml", ".yaml") for file in own):
+    if any(file.suffix in (".sql", ".csv", ".yml", ".yaml") for file in own):
         _ = load_project(files).models
 
 
