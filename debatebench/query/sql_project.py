@@ -34,6 +34,7 @@ class _Debates:
 
     part = "run_tag"
     asked = ("marts", "ratings")
+    apart = ("raw.run_marks",)
 
     @cached_property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 class LandedColumn(NamedTuple):
-    """A column of a landed table: its DuckDB type and its meaning."""
+    """A column of a landed table: its DuckDB type and meaning; where its values are known, each with its meaning."""
 
     data_type: str
     description: str
+    values: Mapping[str, str] = {}
 
 
 class PythonFunctions(Protocol):
@@ -41,6 +42,10 @@ class Domain(Protocol):
     @property
     def part(self) -> str:
         """See the class."""
+
+    @property
+    def apart(self) -> Collection[str]:
+        """Dotted names of small landed tables whose rows change without a landing of their part."""
 
     @property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:

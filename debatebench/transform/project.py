@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from debatebench.transform.domain import Domain
     from debatebench.transform.load import Checked
     from debatebench.transform.macros import Macro
-    from debatebench.transform.properties import LocatedTest, MacroTest, UnitTest
+    from debatebench.transform.properties import CommonColumn, LocatedTest, MacroTest, UnitTest
     from debatebench.transform.sql_model import Query, SingularTest, SqlModel
 
 
@@ -65,8 +65,8 @@ class Project:
         return self._checked.unit_tests
 
     @property
-    def common_columns(self) -> dict[str, str]:
-        """Name → description of the columns that have the same meaning in every SQL model."""
+    def common_columns(self) -> dict[str, CommonColumn]:
+        """The columns that have the same meaning in every SQL model, by name in lower case."""
         return self._checked.common_columns
 
     @property

@@ -58,6 +58,8 @@ def run(con: duckdb.DuckDBPyConnection, folder: Path, columns: str = "", model: 
         ("winner: [{accepted_values: {values: [pro, con, tie]}}]", 0, None),
         ("winner: [{accepted_values: {values: [pro, con]}}]", 1, ("tie", 1)),
         ("id: [{accepted_values: {values: [1, 2]}}]", 0, None),
+        ("id: [{accepted_values: {values: {'1': The first., '2': }}}]", 0, None),
+        ("winner: [{accepted_values: {values: {pro: For the motion., con: }}}]", 1, ("tie", 1)),
         ("debate_id: [{relationships: {to: staging.stg_debates, field: debate_id}}]", 1, (None, "pro", 2.5, "d9")),
         ("id: [{relationships: {to: marts.t, field: id}}]", 0, None),
         ("score: [{range: {min: 0, max: 2}}]", 1, (None, "pro", 2.5, "d9")),

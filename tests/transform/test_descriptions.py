@@ -161,6 +161,53 @@ def test_common_columns_speak_where_nothing_else_does(tmp_path: Path):
     assert text(tmp_path, sql, "one", **files) == ""
 
 
+LISTED = {
+    "columns.yml": """
+        columns:
+          - name: word
+            description: A word.
+            data_type: varchar
+            data_tests: [accepted_values: {values: {yes: it is so, no: it is not so}}]
+        """,
+    "marts/below.sql": f"select upper(winner) as answer, upper(winner) as word from {S}",
+    "marts/below.yml": """
+        models:
+          - name: below
+            description: B.
+            columns:
+              - name: answer
+                description: The answer.
+                data_tests: [accepted_values: {values: {yes: it holds, no: , '1': one of them}}]
+              - [word]
+        """,
+    "marts/m.sql": """
+        select answer as x, answer as word, answer as y, word as z, upper(answer) as other from marts.below
+        """,
+    "marts/m.yml": """
+        models:
+          - name: m
+            description: M.
+            columns:
+              - {name: x, data_tests: [accepted_values: {values: [no, yes]}]}
+              - {name: word, description: Its own., data_tests: [accepted_values: {values: {yes: , no: }}]}
+              - {name: other, description: Another., data_tests: [accepted_values: {values: [yes], where: z = 'no'}]}
+        """,
+}
+
+
+def test_a_text_ends_with_the_values_of_a_test_and_their_meanings_are_inherited_like_texts(tmp_path: Path):
+    texts = Descriptions(write_project(tmp_path, {**STAGING, **LISTED}))
+    assert texts.description("marts.below", "answer") == "The answer."
+    assert texts.values("marts.below", "answer") == {"yes": "it holds", "no": "", "1": "one of them"}
+    assert {column: texts.text("marts.m", column) for column in texts.lineage.columns("marts.m")} == {
+        "x": "The answer. Values: `no`; `yes`: it holds.",
+        "word": "Its own. Values: `yes`: it holds; `no`: it is not so.",
+        "y": "The answer. Values: `yes`: it holds; `no`; `1`: one of them.",
+        "z": "A word. Values: `yes`: it is so; `no`: it is not so.",
+        "other": "Another.",
+    }
+
+
 def test_a_column_renamed_from_a_common_one_has_its_own_common_text_before_that_of_its_source(tmp_path: Path):
     below = {
         "columns.yml": "columns: [{name: made, description: Made here.}, {name: b, description: The other.}]",

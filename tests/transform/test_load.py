@@ -167,7 +167,7 @@ def test_a_model_without_description_is_refused_and_told_where_to_write_it(tmp_p
     refused(
         tmp_path,
         MART | {"marts/a.sql": "select 1 as x", "marts/b.sql": "select 1 as x"},
-        r"marts/b\.sql:1: marts\.b has no description; add it under `models` in sql/marts/_marts\.yml",
+        r"marts/b\.sql:1: marts\.b has no description; write `models: \[\{name: b, description: …\}\]` in .*m\.yml",
     )
 
 
@@ -347,6 +347,15 @@ def test_a_view_that_calls_a_python_function_is_refused(tmp_path: Path) -> None:
         (
             "models: [{name: a, description: A, columns: [{name: x, data_tests: [accepted_values]}]}]",
             r"data_tests\[0\]\.values: Field",
+        ),
+        (
+            "models:\n  - name: a\n    description: A\n    columns:\n      - name: x\n        data_tests:\n"
+            "          - accepted_values:\n              values: {a: One., b: 2}\n",
+            r"m\.yml:7: .*data_tests\[0\]\.values: what 'b' means is not text; write it in quotes",
+        ),
+        (
+            "models: [{name: a, description: A, columns: [{name: x, data_tests: [{accepted_values: {values: []}}]}]}]",
+            "`values` is a list of values, or a mapping of values to what they mean",
         ),
         ("models: [{name: a, description: A, columns: [{name: x, data_tests: [{range: {}}]}]}]", "give `min`"),
         (

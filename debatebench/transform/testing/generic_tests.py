@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
@@ -111,12 +111,27 @@ class NotNull(GenericTest):
         return f"{quoted_identifier(column or '')} is null"
 
 
+def _with_texts(values: Any) -> Any:
+    """A list of values, or a mapping of values to texts of which some are missing, as a mapping with all texts."""
+    if isinstance(values, list | tuple) and values and all(isinstance(value, Hashable) for value in values):
+        return dict.fromkeys(values, "")
+    if isinstance(values, Mapping) and values:
+        if wrong := [value for value, text in values.items() if not isinstance(text, str | None)]:
+            raise ValueError(f"what {wrong[0]!r} means is not text; write it in quotes")
+        return {value: text or "" for value, text in values.items()}
+    raise ValueError("`values` is a list of values, or a mapping of values to what they mean")
+
+
 class AcceptedValues(GenericTest):
-    """Every value is one of `values`; nulls pass."""
+    """Every value is one of `values`; nulls pass.
+
+    `values` is a list, as in dbt, or a mapping: value → what it means. What a list names, and what a mapping gives no
+    text, has an empty text here.
+    """
 
     kind = "accepted_values"
     needs_column = True
-    values: tuple[str | bool | int | float | date, ...] = Field(min_length=1)
+    values: Annotated[dict[str | bool | int | float | date, str], BeforeValidator(_with_texts)]
     quote: bool = True
 
     def bad_row(self, column: str | None) -> str:
@@ -126,6 +141,16 @@ class AcceptedValues(GenericTest):
     def failing_rows(self, relation: str, column: str | None) -> str:
         name = quoted_identifier(column or "")
         return f"select {name}, count(*) as rows_with_it from {relation} where {self.bad_row(column)} group by {name}"
+
+
+def accepted_values(tests: Iterable[GenericTest]) -> dict[str, str]:
+    """The values that tests of one column list for all rows, as text → what each means, or an empty text."""
+    listed = (test.values for test in tests if isinstance(test, AcceptedValues) and test.where is None)
+    return {
+        str(value).lower() if value is True or value is False else str(value): text
+        for values in listed
+        for value, text in values.items()
+    }
 
 
 class Relationships(GenericTest):
