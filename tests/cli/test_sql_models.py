@@ -417,6 +417,6 @@ def test_the_guide_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert path, f"a block of {kind} without a file:\n{text}"
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(text, encoding="utf-8")
-    assert set(kinds) == {"sh", "sql", "yaml", "text"}
+    assert set(kinds) == {"sh", "sql", "yaml", "csv", "text"}
     rows = debatebench(tmp_path, "query", "select count(*) as n from marts.close_debates_v2", "--format", "json")
     assert json.loads(rows.out)[0]["n"] > 0
