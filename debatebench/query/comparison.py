@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from debatebench.query.one_debate import check_marts
 from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import run_query
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
         raise UsageError(f"'{name}' is both a run and a benchmark version; write run:{name} or version:{name}.")
     if not found:
         runs, versions = (", ".join(s.name for s in known if s.kind == kind) or "none" for kind in ("run", "version"))
-        raise UsageError(f"No run or benchmark version '{name}'. Runs: {runs}. Benchmark versions: {versions}.")
+        hint = did_you_mean(name, [subject.name for subject in known], 3)
+        raise UsageError(f"No run or benchmark version '{name}'.{hint} Runs: {runs}. Benchmark versions: {versions}.")
     return found[0]
 
 

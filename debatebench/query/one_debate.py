@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.query.attacked_copy import find_attacked
 from debatebench.query.run_tags import NO_RUNS, landed_tags
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,6 +60,13 @@ where n.run_tag = $run_tag and n.debate_id = $debate_id
 order by v.panel_position, n.judge_id, n.note_index
 """
 
+_NEAR = """
+select distinct debate_id from marts.debates
+where $run_tag is null or run_tag = $run_tag
+order by jaro_winkler_similarity(debate_id, $debate_id) desc, debate_id
+limit 3
+"""
+
 _MOST_NAMED = 5
 
 
@@ -89,7 +97,9 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
             if not landed_tags(con):
                 raise UsageError(NO_RUNS)
             where = f" in run '{run_tag}'" if run_tag else ""
-            raise UsageError(f"No debate '{debate_id}'{where}; `debatebench query \"from marts.debates\"` lists them.")
+            near = run_query(con, _NEAR, {"debate_id": debate_id, "run_tag": run_tag}).rows
+            hint = did_you_mean(debate_id, [each for (each,) in near], len(near))
+            raise UsageError(f"No debate '{debate_id}'{where}.{hint} `from marts.debates` in a query lists them.")
         if len(rows) > 1:
             named = ", ".join(f"{row['debate_id']} of '{row['run_tag']}'" for row in rows[:_MOST_NAMED])
             raise UsageError(

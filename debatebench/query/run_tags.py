@@ -51,7 +51,7 @@ def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
         raise UsageError(NO_RUNS)
     if run_tag is None:
         return _last_run_tag(con, known)
-    check_known_run(run_tag, known, "the warehouse")
+    check_known_run(run_tag, known)
     return run_tag
 
 
