@@ -12,6 +12,7 @@ from debatebench.query.attacked_copy import find_attacked
 from debatebench.query.run_tags import NO_RUNS, landed_tags
 from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
+from debatebench.shared.workspace import check_known_run
 
 if TYPE_CHECKING:
     import duckdb
@@ -94,11 +95,13 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
         if not rows and (attacked := find_attacked(con, debate_id, run_tag)) is not None:
             return attacked
         if not rows:
-            if not landed_tags(con):
+            if not (known := landed_tags(con)):
                 raise UsageError(NO_RUNS)
+            if run_tag is not None:
+                check_known_run(run_tag, known)
             where = f" in run '{run_tag}'" if run_tag else ""
             near = run_query(con, _NEAR, {"debate_id": debate_id, "run_tag": run_tag}).rows
-            hint = did_you_mean(debate_id, [each for (each,) in near], len(near))
+            hint = did_you_mean(debate_id, [each for (each,) in near], 3)
             raise UsageError(f"No debate '{debate_id}'{where}.{hint} `from marts.debates` in a query lists them.")
         if len(rows) > 1:
             named = ", ".join(f"{row['debate_id']} of '{row['run_tag']}'" for row in rows[:_MOST_NAMED])
