@@ -1,5 +1,6 @@
 """The command line: parse, call, print. `main` is the entry point.
 
+activity_display.py  the line on a terminal that says what a long command is doing
 annotate.py          annotate
 app.py               the typer application, and how errors are printed
 common.py            workspace, clock, output format, notes
@@ -23,6 +24,7 @@ run_cost.py          run: what is left to play and what it costs, the plan's fil
 run_report.py        run: the report at the end
 run_session.py       run, judge: a dry run, a question, or the run itself
 run_wizard.py        run: questions at a terminal
+runs.py              runs and its subcommands
 show.py              show-leaderboard, summarize, inspect-debate
 signals.py           SIGINT and SIGTERM
 sql_completion.py    completion of SQL statements

@@ -12,11 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, query, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, query, runs, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
+from debatebench.cli.activity_display import shown_activity
 from debatebench.cli.common import note, note_error, say
 from debatebench.cli.completion import PROGRAM, words_to_complete
 from debatebench.cli.grouped_help import GroupedCommands, command_class
@@ -32,6 +33,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "Play": {"run": play.run, "retry": play.retry},
     "Judge": {"judge": judge.judge, "probe-judges": judge.probe_judges, "annotate": annotate.annotate},
     "Look": {
+        "runs": runs.runs,
         "show-leaderboard": show.show_leaderboard,
         "inspect-debate": show.inspect_debate,
         "query": query.query,
@@ -50,6 +52,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 }
 """Every command by its name, in the groups and order of `--help`."""
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+WITH_SUBCOMMANDS: dict[str, Callable[[], typer.Typer]] = {"runs": runs.make_group}
 ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
 FORMER_OPTIONS = {
     "docs": {"--out": "--out-dir"},
@@ -102,7 +105,9 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     app.callback()(_global_options)
     for group, commands in GROUPS.items():
         for name, command in commands.items():
-            if name in arguments:
+            if name in arguments and name in WITH_SUBCOMMANDS:
+                app.add_typer(WITH_SUBCOMMANDS[name](), name=name, rich_help_panel=group)
+            elif name in arguments:
                 _add(app, name, command, rich_help_panel=group)
             else:
                 app.command(name, rich_help_panel=group)(_by_name_only(command))
@@ -136,7 +141,7 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     _mend_streams()
     spare_address_space()
-    with handled_signals() as signals:
+    with handled_signals() as signals, shown_activity():
         try:
             words = words_to_complete(os.environ)
             make_app(arguments if words is None else words)(arguments, prog_name=PROGRAM)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from debatebench.cli.activity_display import make_room
 from debatebench.cli.completion import run_tags
 from debatebench.shared.visible_text import visible
 
@@ -74,13 +75,14 @@ def why_unread(workspace: Workspace, problem: DebatebenchError) -> DebatebenchEr
 
 
 def chosen_runs(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str] | None) -> list[str]:
-    """The runs that a command means: each of `run_tags` once, else the last, which is then named."""
-    from debatebench.query.run_tags import pick_run_tag
+    """The runs that a command means: each of `run_tags` once, else the pinned or the last one, which is then named."""
+    from debatebench.query.run_tags import is_pinned, pick_run_tag
 
     if run_tags:
         return [pick_run_tag(con, run_tag) for run_tag in dict.fromkeys(run_tags)]
     chosen = pick_run_tag(con, None)
-    note(f"Run '{chosen}' landed last; `--run-tag` names another.")
+    why = "is pinned" if is_pinned(con, chosen) else "landed last"
+    note(f"Run '{chosen}' {why}; `--run-tag` names another.")
     return [chosen]
 
 
@@ -91,6 +93,7 @@ def now() -> datetime:
 
 def note(text: str) -> None:
     """Print a line that is not part of the result on stderr; if stderr is closed, work continues."""
+    make_room()
     with suppress(OSError):
         print(visible(text), file=sys.stderr, flush=True)
 
@@ -102,6 +105,7 @@ def warn(text: str) -> None:
 
 def ask(question: str) -> str:
     """Ask a person at the terminal on stderr, and return the line that is typed; empty at the end of the input."""
+    make_room()
     print(visible(question), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline()
 
@@ -121,6 +125,7 @@ def say(text: str, output: Format = Format.TABLE, *, keep_lines: bool = False) -
         shown = markdown_block(text) if keep_lines else markdown_text(text)
     else:
         shown = visible(text, keep_lines=keep_lines)
+    make_room()
     # typer's own echo writes UTF-8 also where the terminal has another encoding.
     print(shown, end="" if shown.endswith("\n") else "\n", flush=True)
 
@@ -144,6 +149,7 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], output: Fo
     """Print a result on stdout."""
     from debatebench.shared.result_formats import print_table
 
+    make_room()
     print_table(columns, rows, output.value)
 
 

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 RunTagsOption = Annotated[
     list[str] | None,
-    of_run(help="Repeatable. Default: the run that landed last, except those that judge stored debates."),
+    of_run(
+        help="Repeatable. Default: the pinned run, else the one that landed last; neither an excluded run nor one that "
+        "judges stored debates."
+    ),
 ]
 
 _LEADERBOARD = """

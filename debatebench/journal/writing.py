@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -21,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from debatebench.journal.events import pass_on
 from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, encode_line, text_in
-from debatebench.journal.reading import busy, check_saved, saved_name, sound_events
-from debatebench.shared.errors import DamagedDataError, DebatebenchError
+from debatebench.journal.reading import busy, check_saved, read_journal, saved_name, sound_events
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import make_folder, new_file, sync_path
 from debatebench.shared.locks import is_at, take_lock
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 _GATHERING_S = 0.005
 _LONG_GATHERING_S = 0.020
 _BLOCK = 1 << 20
+# A process that holds a journal of what people write for longer has stopped in the middle of a save.
+_LONGEST_WAIT_S = 10.0
+_RETRY_S = 0.02
 
 
 def write_journal(path: Path, events: Iterator[dict[str, Any]]) -> tuple[Path, int]:
@@ -95,13 +99,14 @@ class Journal:
 
     @classmethod
     def _open(cls, path: Path, index: Callable[[Event], None] | None) -> Self:
-        created = not path.exists()
         make_folder(path.parent)
         with ExitStack() as opened:
             try:
                 lock = take_lock(path)
                 opened.callback(os.close, lock)
                 check_saved(path)
+                _check_not_archived(path)
+                created = not path.exists()
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
                 opened.callback(os.close, descriptor)
                 # A second lock, for the case that something deletes the lock file.
@@ -321,6 +326,37 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def open_in_turn(path: Path, index: Callable[[Event], None] | None = None) -> Journal:
+    """A journal of what people write, opened as `Journal.open` does, after waiting for other processes.
+
+    They hold it for milliseconds each. `index` is called with every event as it is. Raises `BusyError` after 10 s.
+    """
+    latest = time.monotonic() + _LONGEST_WAIT_S
+    while True:
+        try:
+            journal = Journal.open(path)
+            break
+        except BusyError:
+            if time.monotonic() > latest:
+                raise BusyError(f"Another process holds {path}; end it, and try again.") from None
+            time.sleep(_RETRY_S)
+    if index is not None:
+        try:
+            for event in read_journal(path):
+                index(event)
+        except BaseException:
+            journal.close()
+            raise
+    return journal
+
+
+def _check_not_archived(path: Path) -> None:
+    """Raise `UsageError` for a run that was archived after this process had looked for it."""
+    archived = path.parent.parent / "archive" / path.parent.name / path.name
+    if archived.exists() and not path.exists():
+        raise UsageError(f"Run '{path.stem}' was archived just now: its journal is {archived}.")
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:

@@ -38,6 +38,7 @@ which can be deleted at any time.
 - `debatebench.duckdb`: what queries read. Disposable: `debatebench build --from-journals` creates it again.
 - `journal/`: one file per run, with every paid answer, and a folder per run that people annotate. Never delete these.
 - `imports/`: what was imported, one folder per tag. Never delete these either.
+- `archive/`: the same of archived runs, which the warehouse does not contain; `debatebench runs restore` undoes that.
 - `plans/`: what `debatebench run --dry-run` wrote. `progress/`: the progress of runs. Both are disposable.
 """,
 }
@@ -85,6 +86,11 @@ class Workspace:
     def imports(self) -> Path:
         """One folder per imported tag."""
         return self.warehouse / "imports"
+
+    @property
+    def archive(self) -> Path:
+        """Journals and imports of archived runs, in folders of the same names as in `warehouse`."""
+        return self.warehouse / "archive"
 
     @property
     def plans(self) -> Path:

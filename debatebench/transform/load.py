@@ -393,7 +393,11 @@ class _Loading:
     def _check_incremental(self, models: Mapping[str, SqlModel]) -> None:
         """Refuse `incremental_by` where rows cannot be separated by part; `models` are in dependency order."""
         reading_parts = set(self.domain.tables)
+        apart = {name: name for name in self.domain.apart}
         for model in models.values():
+            # Model → the table that it reads, itself or through others.
+            if tables := [apart[name] for name in model.dependencies if name in apart]:
+                apart[model.name] = tables[0]
             above = [name for name in model.dependencies if name in reading_parts]
             reading_parts |= {model.name} if above else set()
             part = model.properties.config.incremental_by
@@ -407,6 +411,11 @@ class _Loading:
                     )
                 if not model.has_column(part):
                     raise SqlModelError(f"{where}, but it describes no column of that name.")
+                if model.name in apart:
+                    raise SqlModelError(
+                        f"{where}, but it reads {apart[model.name]}, which changes apart from landings; leave "
+                        "`incremental_by` out."
+                    )
                 for name in above:
                     if name in models and not models[name].has_column(part):
                         raise SqlModelError(

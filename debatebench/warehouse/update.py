@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings
+from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, remove_landed
+from debatebench.landing.run_marks import check_not_archived, land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
 from debatebench.query.run_tags import landed_tags, landing_columns, landing_order
 from debatebench.query.sql_project import load_project
+from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import (
     DamagedDataError,
@@ -70,8 +72,12 @@ def update_warehouse(
     full_refresh: bool = False,
     rows: RowFiles | None = None,
     note: Callable[[str], None] | None = None,
+    with_marks: bool = False,
 ) -> Update:
     """Land `run_tags` (None: every tag that has a source), build the SQL models, and publish both at once.
+
+    The marks of runs land too, and the rows of archived runs are removed. This is so with `with_marks` even if nothing
+    else is to land and no SQL model can be built.
 
     `rows` are those of an import, if they have been read already. `note` gets a sentence if other publications take
     long. Landing an unchanged tag does nothing. A source that has lost what was landed from it lands only with
@@ -115,7 +121,7 @@ def update_warehouse(
         problem = error
     except SqlModelError as error:
         problem = error
-    if from_scratch or not wanted:
+    if from_scratch or not (wanted or with_marks):
         raise problem
     return replace(replace(work, build=False).publish(wanted), unbuilt=str(problem))
 
@@ -175,6 +181,7 @@ class _Work:
 
     def source_of(self, run_tag: str, known: Mapping[str, LandingSource]) -> LandingSource:
         """Its source, or a `UsageError`."""
+        check_not_archived(self.workspace, run_tag)
         check_known_run(run_tag, known, self.workspace.warehouse)
         return known[run_tag]
 
@@ -207,11 +214,11 @@ class _Work:
             # Read the project while the warehouse is copied and records land.
             project = pool.submit(_read_project, self.workspace) if self.build else None
             with publishing(database, from_scratch=self.from_scratch, note=self.note) as con:
-                landed, set_aside = self._land_all(con, run_tags, is_exact)
+                landed, set_aside, has_changed = self._land_all(con, run_tags, is_exact)
                 result, unbuilt = (None, None) if project is None else self._build(con, project.result())
                 if is_trial:
                     raise _DiscardedError
-                if unbuilt is not None and not (landed or (result and (result.built or result.dropped))):
+                if unbuilt is not None and not (landed or has_changed or (result and (result.built or result.dropped))):
                     raise SqlModelError(unbuilt)
                 inode = private_copy(database).stat().st_ino
             if project is not None and result is not None and result.is_complete:
@@ -220,14 +227,18 @@ class _Work:
 
     def _land_all(
         self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], is_exact: bool
-    ) -> tuple[tuple[Landed, ...], dict[str, str]]:
-        """Land the tags; return what that did, and why tags were set aside."""
+    ) -> tuple[tuple[Landed, ...], dict[str, str], bool]:
+        """Land the tags, the marks, and the removal of archived runs.
+
+        Returns what landed, why tags were set aside, and whether marks changed or runs were removed.
+        """
         # Listed here, because another process may have published a new run while this one waited for it.
-        known = self.sources()
+        known, marks = self.sources(), read_marks(self.workspace)
         if self.is_for_all and not is_exact:
             run_tags = [tag for tag in known if tag not in self.without]
         before = self._landed_before(con)
-        missing = {tag: self._missing(tag) for tag in before if tag not in known and tag not in self.without}
+        left = marks.archived.union(self.without)
+        missing = {tag: self._missing(tag) for tag in before if tag not in known and tag not in left}
         starts_over = self.from_scratch
         if outdated_tables(con):
             # Another version created the tables.
@@ -236,6 +247,10 @@ class _Work:
         if starts_over and missing:
             raise DamagedDataError(next(iter(missing.values())))
         create_raw_tables(con)
+        removed = [] if starts_over else [tag for tag in before if tag in marks.archived]
+        for run_tag in removed:
+            remove_landed(con, run_tag)
+        has_changed = land_marks(con, marks.records()) or bool(removed)
         land_missing_settings(con)
         if starts_over:
             # In the order of the earlier landings, so that the same run is the last.
@@ -243,7 +258,7 @@ class _Work:
             run_tags = sorted(run_tags, key=lambda tag: places.get(tag, len(places)))
         landed: list[Landed] = []
         set_aside = missing if self.is_for_all else {}
-        for run_tag in run_tags:
+        for run_tag in each_of("Landing runs", run_tags):
             try:
                 landed.append(self._land(con, self.source_of(run_tag, known), before.get(run_tag), starts_over))
             except DamagedDataError as error:
@@ -255,7 +270,9 @@ class _Work:
         new = [each.run_tag for each in landed if each.rows is not None and each.run_tag not in before]
         if self.is_for_all and new:
             _number_by_time(con, new)
-        return tuple(landed), set_aside
+        for run_tag in new if before else ():
+            _number_before(con, run_tag, marks.landed_later.get(run_tag, ()))
+        return tuple(landed), set_aside, has_changed
 
     def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
         """Run tag → what was landed; of a damaged file that is created again, that is not known."""
@@ -328,10 +345,24 @@ def _number_by_time(con: duckdb.DuckDBPyConnection, new: Collection[str]) -> Non
         "where list_contains(?, run_tag) order by created_at nulls first, run_tag",
         [list(new)],
     ).fetchall()
+    _renumber(con, [tag for tag, _ in rows], sorted(number for _, number in rows))
+
+
+def _number_before(con: duckdb.DuckDBPyConnection, run_tag: str, later: Collection[str]) -> None:
+    """Number a tag before the first of those that had landed later when it was archived."""
+    order = [tag for tag in landed_contents(con) if tag != run_tag]
+    place = next((place for place, tag in enumerate(order) if tag in later), None)
+    if place is None:
+        return
+    order.insert(place, run_tag)
+    _renumber(con, order, range(1, len(order) + 1))
+
+
+def _renumber(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], numbers: Sequence[int]) -> None:
     con.execute(
         "update meta.landings set landing = numbered.landing from (select unnest(?) as run_tag, unnest(?) as landing) "
         "as numbered where landings.run_tag = numbered.run_tag",
-        [[tag for tag, _ in rows], sorted(number for _, number in rows)],
+        [list(run_tags), list(numbers)],
     )
 
 

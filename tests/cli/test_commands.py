@@ -32,6 +32,7 @@ COMMANDS = [
     "judge",
     "probe-judges",
     "annotate",
+    "runs",
     "show-leaderboard",
     "inspect-debate",
     "query",

@@ -39,6 +39,7 @@ RULES = {
     "judge": Rule("warns", ("FIRST", *_JUDGED), in_process=False),
     "probe-judges": Rule("warns", ("FIRST", *_JUDGED), in_process=False),
     "annotate": Rule("reads_landed", ("--run-tag", "FIRST", "--annotator", "ann", "--no-browser")),
+    "runs": Rule("warns"),
     "show-leaderboard": Rule("warns"),
     "inspect-debate": Rule("warns", ("DEBATE",)),
     "query": Rule("shows", ("select 1",)),
