@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from debatebench.query.comparison import is_settled
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _limited_rows(
     for name in debaters:
         if name not in known:
             raise UsageError(
-                f"The baseline, {comparison.baseline}, has no rated debater '{name}'. Known: {', '.join(known)}."
+                f"The baseline, {comparison.baseline}, has no rated debater '{name}'.{known_names(name, known)}"
             )
     if by_measure and not known:
         raise UsageError(f"The baseline, {comparison.baseline}, has no rated debates, so there is nothing to check.")
