@@ -62,7 +62,7 @@ def compare(
     comparison = _comparison(context, baseline, candidate)
     if output is Format.JSON:
         print_json(_as_data(comparison))
-    elif output is Format.CSV:
+    elif output.is_one_table:
         _print_rows(comparison.debaters, output)
     else:
         _print_comparison(comparison, show_all, output)
@@ -145,7 +145,7 @@ def gate(
         rows = found["checks"]
     if output is Format.JSON:
         print_json(found)
-    elif output is Format.CSV:
+    elif output.is_one_table:
         _print_rows(rows, output)
     else:
         if result is not None:
