@@ -15,6 +15,7 @@ from decimal import Decimal
 from itertools import accumulate
 from typing import Any
 
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.visible_text import cut, is_hidden, spreadsheet_safe, visible, width
@@ -78,7 +79,7 @@ def render(
         return _separated(names, rows, separator, for_terminal=terminal_width is not None)
     if format == "markdown":
         return _markdown_table(names, list(rows))
-    raise UsageError(f"No format '{format}'. Known: {', '.join(FORMATS)}.")
+    raise UsageError(f"No format '{format}'.{known_names(format, FORMATS)}")
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str = "table") -> None:
