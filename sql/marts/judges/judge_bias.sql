@@ -124,12 +124,15 @@ final as (
             else value + half_width
         end as ci_high,
         p_value,
-        macros.reason_of(
-            p_value is null or case when measure = 'rate' then effective_n else half_width end is null,
-            n,
-            value,
-            count_clusters,
-            cluster_unit
+        macros.bias_reason(
+            bias,
+            macros.reason_of(
+                p_value is null or case when measure = 'rate' then effective_n else half_width end is null,
+                n,
+                value,
+                count_clusters,
+                cluster_unit
+            )
         ) as reason,
         neutral, count_debates,
         n as count_trials,
