@@ -33,6 +33,7 @@ class _Debates:
     """
 
     part = "run_tag"
+    apart = ("raw.run_marks",)
 
     @cached_property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:

@@ -31,6 +31,7 @@ from debatebench.transform.build_state import (
     write_builds,
 )
 from debatebench.transform.create_macros import update_macros
+from debatebench.transform.create_seeds import create_seed
 from debatebench.transform.incremental import catalog_of, changed_parts, replace_parts
 from debatebench.transform.model_versions import reading_warnings, version_that_fits
 from debatebench.transform.one_query import execute_one
@@ -272,6 +273,8 @@ class _Build:
         standing = self.present.get(model.name)
         if standing is not None and standing != model.materialized:
             con.execute(f"drop {standing} {model.name}")
+        if model.seed is not None:
+            return create_seed(con, model, model.seed)
         # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file.
         create = f"create or replace {model.materialized} {model.name} as "
         result = execute_one(con, f"{model.query.sql}\n", model.file, into=create).fetchall()

@@ -44,6 +44,10 @@ class Domain(Protocol):
         """See the class."""
 
     @property
+    def apart(self) -> Collection[str]:
+        """Dotted names of small landed tables whose rows change without a landing of their part."""
+
+    @property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:
         """Dotted name of each landed table → its columns, in order."""
 

@@ -45,9 +45,11 @@ class Lineage:
         return self.relation(relation) if column is None else self.column(relation, column)
 
     def columns(self, relation: str) -> tuple[str, ...]:
-        """The columns of a SQL model or landed table; the YAML's columns if the query does not show them."""
+        """The columns of a SQL model, seed or landed table; the YAML's columns if the query does not show them."""
         if relation in self.raw:
             return self.raw[relation]
+        if (seed := self.models[relation].seed) is not None:
+            return tuple(seed.types)
         trace = self._trace(relation)
         if isinstance(trace, UntraceableError):
             return tuple(column.name.lower() for column in self.models[relation].properties.columns)
@@ -89,7 +91,7 @@ class Lineage:
         """The relations whose rows make the rows of this one: those in its FROM and its joins."""
         if relation not in self._rows:
             model = self.models.get(relation)
-            trace = self._trace(relation) if model else None
+            trace = self._trace(relation) if model and model.seed is None else None
             self._rows[relation] = LineageNode(
                 name=f"rows of {relation}",
                 kind="rows",
@@ -104,7 +106,10 @@ class Lineage:
         name = f"{relation}.{column}"
         if relation in self.raw:
             return LineageNode(name, "raw", relation)
-        model, trace = self.models[relation], self._trace(relation)
+        model = self.models[relation]
+        if model.seed is not None:
+            return LineageNode(name, "seed", relation, file=model.file, line=1)
+        trace = self._trace(relation)
         if isinstance(trace, UntraceableError):
             return LineageNode(name, "column", relation, file=model.file, line=trace.line, problem=str(trace))
         node = trace.column(trace.query.scope, column)
