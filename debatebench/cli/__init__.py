@@ -1,5 +1,6 @@
 """The command line: parse, call, print. `main` is the entry point.
 
+activity_display.py  the line on a terminal that says what a long command is doing
 annotate.py          annotate
 app.py               the typer application, and how errors are printed
 common.py            workspace, clock, output format, notes

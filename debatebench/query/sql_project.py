@@ -33,6 +33,7 @@ class _Debates:
     """
 
     part = "run_tag"
+    asked = ("marts", "ratings")
     apart = ("raw.run_marks",)
 
     @cached_property

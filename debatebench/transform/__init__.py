@@ -18,6 +18,7 @@ one_query.py       a check by DuckDB's own parser: a text is one query and only 
 parse_cache.py     results of parsing, cached in the warehouse (`meta.parsed`)
 project.py         every SQL model, singular test and unit test of a set of files
 properties.py      the YAML next to the SQL: descriptions, columns, versions, tests
+short_names.py     views in `main`, for names without a schema
 seeds.py           CSV files: read and check
 sql_model.py       one SQL text: the relations that it reads and the functions that it calls, by line
 stored_views.py    compute each view once for many queries

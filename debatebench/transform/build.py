@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
+from debatebench.shared.activity import doing
 from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.memory import out_of_memory
@@ -36,6 +37,7 @@ from debatebench.transform.incremental import catalog_of, changed_parts, replace
 from debatebench.transform.model_versions import reading_warnings, version_that_fits
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.parse_cache import remember_parsed
+from debatebench.transform.short_names import update_short_names
 from debatebench.transform.workers import create_all
 
 if TYPE_CHECKING:
@@ -101,6 +103,7 @@ def build(
     try:
         work.run(chosen)
         dropped = work.drop_removed() if select is None else ()
+        update_short_names(con, project, {row.name: row.materialized for row in work.rows.values()}, work.columns)
     except BaseException:
         write_builds(con, work.rows.values(), None)
         raise
@@ -146,6 +149,7 @@ class _Build:
         self.expected = self._expected()
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []
+        self.columns: dict[str, dict[str, str]] = {}
         self.broken = Broken(skip=True)
         # Name → the first line of DuckDB's message about a query that it could not bind.
         self.unreadable: dict[str, str] = {}
@@ -174,6 +178,7 @@ class _Build:
         def create(con: duckdb.DuckDBPyConnection, model: SqlModel) -> BuiltModel:
             if called.intersection(model.query.functions):
                 registered.result()
+            doing("Building SQL models", len(self.built), len(stale))
             return self._create(con, model, fingerprints[model.name])
 
         try:
@@ -284,7 +289,7 @@ class _Build:
         """Drop SQL models whose columns differ from those promised in YAML, with everything that reads them."""
         from debatebench.transform.contracts import columns_of_all, contract_breaches
 
-        columns = columns_of_all(self.con)
+        columns = self.columns = columns_of_all(self.con)
         breaking = Broken(skip=True)
         for row in self.built:
             model = self.models[row.name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -50,6 +50,10 @@ class Domain(Protocol):
     @property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:
         """Dotted name of each landed table → its columns, in order."""
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The schemas whose SQL models people ask, which have names without a schema too; see `short_names`."""
 
     @property
     def functions(self) -> PythonFunctions:

@@ -16,6 +16,7 @@ from debatebench.landing.annotation_journals import folders_of_annotations
 from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.landing.run_marks import Marks, landed_marks, marks_journal, read_marks
+from debatebench.shared.activity import each_of
 from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
@@ -114,7 +115,7 @@ def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> li
         check_known_run(run_tag, known, workspace.warehouse)
     found = [problem] if problem is not None else []
     found += of_marks if run_tags is None else []
-    for tag in known if run_tags is None else sorted(set(run_tags)):
+    for tag in each_of("Examining runs", known if run_tags is None else sorted(set(run_tags))):
         journal = workspace.journal / f"{tag}.jsonl"
         of_tag: list[Finding] = []
         try:

@@ -14,6 +14,7 @@ from debatebench.landing.run_marks import land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
 from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.query.sql_project import load_project
+from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import (
     DamagedDataError,
@@ -243,7 +244,7 @@ class _Work:
             run_tags = sorted(run_tags, key=lambda tag: places.get(tag, len(places)))
         landed: list[Landed] = []
         set_aside = missing if self.is_for_all else {}
-        for run_tag in run_tags:
+        for run_tag in each_of("Landing runs", run_tags):
             try:
                 landed.append(self._land(con, self.source_of(run_tag, known), before.get(run_tag), starts_over))
             except DamagedDataError as error:

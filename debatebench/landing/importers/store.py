@@ -29,6 +29,7 @@ from debatebench.landing.importers.kept import (
     read_import_manifest,
 )
 from debatebench.landing.land import RowFiles
+from debatebench.shared.activity import doing
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import sync_path, write_atomically
@@ -362,6 +363,7 @@ def _read(importer: Importer, root: Path, run_tag: str, rows: TagRows, row_files
     bad: list[BadRecord] = []
     repeated_otherwise: list[tuple[Key, str]] = []
     for unit in importer.read(root, run_tag, "rows" if row_files else "digests"):
+        doing(f"Reading records of {root.name}", len(source.units))
         if isinstance(unit, BadRecord):
             bad.append(unit)
             continue

@@ -11,6 +11,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.transform.graph import upstream
 from debatebench.transform.lineage.qualified_query import UntraceableError, qualify_query
 from debatebench.transform.lineage.within_query import LineageNode, Trace
+from debatebench.transform.short_names import short_names
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 def column_lineage(project: Project, name: str) -> LineageNode:
     """Where `schema.model.column` comes from; for `schema.model`, the SQL models and landed tables that it reads.
 
-    The schema may be omitted if the rest is unambiguous. The unsuffixed name of a versioned model is its latest
-    version. Does not need a warehouse. Raises `UsageError` for an unknown name, with similar names.
+    The schema may be omitted if the rest is unambiguous, or what a query finds under that name. The unsuffixed name of
+    a versioned model is its latest version. Does not need a warehouse. Raises `UsageError` for an unknown name,
+    with similar names.
     """
     return Lineage(project).node(name)
 
@@ -142,6 +144,9 @@ class Lineage:
             if name == start or name.startswith(f"{start}.")
         ]
         found = [(relation, name or None) for relation, name in readings if not name or name in self.columns(relation)]
+        if len(found) > 1:
+            short = set(short_names(self.project).values())
+            found = [each for each in found if each[0] in short] or found
         if len(found) > 1:
             listed = " or ".join(".".join(filter(None, each)) for each in found)
             raise UsageError(f"'{name}' is ambiguous: {listed}; write the schema too.")
