@@ -52,7 +52,10 @@ def begun_under(workspace: Workspace, run_tag: str, option: str) -> Plan | None:
 
 
 def unknown_run(workspace: Workspace, run_tag: str) -> UsageError:
-    """The error for a tag under which no run has begun."""
+    """The error for a tag under which no run has begun; it is raised if the run is archived."""
+    from debatebench.landing.run_marks import check_not_archived
+
+    check_not_archived(workspace, run_tag)
     known = ", ".join(sorted(path.stem for path in workspace.journal.glob("*.jsonl"))) or "none yet"
     return UsageError(f"No run '{run_tag}' has begun in {workspace.warehouse}. Known: {known}.")
 

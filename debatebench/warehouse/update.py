@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, remove_landed
-from debatebench.landing.run_marks import land_marks, read_marks
+from debatebench.landing.run_marks import check_not_archived, land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
 from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.query.sql_project import load_project
@@ -168,6 +168,7 @@ class _Work:
 
     def source_of(self, run_tag: str, known: Mapping[str, LandingSource]) -> LandingSource:
         """Its source, or a `UsageError`."""
+        check_not_archived(self.workspace, run_tag)
         check_known_run(run_tag, known, self.workspace.warehouse)
         return known[run_tag]
 
@@ -256,6 +257,8 @@ class _Work:
         new = [each.run_tag for each in landed if each.rows is not None and each.run_tag not in before]
         if self.is_for_all and new:
             _number_by_time(con, new)
+        for run_tag in new if before else ():
+            _number_before(con, run_tag, marks.landed_later.get(run_tag, ()))
         return tuple(landed), set_aside, has_changed
 
     def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
@@ -329,10 +332,24 @@ def _number_by_time(con: duckdb.DuckDBPyConnection, new: Collection[str]) -> Non
         "where list_contains(?, run_tag) order by created_at nulls first, run_tag",
         [list(new)],
     ).fetchall()
+    _renumber(con, [tag for tag, _ in rows], sorted(number for _, number in rows))
+
+
+def _number_before(con: duckdb.DuckDBPyConnection, run_tag: str, later: Collection[str]) -> None:
+    """Number a tag before the first of those that had landed later when it was archived."""
+    order = [tag for tag in landed_contents(con) if tag != run_tag]
+    place = next((place for place, tag in enumerate(order) if tag in later), None)
+    if place is None:
+        return
+    order.insert(place, run_tag)
+    _renumber(con, order, range(1, len(order) + 1))
+
+
+def _renumber(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], numbers: Sequence[int]) -> None:
     con.execute(
         "update meta.landings set landing = numbered.landing from (select unnest(?) as run_tag, unnest(?) as landing) "
         "as numbered where landings.run_tag = numbered.run_tag",
-        [[tag for tag, _ in rows], sorted(number for _, number in rows)],
+        [list(run_tags), list(numbers)],
     )
 
 
