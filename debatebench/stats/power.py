@@ -118,8 +118,7 @@ def detectable_effect(pairs: int, power: float = 0.8, alpha: float = 0.05) -> fl
 def pairs_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """The fewest pairs with which a paired t test finds with `power` a mean difference of `effect`.
 
-    `effect` is in standard deviations of the differences (Cohen's dz), as in `detectable_effect`, whose inverse this is.
-    Above 10,000 pairs it is the normal approximation ((z(1-α/2) + z(power)) / dz)² + z(1-α/2)² / 2 (W. Guenther, The
+    `effect` is in standard deviations of the differences (Cohen's dz). This is the inverse of `detectable_effect`. Above 10,000 pairs it is the normal approximation ((z(1-α/2) + z(power)) / dz)² + z(1-α/2)² / 2 (W. Guenther, The
     American Statistician 35, 1981). `None` for no effect, and above a billion pairs.
     """
     _check(alpha, power)
@@ -132,7 +131,8 @@ def pairs_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
         return math.ceil(near)
 
     def suffices(pairs: int) -> bool:
-        return noncentral_t_rejects(abs(effect) * math.sqrt(pairs), pairs - 1, t_quantile(1 - alpha, pairs - 1)) >= power
+        critical = t_quantile(1 - alpha, pairs - 1)
+        return noncentral_t_rejects(abs(effect) * math.sqrt(pairs), pairs - 1, critical) >= power
 
     pairs = max(2, math.ceil(near))
     while not suffices(pairs):
