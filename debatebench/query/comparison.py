@@ -175,18 +175,7 @@ def is_settled(row: Row, level: float = 0.95) -> bool:
     """
     if row["ci_low"] is not None and row["ci_high"] is not None:
         return bool(row["ci_low"] > 0 or row["ci_high"] < 0)
-    if row["standard_error"] is None or not row["degrees_of_freedom"]:
-        return False
-    return _p_value(row["difference"], row["standard_error"], row["degrees_of_freedom"]) < 1 - level
-
-
-def _p_value(difference: float, standard_error: float, df: int) -> float:
-    """By Student's t; without spread all topics, df + 1, have the difference's sign."""
-    from debatebench.stats.distributions import t_two_sided_p
-
-    if standard_error > 0:
-        return t_two_sided_p(difference / standard_error, df)
-    return 0.5**df if difference else 1.0
+    return row["p_value"] is not None and row["p_value"] < 1 - level
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:

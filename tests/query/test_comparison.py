@@ -19,6 +19,7 @@ from built_warehouse import stored
 from command_line import debatebench
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import difference_p
 from report_warehouse import NOON, annotated, make_warehouse, tournament
 
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
@@ -438,6 +439,7 @@ def test_the_interval_of_a_win_rate_is_that_of_paired_differences_clustered_by_t
         assert row["standard_error"] == pytest.approx(error, abs=1e-9)
         assert row["ci_low"] == pytest.approx(mean - T_5 * error, abs=1e-6)
         assert row["ci_high"] == pytest.approx(mean + T_5 * error, abs=1e-6)
+        assert row["p_value"] == pytest.approx(difference_p(mean, error, 6, 0, 0, False), abs=1e-6)
 
 
 def test_the_error_of_a_rating_is_the_jackknife_over_topics_that_are_left_out_of_both_runs(simulated: Path):
@@ -583,7 +585,7 @@ def row(
 ) -> dict[str, Any]:
     """A row of the comparison: `half` is half of the 95 % interval."""
     known = difference is not None and half is not None
-    return {
+    made = {
         "model_id": model_id,
         "measure": measure,
         "dimension": None,
@@ -598,6 +600,10 @@ def row(
         "count_topics": None,
         **more,
     }
+    error, df = made["standard_error"], made["degrees_of_freedom"] or 1000
+    above, below = (df + 1 if sign * (difference or 0) > 0 else 0 for sign in (1, -1))
+    made["p_value"] = None if error is None else difference_p(difference, error, df + 1, above, below, False)
+    return made
 
 
 def of(*rows: dict[str, Any], items: tuple[dict[str, Any], ...] = ()) -> Comparison:
