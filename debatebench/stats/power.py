@@ -118,8 +118,9 @@ def detectable_effect(pairs: int, power: float = 0.8, alpha: float = 0.05) -> fl
 def pairs_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
     """The fewest pairs with which a paired t test finds with `power` a mean difference of `effect`.
 
-    `effect` is in standard deviations of the differences (Cohen's dz). This is the inverse of `detectable_effect`. Above 10,000 pairs it is the normal approximation ((z(1-α/2) + z(power)) / dz)² + z(1-α/2)² / 2 (W. Guenther, The
-    American Statistician 35, 1981). `None` for no effect, and above a billion pairs.
+    `effect` is in standard deviations of the differences (Cohen's dz). This inverts `detectable_effect`. Above
+    10,000 pairs it is the normal approximation ((z(1-α/2) + z(power)) / dz)² + z(1-α/2)² / 2 (W. Guenther, The American
+    Statistician 35, 1981). `None` for no effect, and above a billion pairs.
     """
     _check(alpha, power)
     z_alpha = normal_quantile(1 - alpha / 2)
