@@ -1,4 +1,4 @@
-"""SQL models about debaters, over a tournament with planted differences, beside the pure functions."""
+"""SQL models about debaters and topics, over a tournament with planted differences, beside the pure functions."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ MODELS = (
     "debater_value",
     "score_by_tokens",
     "run_power",
+    "topics",
 )
 STRENGTH = {"ace": 3.0, "even-1": 0.0, "even-2": 0.0, "prosecutor": 0.0, "wordy": 0.0}
 CATEGORIES = ("law", "health", None)
@@ -91,6 +92,13 @@ def planted(tag: str, topics: int, *, seed: int) -> list[Record]:
     return records
 
 
+def uneven(tag: str, *, seed: int) -> list[Record]:
+    """The same where most debates were not held, so that debaters were not on both sides equally often."""
+    rng, records = random.Random(seed), planted(tag, 8, seed=seed)
+    kept = {each.debate_id for each in records if isinstance(each, Debate) and rng.random() < 0.3}
+    return [each for each in records if getattr(each, "debate_id", None) in kept or not hasattr(each, "debate_id")]
+
+
 def built(*runs: list[Record], threads: int = 2) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect(config={"threads": threads})
     create_raw_tables(con)
@@ -104,7 +112,7 @@ def built(*runs: list[Record], threads: int = 2) -> duckdb.DuckDBPyConnection:
 
 @pytest.fixture(scope="module")
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = built(planted("planted", 12, seed=5), planted("one topic", 1, seed=6))
+    connection = built(planted("planted", 12, seed=5), planted("one topic", 1, seed=6), uneven("uneven", seed=7))
     yield connection
     connection.close()
 
@@ -344,3 +352,63 @@ def test_results_do_not_depend_on_threads_or_on_the_order_of_rows() -> None:
         assert one.execute(sql).fetchall() == other.execute(sql).fetchall(), name
     one.close()
     other.close()
+
+
+# --- topics ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("run_tag", ["planted", "one topic", "uneven"])
+def test_a_topic_is_as_sided_as_debates_differ_from_what_ratings_predict(
+    con: duckdb.DuckDBPyConnection, run_tag: str
+) -> None:
+    played: defaultdict[str, list[tuple[frozenset[str], float, float]]] = defaultdict(list)
+    for topic, pro, other, points, gap in con.execute(
+        """
+        select games.topic_id, games.pro_model_id, games.con_model_id, games.pro_score, pro.rating - con.rating
+        from marts.games
+        join ratings.bradley_terry as pro on games.run_tag = pro.run_tag and games.pro_model_id = pro.model_id
+        join ratings.bradley_terry as con on games.run_tag = con.run_tag and games.con_model_id = con.model_id
+        where games.run_tag = ?
+        """,
+        [run_tag],
+    ).fetchall():
+        played[topic].append((frozenset((pro, other)), points, 1 / (1 + 10 ** (-gap / 400))))
+    found = [
+        row
+        for row in rows(con, f"select * from marts.topics where run_tag = '{run_tag}' order by topic_id")
+        if row["games"] > 0
+    ]
+
+    assert {row["topic_id"] for row in found} == set(played)
+    every = [points - expected for debates in played.values() for _, points, expected in debates]
+    p_values = []
+    for row in found:
+        pairs, points, expected = zip(*played[row["topic_id"]], strict=True)
+        mean = cluster_mean([a - b for a, b in zip(points, expected, strict=True)], pairs)
+        error = max(mean.error or 0, math.sqrt(sum(p * (1 - p) for p in expected)) / len(expected))
+        df = len(set(pairs)) - 1
+        reach = oracle.t.ppf(0.975, df) * error
+        p_values.append(2 * oracle.t.sf(abs(mean.mean) / error, df))
+        assert (row["games"], row["count_pairs"], row["reason"]) == (len(pairs), df + 1, None)
+        assert row["side_effect"] == pytest.approx(mean.mean, abs=1e-9)
+        assert row["expected_pro_win_rate"] == pytest.approx(fmean(expected), abs=1e-9)
+        assert row["ci_low"] == pytest.approx(max(mean.mean - reach, -fmean(expected)), abs=1e-6)
+        assert row["ci_high"] == pytest.approx(min(mean.mean + reach, 1 - fmean(expected)), abs=1e-6)
+        assert row["p_value"] == pytest.approx(p_values[-1], abs=1e-6)
+        assert row["run_side_effect"] == pytest.approx(fmean(every), abs=1e-9)
+    for column, adjusted in (("p_value_holm", holm(p_values)), ("p_value_bh", benjamini_hochberg(p_values))):
+        assert [row[column] for row in found] == pytest.approx(adjusted, abs=1e-6)
+
+
+def test_a_motion_that_favours_a_side_is_found_at_equal_and_unequal_strength() -> None:
+    """On t0 every debate is won by con, also by the weaker debater."""
+    records = planted("sided", 6, seed=8)
+    on_t0 = {each.debate_id for each in records if isinstance(each, Debate) and each.topic_id == "t0"}
+    lost = (Score(dimension="logic", pro=Decimal(4), con=Decimal(8)),)
+    sided = [
+        each.model_copy(update={"scores": lost}) if isinstance(each, Verdict) and each.debate_id in on_t0 else each
+        for each in records
+    ]
+    with built(sided) as con:
+        found = con.execute("select topic_id from marts.topics where ci_high < 0 and p_value_holm < 0.05").fetchall()
+        assert found == [("t0",)]

@@ -13,6 +13,7 @@ WORDS = {
     "no_cases": "no cases",
     "undefined": "not defined",
     "one_cluster": "only one topic or debate",
+    "one_pair": "only one pair of debaters",
     "no_variation": "no variation",
     "no_interval": "this measure has none",
 }
