@@ -48,6 +48,10 @@ class Domain(Protocol):
         """Dotted name of each landed table → its columns, in order."""
 
     @property
+    def descriptions(self) -> Mapping[str, str]:
+        """Dotted name of each landed table → what it holds."""
+
+    @property
     def functions(self) -> PythonFunctions:
         """The Python functions that SQL models may call."""
 

@@ -27,14 +27,10 @@ def column_lineage(project: Project, name: str) -> LineageNode:
 
 
 class Lineage:
-    """The lineage of one project; each result is cached.
+    """The lineage of one project; each result is cached."""
 
-    With `names_only`, a node has only a name, its kind and `same_as`.
-    """
-
-    def __init__(self, project: Project, *, names_only: bool = False) -> None:
+    def __init__(self, project: Project) -> None:
         self.project = project
-        self._macros = None if names_only else project.macros
         self.models: Mapping[str, SqlModel] = project.models
         self.raw = {table: tuple(columns) for table, columns in project.domain.tables.items()}
         self._traces: dict[str, Trace | UntraceableError] = {}
@@ -122,7 +118,7 @@ class Lineage:
             model = self.models[name]
             columns = {above: self.columns(above) for above in model.dependencies}
             try:
-                self._traces[name] = Trace(self, model, qualify_query(model.query.sql, columns, self._macros))
+                self._traces[name] = Trace(self, model, qualify_query(model.query.sql, columns, self.project.macros))
             except UntraceableError as error:
                 self._traces[name] = error
         return self._traces[name]

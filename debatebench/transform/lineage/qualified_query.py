@@ -37,22 +37,18 @@ class Written(NamedTuple):
 class QualifiedQuery(NamedTuple):
     """The scopes of a query, the columns that it returns, and the expressions behind the columns as written.
 
-    `written` has (id of the SELECT, column) → the expression, if the column does not come from a star; it is None if only
-    names were asked for.
+    `written` has (id of the SELECT, column) → the expression, if the column does not come from a star.
     """
 
     scope: Scope
     columns: tuple[str, ...]
-    written: Mapping[tuple[int, str], Written] | None
+    written: Mapping[tuple[int, str], Written]
 
 
-def qualify_query(
-    sql: str, columns_of: Mapping[str, Sequence[str]], macros: Mapping[str, Macro] | None
-) -> QualifiedQuery:
+def qualify_query(sql: str, columns_of: Mapping[str, Sequence[str]], macros: Mapping[str, Macro]) -> QualifiedQuery:
     """Analyse the query of a SQL model; `columns_of` has the columns of every relation that it reads, by dotted name.
 
     A call of one of `macros` is traced as its formula, `x.f()` as `f(x)`, and both are shown as they are written.
-    Without `macros`, only names are asked for, which takes a third of the time: a call is any function of its arguments.
 
     Raises `UntraceableError` for SQL that sqlglot cannot analyse, such as COLUMNS(…) and PIVOT.
     """
@@ -68,7 +64,7 @@ def qualify_query(
     dialect = DuckDB()
     tokens = dialect.tokenize(sql)
     tree = next(tree for tree in dialect.parser().parse(tokens, sql) if tree is not None)
-    written = None if macros is None else _written(sql, tokens, tree)
+    written = _written(sql, tokens, tree)
     _check_named(tree, tokens)
     _write_out(tree, macros)
     _name_arguments(tree)
@@ -142,16 +138,13 @@ def _variables_around(node: exp.Expr) -> set[str]:
     return found
 
 
-def _write_out(tree: exp.Expr, macros: Mapping[str, Macro] | None) -> None:
-    """Replace every macro call by the macro's formula, or without macros by a call without the schema."""
+def _write_out(tree: exp.Expr, macros: Mapping[str, Macro]) -> None:
+    """Replace every macro call by the macro's formula."""
     from sqlglot.dialects.duckdb import DuckDB
 
     dialect = DuckDB()
-    outermost = tree.walk(prune=is_macro_call if macros is not None else None)
+    outermost = tree.walk(prune=is_macro_call)
     for call in [node for node in outermost if is_macro_call(node)]:
-        if macros is None:
-            call.replace(call.expression)
-            continue
         formula = expand(call.sql(dialect), macros)
         call.replace(dialect.parser().parse(dialect.tokenize(formula), formula)[0])
 

@@ -109,8 +109,6 @@ class Trace:
         # A column that is only passed on under its own name is not worth a step.
         if isinstance(expression, exp.Column) and expression.name == column and len(same_as) == 1:
             return same_as[0]
-        if self.query.written is None:
-            return self._step(scope, column, "", None, (), same_as)
         written = self.query.written.get((id(query), column))
         text, line = written or (expression.sql("duckdb", comments=False), None)
         above = _once(self._sources_of(scope, expression)) if upstream is None else upstream
@@ -140,7 +138,7 @@ class Trace:
         """Where the file names a column that is only passed on; stars on the way are followed."""
         from sqlglot import exp
 
-        written = (self.query.written or {}).get((id(scope.expression), column))
+        written = self.query.written.get((id(scope.expression), column))
         if written is not None:
             return written
         sources = [source for _, source in scope.selected_sources.values() if not isinstance(source, exp.Table)]
@@ -160,15 +158,13 @@ class Trace:
             for side, name, known in zip(sides, names, columns, strict=True)
             if name in known and (id(side), name) not in self._open
         ]
-        same_as = tuple(node for _, _, node in branches)
-        if self.query.written is None:
-            return self._step(scope, column, "", None, (), same_as)
         places = [self.place(*branch) for branch in branches]
         operator = query.key if query.args.get("distinct") or query.key != "union" else "union all"
         text = f" {operator} ".join(dict.fromkeys(text for text, _ in places))
         line = next((line for _, line in places if line is not None), None)
         # If a side only adds a label, its rows determine how often the label occurs.
         above = (self.rows_of(side) if node.is_constant else self._above(node) for side, _, node in branches)
+        same_as = tuple(node for _, _, node in branches)
         return self._step(scope, column, text, line, _once(node for nodes in above for node in nodes), same_as)
 
     def _above(self, node: LineageNode) -> tuple[LineageNode, ...]:

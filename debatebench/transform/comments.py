@@ -1,0 +1,143 @@
+"""Texts inside the file: every relation, column and macro has its description as a comment, as with dbt's persist_docs.
+
+DuckDB cannot comment a schema, so the table `main.schemas` says what each one holds.
+
+Only what has another text than before is commented. A table that is created again loses its comments, and gets the same
+ones again; texts are worked out from the files only if a file has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text, transaction
+from debatebench.transform.build_state import inputs_sha256
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from debatebench.transform.macros import Macro
+    from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
+
+    Texts = dict[tuple[str, str], str]
+    """(dotted name, column or an empty text) → text."""
+
+_RELATIONS = """
+    select 'table' as kind, schema_name, table_name, '' as column_name, comment, true as is_table from duckdb_tables()
+    where database_name = current_database()
+    union all
+    select 'view', schema_name, view_name, '', comment, false from duckdb_views()
+    where database_name = current_database() and not internal
+    union all
+    select 'column', schema_name, table_name, column_name, comment, table_oid in (select table_oid from duckdb_tables())
+    from duckdb_columns()
+    where database_name = current_database() and not internal
+    """
+# This lists thousands of functions, which takes longer than all the rest.
+_MACROS = """
+    select 'macro', schema_name, function_name, '', comment, false from duckdb_functions()
+    where database_name = current_database() and not internal
+    """
+
+
+class _Thing(NamedTuple):
+    """What can have a comment."""
+
+    kind: str
+    schema: str
+    name: str
+    column: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return f"{self.schema}.{self.name}".lower(), self.column.lower()
+
+    def statement(self, text: str | None) -> str:
+        """The statement that sets its comment, or removes it."""
+        parts = [self.schema, self.name, *([self.column] if self.kind == "column" else [])]
+        named = ".".join(map(quoted_identifier, parts))
+        return f"comment on {self.kind} {named} is {'null' if text is None else quoted_text(text)}"
+
+
+@contextmanager
+def commented(con: duckdb.DuckDBPyConnection, project: Project) -> Iterator[None]:
+    """After the block, which builds, everything in the warehouse has its text as a comment.
+
+    `con` is without a transaction. After an error in the block, comments are missing until the next build.
+    """
+    sha256 = inputs_sha256(project)
+    con.execute("create table if not exists meta.comments (sha256 varchar)")
+    is_current = con.execute("from meta.comments").fetchall() == [(sha256,)]
+    # What a build can create again without any change of a file, and what has no text.
+    before = _stored(con, f"from ({_RELATIONS}) where is_table or comment is null") if is_current else {}
+    con.execute("delete from meta.comments")
+    # DuckDB leaves a processor idle for much of a build.
+    with ThreadPoolExecutor(1) as pool:
+        found = None if is_current else pool.submit(texts, project)
+        yield
+        if is_current:
+            lost = _stored(con, f"from ({_RELATIONS}) where comment is null")
+            if not lost.keys() <= before.keys():
+                found = pool.submit(texts, project)
+        with transaction(con):
+            if found is None:
+                changed = {thing: before[thing] for thing in lost if before[thing] is not None}
+            else:
+                known = found.result()
+                _write_schemas(con, project)
+                stored = _stored(con, f"{_RELATIONS} union all {_MACROS}")
+                changed = {thing: known.get(thing.key) for thing in stored if known.get(thing.key) != stored[thing]}
+            record = f"insert into meta.comments values ({quoted_text(sha256)})"
+            con.execute(";\n".join([*(thing.statement(text) for thing, text in changed.items()), record]))
+
+
+def _stored(con: duckdb.DuckDBPyConnection, query: str) -> dict[_Thing, str | None]:
+    """Each thing that the query returns, with its comment."""
+    return {_Thing(*names): comment for *names, comment, _ in con.execute(query).fetchall()}
+
+
+def _write_schemas(con: duckdb.DuckDBPyConnection, project: Project) -> None:
+    """Create `main.schemas`: one row per schema that has relations or macros, and what it holds."""
+    con.execute("create or replace table main.schemas (schema_name varchar, description varchar)")
+    there = [thing.schema for thing in _stored(con, f"{_RELATIONS} union all {_MACROS}")]
+    known = {name: " ".join(schema.description.split()) for name, schema in project.schemas.items()}
+    said = {name: known.get(name, f"SQL models of the folder sql/{name}.") for name in sorted(set(there))}
+    con.execute(
+        "insert into main.schemas select unnest(?::varchar[]), unnest(?::varchar[])", [[*said], [*said.values()]]
+    )
+
+
+def texts(project: Project) -> Texts:
+    """The text of every SQL model, landed table, macro and record, and of every column that has one."""
+    from debatebench.transform.lineage.descriptions import Descriptions
+
+    descriptions, domain = Descriptions(project), project.domain
+    found: Texts = {(name, ""): _of_model(model, project.models) for name, model in project.models.items()}
+    found |= {(name, ""): domain.descriptions[name] for name in domain.tables}
+    for name, _ in [*found]:
+        found |= {(name, column): descriptions.text(name, column) for column in descriptions.columns(name)}
+    for schema, properties in project.schemas.items():
+        for table in properties.tables:
+            found[f"{schema}.{table.name}".lower(), ""] = table.description
+            found |= {(f"{schema}.{table.name}".lower(), each.name.lower()): each.description for each in table.columns}
+    found |= {(name, ""): _of_macro(macro) for name, macro in project.macros.items()}
+    return {key: " ".join(text.split()) for key, text in found.items() if text}
+
+
+def _of_model(model: SqlModel, models: dict[str, SqlModel]) -> str:
+    """What a SQL model says, what its rows are, and which version it is."""
+    latest = f"{model.schema}.{model.base_name}_v{model.properties.latest}"
+    is_versioned = model.alias_of is not None or model.version is not None
+    grain = models[model.alias_of].grain if model.alias_of else model.grain
+    version = f"The latest version is `{latest}`." if is_versioned and model.name != latest else ""
+    return f"{model.properties.description} {grain} {version}"
+
+
+def _of_macro(macro: Macro) -> str:
+    """What a macro says, and its arguments."""
+    listed = "; ".join(f"`{each.name}`: {each.description.rstrip('.')}" for each in macro.properties.arguments)
+    return f"{macro.properties.description} {f'Arguments: {listed}.' if listed else ''}"
