@@ -27,20 +27,19 @@ if TYPE_CHECKING:
     """(dotted name, column or an empty text) → text."""
 
 _RELATIONS = """
-    select 'table' as kind, schema_name, table_name, '' as column_name, comment, true as is_table from duckdb_tables()
+    select 'table' as kind, schema_name, table_name, '' as column_name, comment from duckdb_tables()
     where database_name = current_database()
     union all
-    select 'view', schema_name, view_name, '', comment, false from duckdb_views()
+    select 'view', schema_name, view_name, '', comment from duckdb_views()
     where database_name = current_database() and not internal
     union all
-    select 'column', schema_name, table_name, column_name, comment, table_oid in (select table_oid from duckdb_tables())
-    from duckdb_columns()
+    select 'column', schema_name, table_name, column_name, comment from duckdb_columns()
     where database_name = current_database() and not internal
     """
 # This lists thousands of functions, which takes longer than all the rest.
 _MACROS = """
-    select 'macro', schema_name, function_name, '', comment, false from duckdb_functions()
-    where database_name = current_database() and not internal
+    select 'macro', schema_name, function_name, '', comment from duckdb_functions()
+    where database_name = current_database() and function_type = 'macro' and not internal
     """
 
 
@@ -72,8 +71,7 @@ def commented(con: duckdb.DuckDBPyConnection, project: Project) -> Iterator[None
     sha256 = inputs_sha256(project)
     con.execute("create table if not exists meta.comments (sha256 varchar)")
     is_current = con.execute("from meta.comments").fetchall() == [(sha256,)]
-    # What a build can create again without any change of a file, and what has no text.
-    before = _stored(con, f"from ({_RELATIONS}) where is_table or comment is null") if is_current else {}
+    before = _stored(con, _RELATIONS) if is_current else {}
     con.execute("delete from meta.comments")
     # DuckDB leaves a processor idle for much of a build.
     with ThreadPoolExecutor(1) as pool:
@@ -97,15 +95,18 @@ def commented(con: duckdb.DuckDBPyConnection, project: Project) -> Iterator[None
 
 def _stored(con: duckdb.DuckDBPyConnection, query: str) -> dict[_Thing, str | None]:
     """Each thing that the query returns, with its comment."""
-    return {_Thing(*names): comment for *names, comment, _ in con.execute(query).fetchall()}
+    return {_Thing(*names): comment for *names, comment in con.execute(query).fetchall()}
 
 
 def _write_schemas(con: duckdb.DuckDBPyConnection, project: Project) -> None:
-    """Create `main.schemas`: one row per schema that has relations or macros, and what it holds."""
+    """Create `main.schemas`: one row per schema, and what it holds."""
     con.execute("create or replace table main.schemas (schema_name varchar, description varchar)")
-    there = [thing.schema for thing in _stored(con, f"{_RELATIONS} union all {_MACROS}")]
+    rows = con.execute(
+        "select schema_name from duckdb_schemas() where database_name = current_database() "
+        "and (not internal or schema_name = 'main') order by 1"
+    ).fetchall()
     known = {name: " ".join(schema.description.split()) for name, schema in project.schemas.items()}
-    said = {name: known.get(name, f"SQL models of the folder sql/{name}.") for name in sorted(set(there))}
+    said = {name: known.get(name.lower(), f"SQL models of the folder sql/{name}.") for (name,) in rows}
     con.execute(
         "insert into main.schemas select unnest(?::varchar[]), unnest(?::varchar[])", [[*said], [*said.values()]]
     )

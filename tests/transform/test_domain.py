@@ -58,6 +58,8 @@ class Orders:
         }
     }
 
+    descriptions: Mapping[str, str] = {"raw.orders": "An order."}
+
     def __init__(self, folder: Path) -> None:
         self.hashes = {"a": "1", "b": "1"}
         self.file = folder / "function"
