@@ -290,7 +290,9 @@ def probed(tour: Tour, _: People, __: Section) -> None:
 
 def published(tour: Tour, people: People, section: Section) -> None:
     """The dataset has every row, no name of a person, and checksums that hold."""
-    (out,) = {words[words.index("--out") + 1] for line in section.commands if "--out" in (words := line.split())}
+    (out,) = {
+        words[words.index("--out-dir") + 1] for line in section.commands if "--out-dir" in (words := line.split())
+    }
     folder = tour.root / out
     with duckdb.connect() as con:
         counts = {

@@ -7,10 +7,11 @@ compare.py           compare, gate
 completion.py        completion in a shell
 doctor.py            doctor
 export.py            export
+grouped_help.py      commands and options in groups in `--help`; options given twice or by former names
 init.py              init
 judge.py             judge, probe-judges
 judging_plan.py      judge, probe-judges: options and stored debates → a plan
-option_groups.py     options that several commands share, and their groups in `--help`
+option_groups.py     options that several commands share
 playing_options.py   run, retry, judge, probe-judges: the options and their help
 playing_plan.py      run, retry: options and files → a plan
 progress_display.py  the live table of a run, or plain lines
@@ -22,6 +23,7 @@ run_cost.py          run: what is left to play and what it costs, the plan's fil
 run_report.py        run: the report at the end
 run_session.py       run, judge: a dry run, a question, or the run itself
 run_wizard.py        run: questions at a terminal
+runs.py              runs and its subcommands
 show.py              show-leaderboard, summarize, inspect-debate
 signals.py           SIGINT and SIGTERM
 sql_completion.py    completion of SQL statements

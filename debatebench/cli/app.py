@@ -12,47 +12,56 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, query, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, query, runs, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
 from debatebench.cli.common import note, note_error, say
 from debatebench.cli.completion import PROGRAM, words_to_complete
-from debatebench.cli.option_groups import GroupedHelp, with_groups
+from debatebench.cli.grouped_help import GroupedCommands, command_class
+from debatebench.cli.option_groups import with_groups
 from debatebench.cli.signals import handled_signals
 from debatebench.shared.errors import DebatebenchError, InterruptedRunError
 from debatebench.shared.extensions import fault_of_package
 from debatebench.shared.memory import out_of_memory, spare_address_space
 from debatebench.shared.version import __version__
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "init": configure.init,
-    "run": play.run,
-    "retry": play.retry,
-    "judge": judge.judge,
-    "annotate": annotate.annotate,
-    "probe-judges": judge.probe_judges,
-    "import": warehouse.import_,
-    "land": warehouse.land,
-    "doctor": doctor.doctor,
-    "build": warehouse.build,
-    "rate": warehouse.rate,
-    "show-leaderboard": show.show_leaderboard,
-    "summarize": show.summarize,
-    "inspect-debate": show.inspect_debate,
-    "query": query.query,
-    "sql": query.sql,
-    "report": publish.report,
-    "test": models.run_tests,
-    "lineage": models.lineage,
-    "diff-models": models.diff_models,
-    "compare": compare.compare,
-    "gate": compare.gate,
-    "docs": models.docs,
-    "export": export.export,
+GROUPS: dict[str, dict[str, Callable[..., None]]] = {
+    "Begin": {"init": configure.init, "import": warehouse.import_},
+    "Play": {"run": play.run, "retry": play.retry},
+    "Judge": {"judge": judge.judge, "probe-judges": judge.probe_judges, "annotate": annotate.annotate},
+    "Look": {
+        "runs": runs.runs,
+        "show-leaderboard": show.show_leaderboard,
+        "inspect-debate": show.inspect_debate,
+        "query": query.query,
+        "sql": query.sql,
+    },
+    "Compare": {"compare": compare.compare, "gate": compare.gate},
+    "Publish": {"report": publish.report, "summarize": show.summarize, "rate": warehouse.rate, "export": export.export},
+    "SQL models": {
+        "build": warehouse.build,
+        "test": models.run_tests,
+        "lineage": models.lineage,
+        "diff-models": models.diff_models,
+        "docs": models.docs,
+    },
+    "Care": {"land": warehouse.land, "doctor": doctor.doctor},
 }
+"""Every command by its name, in the groups and order of `--help`."""
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+WITH_SUBCOMMANDS: dict[str, Callable[[], typer.Typer]] = {"runs": runs.make_group}
 ALIASES = {"run-tournament": "run", "recompute-ratings": "rate", "leaderboard": "show-leaderboard"}
+FORMER_OPTIONS = {
+    "docs": {"--out": "--out-dir"},
+    "export": {"--out": "--out-dir"},
+    "gate": {"--baseline": "BASELINE", "--candidate": "CANDIDATE"},
+    "probe-judges": {"--run-tag": "SOURCE"},
+    "rate": {"--ratings-path": "--output"},
+    "run": {"--print": "--format"},
+}
+"""Options as the version before called them: command → former → the option or argument now."""
 
 
 _EXAMPLES = {"run": play.EXAMPLES, "judge": judge.JUDGE_EXAMPLES, "probe-judges": judge.PROBE_EXAMPLES}
@@ -90,17 +99,28 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,
+        cls=GroupedCommands,
     )
     app.callback()(_global_options)
-    for name, command in COMMANDS.items():
-        if name in arguments:
-            app.command(name, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(with_groups(command))
-        else:
-            app.command(name)(_by_name_only(command))
+    for group, commands in GROUPS.items():
+        for name, command in commands.items():
+            if name in arguments and name in WITH_SUBCOMMANDS:
+                app.add_typer(WITH_SUBCOMMANDS[name](), name=name, rich_help_panel=group)
+            elif name in arguments:
+                _add(app, name, command, rich_help_panel=group)
+            else:
+                app.command(name, rich_help_panel=group)(_by_name_only(command))
     for alias, name in ALIASES.items():
         if alias in arguments:
-            app.command(alias, hidden=True, cls=GroupedHelp, epilog=_EXAMPLES.get(name))(with_groups(COMMANDS[name]))
+            _add(app, alias, COMMANDS[name], hidden=True)
     return app
+
+
+def _add(app: typer.Typer, name: str, command: Callable[..., None], **settings: Any) -> None:
+    of = ALIASES.get(name, name)
+    app.command(name, cls=command_class(FORMER_OPTIONS.get(of, {})), epilog=_EXAMPLES.get(of), **settings)(
+        with_groups(command)
+    )
 
 
 def _by_name_only(command: Callable[..., None]) -> Callable[[], Any]:

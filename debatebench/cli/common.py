@@ -73,14 +73,16 @@ def why_unread(workspace: Workspace, problem: DebatebenchError) -> DebatebenchEr
     return problem
 
 
-def chosen_run(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
-    """The run that a command means: `run_tag`, else the last, which is then named."""
-    from debatebench.query.run_tags import pick_run_tag
+def chosen_runs(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str] | None) -> list[str]:
+    """The runs that a command means: each of `run_tags` once, else the pinned or the last one, which is then named."""
+    from debatebench.query.run_tags import is_pinned, pick_run_tag
 
-    chosen = pick_run_tag(con, run_tag)
-    if run_tag is None:
-        note(f"Run '{chosen}' landed last; `--run-tag` names another.")
-    return chosen
+    if run_tags:
+        return [pick_run_tag(con, run_tag) for run_tag in dict.fromkeys(run_tags)]
+    chosen = pick_run_tag(con, None)
+    why = "is pinned" if is_pinned(con, chosen) else "landed last"
+    note(f"Run '{chosen}' {why}; `--run-tag` names another.")
+    return [chosen]
 
 
 def now() -> datetime:

@@ -20,6 +20,7 @@ from debatebench.cli.common import (
     warn,
     workspace_of,
 )
+from debatebench.cli.playing_options import stated
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import RegressionError, UsageError
 
@@ -70,11 +71,13 @@ def compare(
 
 def gate(
     context: typer.Context,
-    candidate: Annotated[str, typer.Option("--candidate", help="What to check against the baseline.")],
-    baseline: Annotated[
-        str | None,
-        typer.Option("--baseline", help=f"What to compare with; not needed for --max-attack-success. {_NAME}"),
-    ] = None,
+    subjects: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[BASELINE] CANDIDATE",
+            help=f"What to compare with, and what to check. {_NAME} --max-attack-success checks a candidate by itself.",
+        ),
+    ],
     max_drop: Annotated[float, typer.Option("--max-drop", min=0, help="Largest drop of a rating, in points.")] = 25.0,
     max_win_rate_drop: Annotated[
         float | None,
@@ -117,10 +120,18 @@ def gate(
     from debatebench.query.gate import GateLimits, check_gate, power_sentence
     from debatebench.warehouse.up_to_date import check_fits
 
+    if len(subjects) > 2:
+        raise UsageError(f"A gate compares two runs or versions, and these are {len(subjects)}: {', '.join(subjects)}.")
+    baseline, candidate = subjects[0], subjects[-1]
+    if len(subjects) == 1:
+        _refuse_without_baseline(stated(context), candidate)
     # A pipeline must not pass on the numbers of another version.
     check_fits(workspace_of(context), None)
     attacks = None if max_attack_success is None else _attacks(context, candidate, max_attack_success)
-    if baseline is not None:
+    if len(subjects) == 1 and attacks is not None:
+        result, found = None, _attack_gate_data(candidate, attacks)
+        rows = found["attack_checks"]
+    else:
         comparison = _comparison(context, baseline, candidate)
         limits = GateLimits(max_drop, max_win_rate_drop, max_score_drop, max_cost_increase, max_agreement_drop)
         result = check_gate(
@@ -132,11 +143,6 @@ def gate(
         )
         found = _gate_data(comparison, result, attacks)
         rows = found["checks"]
-    elif attacks is not None:
-        result, found = None, _attack_gate_data(candidate, attacks)
-        rows = found["attack_checks"]
-    else:
-        raise UsageError("Missing option '--baseline': only --max-attack-success checks a candidate by itself.")
     if output is Format.JSON:
         print_json(found)
     elif output is Format.CSV:
@@ -153,6 +159,17 @@ def gate(
     if not found["is_passed"]:
         raise RegressionError(found["summary"])
     note(found["summary"])
+
+
+def _refuse_without_baseline(given: Mapping[str, str], candidate: str) -> None:
+    """Raise `UsageError` for options that need a baseline, or where none of the others is given."""
+    comparing = [option for name, option in given.items() if name not in ("subjects", "max_attack_success", "output")]
+    if comparing or "max_attack_success" not in given:
+        what = f"{comparing[0]} compares" if comparing else "a gate compares"
+        raise UsageError(
+            f"There is no baseline for '{candidate}', and {what} with one: `debatebench gate BASELINE CANDIDATE`; only "
+            "--max-attack-success checks a candidate by itself."
+        )
 
 
 def _comparison(context: typer.Context, baseline: str, candidate: str) -> Comparison:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def doctor(
     context: typer.Context,
-    run_tag: Annotated[str | None, of_run(help="Check only this run. Default: all runs.")] = None,
+    run_tag: Annotated[list[str] | None, of_run(help="Check only this run. Repeatable. Default: all runs.")] = None,
     salvage: Annotated[
         bool,
         typer.Option("--salvage", help="Copy the undamaged part of each damaged journal to a new file next to it."),

@@ -32,7 +32,9 @@ class ExportFormat(StrEnum):
 def export(
     context: typer.Context,
     format_name: Annotated[ExportFormat, typer.Option("--format", help="The format of the export.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder for the export. It is created complete or not at all.")],
+    out_dir: Annotated[
+        Path, typer.Option("--out-dir", help="Folder for the export. It is created complete or not at all.")
+    ],
     run_tag: Annotated[
         list[str] | None,
         of_run(help="Export only this run. Repeatable. Default: all runs."),
@@ -56,7 +58,10 @@ def export(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing export in the folder.")] = False,
 ) -> None:
-    """Export runs as Parquet, JSONL, DuckDB or dbt files, as a dataset for Hugging Face, or as DebateFlow's JSON."""
+    """Write runs as files that other tools read.
+
+    Parquet, JSONL, DuckDB, a dbt project, a dataset for Hugging Face, or DebateFlow's JSON.
+    """
     from debatebench.output.export import export as write_export
     from debatebench.output.export.snapshot import DatasetOptions
 
@@ -65,7 +70,7 @@ def export(
     done = write_export(
         workspace_of(context),
         format_name.value,
-        out,
+        out_dir,
         run_tags=run_tag,
         select=select,
         force=force,

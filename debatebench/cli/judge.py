@@ -20,34 +20,36 @@ Examples:
 """
 PROBE_EXAMPLES = """\b
 Examples:
-  debatebench probe-judges --run-tag my-run --as my-run-probed --dry-run            what it would do and cost
-  debatebench probe-judges --run-tag my-run --as my-run-probed --judge gpt-judge    probe, or go on where it stopped
-  debatebench probe-judges --run-tag my-run --as mine --attacks my-attacks.yaml --max-cost 5
+  debatebench probe-judges my-run --as my-run-probed --dry-run            what it would do and cost
+  debatebench probe-judges my-run --as my-run-probed --judge gpt-judge    probe, or go on where it stopped
+  debatebench probe-judges my-run --as mine --attacks my-attacks.yaml --max-cost 5
 """
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        autocompletion=completion.run_tags,
+        help="The run or import whose debates are judged.",
+        rich_help_panel="What is judged",
+    ),
+]
 
 
 def judge(
     context: typer.Context,
     *,
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE",
-            autocompletion=completion.run_tags,
-            help="The run or import whose debates are judged.",
-            rich_help_panel="What is judged",
-        ),
-    ],
+    source: Source,
     new_tag: opt.NewTag,
     options: opt.JudgedOptions,
     retry_failed: opt.RetryFailed = False,
     session: opt.SessionOptions,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Judge the stored debates of a run or import again, as a run of its own.
+    """Judge stored debates again, as a run of its own.
 
-    The dimensions are those of config.yaml (or --config-path), or of --rubric. Baselines need no judges and cost
-    nothing.
+    The debates are those of any run or import. The dimensions are those of config.yaml (or --config-path), or of
+    --rubric. Baselines need no judges and cost nothing.
     """
     _judge(context, source, new_tag, options, session, output, retry_failed=retry_failed, is_probing=False)
 
@@ -55,25 +57,18 @@ def judge(
 def probe_judges(
     context: typer.Context,
     *,
-    source: Annotated[
-        str,
-        opt.of_debates(
-            "--run-tag",
-            metavar="SOURCE",
-            autocompletion=completion.run_tags,
-            help="The run or import whose debates are judged, clean and attacked.",
-        ),
-    ],
+    source: Source,
     new_tag: opt.NewTag,
     options: opt.ProbedOptions,
     retry_failed: opt.RetryFailed = False,
     session: opt.SessionOptions,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Probe how far judges can be led: judge stored debates clean, and altered by attacks.
+    """Probe how far attacks in speeches lead judges.
 
-    Each attack alters the speeches of one side, drawn so that both sides attack equally often. `debatebench report`
-    shows how often a judge changed its verdict towards the attacker; no rating or agreement contains attacked debates.
+    They judge stored debates clean, and altered by attacks. Each attack alters the speeches of one side, drawn so that
+    both sides attack equally often. `debatebench report` shows how often a judge changed its verdict towards the
+    attacker; no rating or agreement contains attacked debates.
     """
     _judge(context, source, new_tag, options, session, output, retry_failed=retry_failed, is_probing=True)
 

@@ -1,15 +1,12 @@
-"""Options that belong together: one dataclass declares them for several commands, and `--help` lists them in groups."""
+"""Options that belong together: one dataclass declares them for several commands."""
 
 from __future__ import annotations
 
 import inspect
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from typing import Any, get_type_hints
-
-from typer.core import TyperCommand
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -50,18 +47,3 @@ def _parameters(group: Any) -> list[inspect.Parameter]:
         )
         for field in fields(group)
     ]
-
-
-class GroupedHelp(TyperCommand):
-    """A command whose options are listed under the `rich_help_panel` that each of them names."""
-
-    # Their types have no public names.
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, one group after another; options without a group come last."""
-        groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
-                groups[getattr(parameter, "rich_help_panel", None) or "Options"].append(record)
-        for title, records in groups.items():
-            with formatter.section(title if title != "Options" or len(groups) == 1 else "Other options"):
-                formatter.write_dl(records)

@@ -165,7 +165,7 @@ class PlayedOptions(JudgeOptions):
     debate_format: Annotated[
         str | None,
         of_files(
-            "--format",
+            "--debate-format",
             metavar="NAME",
             autocompletion=completion.formats,
             help="Play the rounds of configs/formats/NAME.yaml, such as karl_popper, instead of those of config.yaml.",
@@ -291,6 +291,9 @@ class SessionOptions:
             "-y",
             help="Play without asking. By default, a run at a terminal that may cost money shows its cost and asks.",
         ),
+    ] = False
+    no_input: Annotated[
+        bool, of_limits("--no-input", help="Ask no questions at a terminal: not what to play, and not whether to.")
     ] = False
     max_ambiguous_retries: Annotated[
         int, of_limits(min=0, help="Retry a call at most this often when an attempt may have been billed.")

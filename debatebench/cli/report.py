@@ -12,7 +12,7 @@ from debatebench.cli.common import built_workspace, now, of_run, say
 
 def report(
     context: typer.Context,
-    run_tag: Annotated[str | None, of_run(help="Report only this run. Default: all runs.")] = None,
+    run_tag: Annotated[list[str] | None, of_run(help="Report only this run. Repeatable. Default: all runs.")] = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out-dir", help="Folder for the site. Default: reports/site.")
     ] = None,
@@ -29,7 +29,7 @@ def report(
         workspace.database,
         workspace.files("reports", "**/*"),
         target,
-        run_tag=run_tag,
+        run_tags=run_tag,
         now=now(),
     )
     say(str(index))

@@ -94,14 +94,6 @@ def run(
             help="Play all debaters on all topics in both orders. Simulated debaters and judges are refused.",
         ),
     ] = False,
-    no_input: Annotated[
-        bool,
-        opt.of_play(
-            "--no-input",
-            help="Ask no questions: not what to play, and not whether to play it. By default, a run at a terminal "
-            "asks.",
-        ),
-    ] = False,
     list_prompts: Annotated[
         bool, opt.of_files("--list-prompts", help="List the prompts in configs/prompts/ and exit.")
     ] = False,
@@ -137,7 +129,9 @@ def run(
             help="Only send one tiny request to each hosted model. Nothing is landed.",
         ),
     ] = False,
-    output: Annotated[Format, opt.of_output("--print", help="How to print the result.")] = Format.TABLE,
+    output: Annotated[
+        str, opt.of_output("--format", metavar=f"[{'|'.join(Format)}]", help="How to print the result.")
+    ] = Format.TABLE.value,
 ) -> None:
     """Play a tournament, land it and build the SQL models."""
     from debatebench.cli.playing_plan import load_inputs, planned, unknown_run, with_begun_options
@@ -146,15 +140,13 @@ def run(
     from debatebench.play.bans import EMPTY_DEBATES
 
     workspace, stated = workspace_of(context), opt.stated(context)
-    if options.debate_format in [each.value for each in Format]:
-        raise UsageError(
-            f"--format names a debate format; `--print {options.debate_format}` prints the result like that."
-        )
+    if output not in list(Format):
+        options, output = _with_former_format(options, stated, output), Format.TABLE.value
     refuse_contradictions(stated.values())
     if empty_debates is not None and not skip_on_empty:
         raise UsageError("--empty-debates has no effect without --skip-on-empty; give both.")
     if list_prompts:
-        checking.list_prompts(workspace, output)
+        checking.list_prompts(workspace, Format(output))
         return
     run_tag = now().strftime("run-%Y%m%d-%H%M%S") if run_tag is None else run_tag
     begun = _begun(workspace, run_tag)
@@ -171,12 +163,12 @@ def run(
     _note_packaged(workspace, wanted)
     inputs = load_inputs(workspace, wanted)
     if probe:
-        checking.probe_models(checking.chosen(inputs, wanted), output)
+        checking.probe_models(checking.chosen(inputs, wanted), Format(output))
         return
     if judges_test:
-        checking.test_judges(workspace, checking.chosen(inputs, wanted), wanted, output)
+        checking.test_judges(workspace, checking.chosen(inputs, wanted), wanted, Format(output))
         return
-    if not no_input and not resume:
+    if not session.no_input and not resume:
         inputs, wanted = asked_for(workspace, run_tag, inputs, wanted)
     plan, part = planned(workspace, run_tag, begun, inputs, wanted, new_model or (), session.new_judge or ())
     _note_overlap(plan)
@@ -184,8 +176,8 @@ def run(
         workspace,
         plan,
         part,
-        replace(session, yes=session.yes or no_input),
-        output,
+        session,
+        Format(output),
         retry_failed=retry_failed,
         empty_debates=(empty_debates or EMPTY_DEBATES) if skip_on_empty else None,
     )
@@ -197,9 +189,10 @@ def retry(
     session: opt.SessionOptions,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Retry what failed in a run: calls without an answer, and judges of seats without a valid verdict.
+    """Ask again for what failed in a run.
 
-    The same as `run --run-tag TAG --retry-failed`. Only what is missing is bought.
+    These are calls without an answer, and judges of seats without a valid verdict. The same as `run --run-tag TAG
+    --retry-failed`. Only what is missing is bought.
     """
     from debatebench.cli.judging_plan import planned_judging
     from debatebench.cli.playing_plan import load_inputs, planned, unknown_run
@@ -222,6 +215,15 @@ def retry(
     play_session(workspace, plan, part, session, output, retry_failed=True, transcripts=transcripts)
 
 
+def _with_former_format(options: opt.PlayedOptions, stated: dict[str, str], given: str) -> opt.PlayedOptions:
+    """The options of a command line whose --format names a debate format, as the version before called that option."""
+    if options.debate_format is not None:
+        raise UsageError(f"--format is how to print the result, not '{given}'. Known: {', '.join(Format)}.")
+    note(f"--format is how to print the result now; `--debate-format {given}` names the debate format.")
+    stated["debate_format"] = "--debate-format"
+    return replace(options, debate_format=given)
+
+
 def _begun(workspace: Workspace, run_tag: str) -> Plan | None:
     """The plan of a run that has begun. Raises `UsageError` for a tag under which no debates can be played."""
     from debatebench.cli.playing_plan import begun_under
@@ -229,10 +231,10 @@ def _begun(workspace: Workspace, run_tag: str) -> Plan | None:
     begun = begun_under(workspace, run_tag, "--run-tag")
     if begun is not None and begun.source is not None:
         source = begun.source.run_tag
-        command = f"probe-judges --run-tag {source}" if begun.attacks else f"judge {source}"
+        command = "probe-judges" if begun.attacks else "judge"
         raise UsageError(
             f"Run '{run_tag}' judges the stored debates of '{source}': go on with it by "
-            f"`debatebench {command} --as {run_tag}`."
+            f"`debatebench {command} {source} --as {run_tag}`."
         )
     return begun
 

@@ -56,7 +56,7 @@ def play_session(
     _check_replaceable(plan, settings.replaceable)
     if not options.is_dry:
         _freeze()
-    if options.is_dry or (not options.yes and run_cost.is_asked()):
+    if options.is_dry or (not (options.yes or options.no_input) and run_cost.is_asked()):
         expected = run_cost.expected_run(workspace, plan, part, settings, is_built=not options.no_build)
         if options.is_dry:
             run_cost.print_plan(workspace, expected, output)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +14,7 @@ from debatebench.cli.common import (
     Format,
     FormatOption,
     built_workspace,
-    chosen_run,
+    chosen_runs,
     note,
     of_run,
     print_json,
@@ -22,10 +23,14 @@ from debatebench.cli.common import (
 )
 from debatebench.shared.amounts import counted
 
-RunTagOption = Annotated[
-    str | None,
+if TYPE_CHECKING:
+    import duckdb
+
+RunTagsOption = Annotated[
+    list[str] | None,
     of_run(
-        help="Default: the run that landed last, except those that judge stored debates.",
+        help="Repeatable. Default: the pinned run, else the one that landed last; neither an excluded run nor one that "
+        "judges stored debates."
     ),
 ]
 
@@ -89,7 +94,7 @@ _DECIMALS = {
 
 def show_leaderboard(
     context: typer.Context,
-    run_tag: RunTagOption = None,
+    run_tag: RunTagsOption = None,
     top: Annotated[int | None, typer.Option("--top", min=1, help="Show only the best N debaters.")] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -97,48 +102,58 @@ def show_leaderboard(
 
     A rating measures what judges prefer, not what is true.
     """
-    from debatebench.query.left_out import left_out
     from debatebench.query.one_debate import check_marts
-    from debatebench.query.safe_query import open_for_query, run_query
+    from debatebench.query.safe_query import open_for_query
 
     with closing(open_for_query(built_workspace(context).database)) as con:
-        run_tag = chosen_run(con, run_tag)
+        run_tags = chosen_runs(con, run_tag)
         check_marts(con)
-        found = run_query(con, _LEADERBOARD, {"run_tag": run_tag}, limit=None)
-        settled = run_query(con, _SETTLED, {"run_tag": run_tag}).rows
-        counts = run_query(con, _COUNTS, {"run_tag": run_tag}, limit=None).rows
-        uncounted = left_out(con, run_tag)
-        (simulated,) = run_query(
-            con, "select is_simulated from marts.runs where run_tag = $run_tag", {"run_tag": run_tag}
-        ).rows[0]
-    rows = found.rows if top is None else found.rows[:top]
+        found = {tag: _leaderboard(con, tag) for tag in run_tags}
+    columns = found[run_tags[0]].columns
+    rows: Sequence[Sequence[Any]] = [row for each in found.values() for row in each.rows[:top]]
     if output is Format.TABLE:
-        print_rows(*_with_ranges(found.columns, _rounded(found.columns, rows)), output)
-    else:
-        print_rows(found.columns, rows, output)
-    note(
-        f"Run '{run_tag}': Bradley–Terry ratings from the panels' winners. They measure what judges prefer, not what "
-        "is true."
-    )
-    for text in (text for row in settled for text in _what_is_settled(*row)):
-        note(text)
-    for text in _what_is_cut([(model_id, cut, turns) for model_id, cut, turns, _ in counts]):
-        note(text)
-    if forfeits := sorted(((lost, model_id) for model_id, *_, lost in counts if lost), key=lambda row: -row[0]):
-        named = ", ".join(f"{count} of {model_id}" for count, model_id in forfeits[:_MOST_NAMED])
-        more = ", …" if len(forfeits) > _MOST_NAMED else ""
-        lost = sum(count for count, _ in forfeits)
+        columns, rows = _with_ranges(columns, _rounded(columns, rows))
+    if len(run_tags) > 1:
+        tags = [tag for tag, each in found.items() for _ in each.rows[:top]]
+        columns, rows = ["run_tag", *columns], [[tag, *row] for tag, row in zip(tags, rows, strict=True)]
+    print_rows(columns, rows, output)
+    for tag, each in found.items():
         note(
-            f"{counted(lost, 'debate')} {'was' if lost == 1 else 'were'} lost by forfeit, without a verdict: "
-            f"{named}{more}."
+            f"Run '{tag}': Bradley–Terry ratings from the panels' winners. They measure what judges prefer, not what "
+            "is true."
         )
-    if simulated:
-        note("Debaters or judges of this run are simulated, so it says nothing about real models.")
-    for each in uncounted:
-        note(each.sentence)
-    if top is not None and len(found.rows) > top:
-        left = len(found.rows) - top
-        note(f"{counted(left, 'more debater')} {'is' if left == 1 else 'are'} not shown; leave out --top to see all.")
+        for text in each.notes:
+            note(text)
+        if top is not None and len(each.rows) > top:
+            left = len(each.rows) - top
+            are = "is" if left == 1 else "are"
+            note(f"{counted(left, 'more debater')} {are} not shown; leave out --top to see all.")
+
+
+@dataclass(frozen=True)
+class _Leaderboard:
+    """The rows of a run's leaderboard, and what is said about them."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    notes: Sequence[str]
+
+
+def _leaderboard(con: duckdb.DuckDBPyConnection, run_tag: str) -> _Leaderboard:
+    from debatebench.query.left_out import left_out
+    from debatebench.query.safe_query import run_query
+
+    found, settled, counts, runs = (
+        run_query(con, query, {"run_tag": run_tag}, limit=None)
+        for query in (_LEADERBOARD, _SETTLED, _COUNTS, "select is_simulated from marts.runs where run_tag = $run_tag")
+    )
+    notes = [text for row in settled.rows for text in _what_is_settled(*row)]
+    notes += _what_is_cut([(model_id, cut, turns) for model_id, cut, turns, _ in counts.rows])
+    notes += _what_is_lost([(model_id, lost) for model_id, *_, lost in counts.rows])
+    if runs.rows[0][0]:
+        notes.append("Debaters or judges of this run are simulated, so it says nothing about real models.")
+    notes += [each.sentence for each in left_out(con, run_tag)]
+    return _Leaderboard(found.columns, found.rows, notes)
 
 
 def _what_is_settled(
@@ -169,6 +184,18 @@ def _what_is_cut(debaters: Sequence[tuple[str, int, int]]) -> list[str]:
     ]
 
 
+def _what_is_lost(debaters: Sequence[tuple[str, int]]) -> list[str]:
+    """How many debates were lost by forfeit, and by whom, in a sentence; `debaters` are (id, lost)."""
+    forfeits = sorted((row for row in debaters if row[1]), key=lambda row: -row[1])
+    if not forfeits:
+        return []
+    named = ", ".join(f"{count} of {model_id}" for model_id, count in forfeits[:_MOST_NAMED])
+    more = ", …" if len(forfeits) > _MOST_NAMED else ""
+    lost = sum(count for _, count in forfeits)
+    were = "was" if lost == 1 else "were"
+    return [f"{counted(lost, 'debate')} {were} lost by forfeit, without a verdict: {named}{more}."]
+
+
 def _with_ranges(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
     """The same table with each pair of interval ends as one column of text."""
     ranges = {"rank_low": ("rank_high", "ranks", "{}"), "ci_low": ("ci_high", "interval", "{:.0f}")}
@@ -192,9 +219,13 @@ def _rounded(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[list
 
 def summarize(
     context: typer.Context,
-    run_tag: RunTagOption = None,
+    run_tag: RunTagsOption = None,
     out_dir: Annotated[
-        Path | None, typer.Option("--out-dir", help="Folder for the CSV files. Default: warehouse/summaries/TAG.")
+        Path | None,
+        typer.Option(
+            "--out-dir",
+            help="Folder for the CSV files; of several runs, for a folder each. Default: warehouse/summaries/TAG.",
+        ),
     ] = None,
 ) -> None:
     """Write a run's eleven summary tables as CSV files."""
@@ -205,10 +236,14 @@ def summarize(
 
     workspace = built_workspace(context)
     with closing(open_for_query(workspace.database)) as con:
-        run_tag = chosen_run(con, run_tag)
-        target = out_dir or workspace.warehouse / "summaries" / check_run_tag(run_tag)
-        check_output_folder(workspace, target, {f"{name}.csv" for name in SUMMARIES})
-        paths = write_summaries(con, run_tag, target)
+        run_tags = chosen_runs(con, run_tag)
+        base = out_dir or workspace.warehouse / "summaries"
+        targets = {
+            tag: base if out_dir is not None and len(run_tags) == 1 else base / check_run_tag(tag) for tag in run_tags
+        }
+        for target in targets.values():
+            check_output_folder(workspace, target, {f"{name}.csv" for name in SUMMARIES})
+        paths = [path for tag, target in targets.items() for path in write_summaries(con, tag, target)]
     for path in paths:
         say(str(path))
 

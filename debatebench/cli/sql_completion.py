@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from debatebench.query.relations import Relation
@@ -22,16 +22,20 @@ _KEYWORDS = (
 )
 # fmt: on
 # A table in FROM or JOIN, and its alias.
-_NAMED = re.compile(r"\b([a-z_]\w*\.[a-z_]\w*)(?:\s+(?:as\s+)?([a-z_]\w*))?", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?:\b([a-z_]\w*\.[a-z_]\w*)|\b(?:from|join)\s+([a-z_]\w*)\b(?!\s*\.))(?=(?:\s+(?:as\s+)?([a-z_]\w*))?)",
+    re.IGNORECASE,
+)
 _WANTS_TABLE = re.compile(r"\b(from|join|describe|summarize|table)\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Completions:
-    """The sources of completions: dotted name → relation, and the dotted names of macros."""
+    """The sources of completions: dotted name → relation, the dotted names of macros, and short name → dotted name."""
 
     relations: Mapping[str, Relation]
     macros: Iterable[str] = ()
+    short: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def schemas(self) -> tuple[str, ...]:
@@ -63,8 +67,8 @@ class Completions:
         return _starting(word, self.relations)
 
     def _tables(self, word: str) -> list[str]:
-        """Schemas first, then their tables; a table's name without its schema is enough if only one matches."""
-        found = _starting(word, [f"{schema}." for schema in self.schemas])
+        """Schemas, and short names once there is a letter; else the only table with a name that begins like that."""
+        found = _starting(word, [*(f"{schema}." for schema in self.schemas), *(self.short if word else ())])
         own = [name for name in self.relations if word and name.partition(".")[2].startswith(word.lower())]
         return found or (own if len(own) == 1 else [])
 
@@ -79,7 +83,8 @@ class Completions:
         """Each name that the statement can use for a table so far → the table's dotted name."""
         used: dict[str, str] = {}
         for match in _NAMED.finditer(text):
-            name, alias = match[1].lower(), (match[2] or "").lower()
+            name, alias = (match[1] or match[2]).lower(), (match[3] or "").lower()
+            name = self.short.get(name, name)
             if name in self.relations:
                 used[name] = name
                 used[name.partition(".")[2]] = name

@@ -216,7 +216,7 @@ def diff_models(
     name: Annotated[str, typer.Argument(help="A SQL model with versions, such as panel_winners.")],
     before: Annotated[int, typer.Option("--from", help="The version to compare with.")],
     after: Annotated[int, typer.Option("--to", help="The version to compare.")],
-    run_tag: Annotated[str | None, of_run(help="Compare only this run. Default: all runs.")] = None,
+    run_tag: Annotated[list[str] | None, of_run(help="Compare only this run. Repeatable. Default: all runs.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=0, help="Maximum number of rows to print; 0 for all.")] = 20,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -230,7 +230,7 @@ def diff_models(
     workspace = built_workspace(context)
     project = _built_project(context)
     _check_sound(project, name, f"{name}_v{before}", f"{name}_v{after}")
-    diff = diff_model(workspace.database, project, name, before, after, run_tag=run_tag, limit=limit or None)
+    diff = diff_model(workspace.database, project, name, before, after, run_tags=run_tag, limit=limit or None)
     if output is Format.JSON:
         _print_diff_json(diff)
     elif output is Format.CSV:
@@ -320,7 +320,9 @@ def _print_diff_json(diff: ModelDiff) -> None:
 
 def docs(
     context: typer.Context,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the page. Default: reports/docs.")] = None,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out-dir", help="Folder for the page. Default: reports/docs.")
+    ] = None,
 ) -> None:
     """Write an HTML page that describes all SQL models.
 
@@ -332,7 +334,7 @@ def docs(
     from debatebench.transform.model_versions import reading_warnings
 
     workspace = workspace_of(context)
-    target = out or workspace.reports / "docs"
+    target = out_dir or workspace.reports / "docs"
     check_output_folder(workspace, target, mark="index.html")
     project = _project(context)
     today = now().date()

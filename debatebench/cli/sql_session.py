@@ -20,6 +20,7 @@ from debatebench.query.safe_query import check_limits, parse_params, run_query
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import SqlModelError, StuckQueryError, UsageError
 from debatebench.shared.result_formats import FORMATS, print_table
+from debatebench.transform.short_names import stored_short_names
 
 if TYPE_CHECKING:
     import duckdb
@@ -139,7 +140,7 @@ class SqlSession:
         if self._completions is None:
             with sql_errors():
                 con = warehouse.connection
-                self._completions = Completions(read_relations(con), read_macros(con))
+                self._completions = Completions(read_relations(con), read_macros(con), stored_short_names(con))
         return self._completions
 
     def _run(self, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import typer
 from debatebench.cli.common import (
     Format,
     FormatOption,
-    chosen_run,
+    chosen_runs,
     note,
     now,
     of_run,
@@ -22,7 +23,7 @@ from debatebench.cli.common import (
     workspace_of,
 )
 from debatebench.cli.completion import run_tags
-from debatebench.cli.show import RunTagOption
+from debatebench.cli.show import RunTagsOption
 from debatebench.landing.importers import FORMATS
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import DamagedDataError, SqlModelError, UnbuiltError, UsageError
@@ -121,7 +122,7 @@ def import_(
 
 def land(
     context: typer.Context,
-    run_tag: Annotated[str | None, of_run(help="Land only this run. Default: all runs.")] = None,
+    run_tag: Annotated[list[str] | None, of_run(help="Land only this run. Repeatable. Default: all runs.")] = None,
     reparse: Annotated[
         bool,
         typer.Option(
@@ -149,11 +150,13 @@ def land(
     workspace = workspace_of(context)
     if prices is not None and not reparse:
         raise UsageError("--prices needs --reparse.")
+    if output is not Format.TABLE and not reparse:
+        raise UsageError("--format needs --reparse, which prints what it reads differently.")
     if reparse:
         _reparse(workspace, run_tag, prices, output)
     update = update_warehouse(
         workspace,
-        None if run_tag is None else [run_tag],
+        run_tag,
         now=now,
         build=not no_build,
         replace_landed=replace,
@@ -167,8 +170,8 @@ def land(
         )
 
 
-def _reparse(workspace: Workspace, run_tag: str | None, prices: Path | None, output: Format) -> None:
-    """Read the stored answers of one run or of all again, and print what that changes."""
+def _reparse(workspace: Workspace, run_tags: Sequence[str] | None, prices: Path | None, output: Format) -> None:
+    """Read the stored answers of some runs or of all again, and print what that changes."""
     from debatebench.plan.prices import prices_in
     from debatebench.play.reparsing import ChangedVerdict, reparse_run
     from debatebench.play.repricing import ChangedCosts, reprice_run
@@ -176,10 +179,11 @@ def _reparse(workspace: Workspace, run_tag: str | None, prices: Path | None, out
     from debatebench.warehouse.sources import sources
 
     known = sources(workspace)
-    if run_tag is not None:
+    for run_tag in run_tags or ():
         check_known_run(run_tag, known, workspace.warehouse)
     price_of = None if prices is None else prices_in(prices)
-    journals = [source.path for source in known.values() if source.is_journal and run_tag in (None, source.run_tag)]
+    wanted = known if run_tags is None else set(run_tags)
+    journals = [source.path for tag, source in known.items() if source.is_journal and tag in wanted]
     changed = [row for journal in journals for row in reparse_run(journal)]
     print_rows(ChangedVerdict.columns(), [row.row() for row in changed], output)
     note(f"The current parser reads {counted(len(changed), 'verdict')} of {counted(len(journals), 'run')} differently.")
@@ -241,9 +245,9 @@ def build(
 
 def rate(
     context: typer.Context,
-    run_tag: RunTagOption = None,
-    ratings_path: Annotated[
-        Path | None, typer.Option("--ratings-path", help="The JSON file. Default: warehouse/ratings/TAG.json.")
+    run_tag: RunTagsOption = None,
+    output_path: Annotated[
+        Path | None, typer.Option("--output", help="The JSON file of one run. Default: warehouse/ratings/TAG.json.")
     ] = None,
 ) -> None:
     """Recompute the ratings and write them as JSON."""
@@ -266,12 +270,16 @@ def rate(
         if unbuilt is not None:
             warn(f"not all SQL models are built: {unbuilt}")
     with closing(open_for_query(workspace.database)) as con:
-        run_tag = chosen_run(con, run_tag)
-        path = ratings_path or workspace.warehouse / "ratings" / f"{check_run_tag(run_tag)}.json"
-        check_output(workspace, path)
-        ratings = ratings_json(con, run_tag)
-    try:
-        write_atomically(path, json.dumps(ratings, indent=2, ensure_ascii=False) + "\n")
-    except OSError as error:
-        raise not_written(path, error) from error
-    say(f"Rated {counted(len(ratings['models']), 'debater')} of run '{run_tag}': {path}")
+        run_tags = chosen_runs(con, run_tag)
+        if output_path is not None and len(run_tags) > 1:
+            raise UsageError("--output names the file of one run; leave it out, or give one --run-tag.")
+        paths = [output_path or workspace.warehouse / "ratings" / f"{check_run_tag(tag)}.json" for tag in run_tags]
+        for path in paths:
+            check_output(workspace, path)
+        ratings = [ratings_json(con, tag) for tag in run_tags]
+    for tag, path, rated in zip(run_tags, paths, ratings, strict=True):
+        try:
+            write_atomically(path, json.dumps(rated, indent=2, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise not_written(path, error) from error
+        say(f"Rated {counted(len(rated['models']), 'debater')} of run '{tag}': {path}")

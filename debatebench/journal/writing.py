@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -21,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from debatebench.journal.events import pass_on
 from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, encode_line, text_in
-from debatebench.journal.reading import busy, check_saved, saved_name, sound_events
-from debatebench.shared.errors import DamagedDataError, DebatebenchError
+from debatebench.journal.reading import busy, check_saved, read_journal, saved_name, sound_events
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
 from debatebench.shared.files import make_folder, new_file, sync_path
 from debatebench.shared.locks import is_at, take_lock
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 _GATHERING_S = 0.005
 _LONG_GATHERING_S = 0.020
 _BLOCK = 1 << 20
+# A process that holds a journal of what people write for longer has stopped in the middle of a save.
+_LONGEST_WAIT_S = 10.0
+_RETRY_S = 0.02
 
 
 def write_journal(path: Path, events: Iterator[dict[str, Any]]) -> tuple[Path, int]:
@@ -321,6 +325,30 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def open_in_turn(path: Path, index: Callable[[Event], None] | None = None) -> Journal:
+    """A journal of what people write, opened as `Journal.open` does, after waiting for other processes.
+
+    They hold it for milliseconds each. `index` is called with every event as it is. Raises `BusyError` after 10 s.
+    """
+    latest = time.monotonic() + _LONGEST_WAIT_S
+    while True:
+        try:
+            journal = Journal.open(path)
+            break
+        except BusyError:
+            if time.monotonic() > latest:
+                raise BusyError(f"Another process holds {path}; end it, and try again.") from None
+            time.sleep(_RETRY_S)
+    if index is not None:
+        try:
+            for event in read_journal(path):
+                index(event)
+        except BaseException:
+            journal.close()
+            raise
+    return journal
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:

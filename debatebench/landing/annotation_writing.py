@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.journal.reading import has_begun
-from debatebench.journal.writing import Journal
+from debatebench.journal.writing import open_in_turn
 from debatebench.landing.annotation_journals import Forms, purpose_of, read_forms
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
+from debatebench.shared.errors import DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
-
-# A save takes milliseconds; a process that holds the journal longer has stopped in the middle of one.
-_LONGEST_WAIT_S = 10.0
-_RETRY_S = 0.02
 
 
 class StaleError(DebatebenchError):
@@ -65,7 +60,7 @@ class FormJournal:
             return self._appended(make)
 
     def _appended(self, make: Callable[[Forms], dict[str, Any] | None]) -> Forms:
-        with self._opened() as journal:
+        with open_in_turn(self.path) as journal:
             forms = self._forms()
             data = make(forms)
             if data is None:
@@ -78,16 +73,6 @@ class FormJournal:
             forms.see(data)
             self._known = self.path.stat().st_size, forms
             return forms
-
-    def _opened(self) -> Journal:
-        latest = time.monotonic() + _LONGEST_WAIT_S
-        while True:
-            try:
-                return Journal.open(self.path)
-            except BusyError:
-                if time.monotonic() > latest:
-                    raise BusyError(f"Another process holds {self.path}; end it, and save again.") from None
-                time.sleep(_RETRY_S)
 
     def _header(self) -> dict[str, Any]:
         return {

@@ -13,7 +13,7 @@ from debatebench.landing.run_settings import run_settings
 from debatebench.shared.duckdb_sql import transaction
 from debatebench.shared.errors import DamagedDataError
 from debatebench.shared.record_columns import column_types
-from debatebench.shared.records import TABLES, Record, Row
+from debatebench.shared.records import TABLES, Record, Row, RunMark
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,10 +42,17 @@ def _raw_tables(con: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def remove_run(con: duckdb.DuckDBPyConnection, run_tag: str, *, except_from: Collection[str] = ()) -> None:
-    """Delete a run's rows from every landed table except those in `except_from`."""
+    """Delete a run's rows from every table that its source fills, except those in `except_from`."""
     for name in TABLES:
-        if name not in except_from:
+        if name not in (RunMark.table, *except_from):
             con.execute(f"delete from raw.{name} where run_tag = ?", [run_tag])
+
+
+def remove_landed(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
+    """Delete the same rows, and the record of the run's landing."""
+    with transaction(con):
+        remove_run(con, run_tag)
+        con.execute("delete from meta.landings where run_tag = ?", [run_tag])
 
 
 def land_records(con: duckdb.DuckDBPyConnection, run_tag: str, records: Iterable[Record]) -> dict[str, int]:

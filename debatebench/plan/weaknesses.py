@@ -46,7 +46,7 @@ def with_weaknesses(
             if weakness.first_turn(config.rounds, side) is None:
                 raise UsageError(
                     f"The weakness '{weakness.id}' needs a speech of {side} after the opponent has spoken, and this "
-                    "debate format has none: choose another --format, or leave the weakness out of the file."
+                    "debate format has none: choose another --debate-format, or leave the weakness out of the file."
                 )
     total = len(before) + len(debates)
     controls = count_controls(total, control_ratio) - count_controls(len(before), control_ratio)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -69,11 +69,11 @@ class RowDiff:
 
     The key comes from the unique tests of the YAML and includes the run. Without such a test whole rows are matched,
     so that a changed row counts as removed and added. Only columns that both versions have are compared.
-    Raises `UsageError` for a `run_tag` if the versions do not have that column.
+    Raises `UsageError` for `run_tags` if the versions do not have that column.
     """
 
     def __init__(
-        self, con: duckdb.DuckDBPyConnection, before: SqlModel, after: SqlModel, run_tag: str | None = None
+        self, con: duckdb.DuckDBPyConnection, before: SqlModel, after: SqlModel, run_tags: Sequence[str] | None = None
     ) -> None:
         self.con = con
         columns = [
@@ -83,14 +83,14 @@ class RowDiff:
         self.columns_only_before = tuple(column for column in columns[0] if column not in common)
         self.columns_only_after = tuple(column for column in columns[1] if column not in common)
         self.has_runs = "run_tag" in common
-        if run_tag is not None and not self.has_runs:
+        if run_tags is not None and not self.has_runs:
             raise UsageError(f"{before.name} has no column run_tag; leave --run-tag out.")
         self.key = _key(after, common) or _key(before, common)
         self.compared = [column for column in common if column not in self.key] if self.key else []
         self._closed = {column for model in (before, after) for column in _closed_columns(model)}
-        self._match(before, after, common, run_tag)
+        self._match(before, after, common, run_tags)
 
-    def _match(self, before: SqlModel, after: SqlModel, common: list[str], run_tag: str | None) -> None:
+    def _match(self, before: SqlModel, after: SqlModel, common: list[str], run_tags: Sequence[str] | None) -> None:
         """Create the table `differing` of all pairs: the key, how the row changed, and both sides as structs."""
         key = [quoted_identifier(column) for column in self.key or common]
         numbered = "" if self.key else f", row_number() over (partition by {', '.join(key)}) as occurrence"
@@ -98,7 +98,7 @@ class RowDiff:
         fields = [f"{quoted_identifier(column)} := {quoted_identifier(column)}" for column in self.compared] or [
             "there := true"
         ]
-        where = "where run_tag = $1" if run_tag is not None else ""
+        where = "where list_contains($1::varchar[], run_tag)" if run_tags is not None else ""
         sides = [
             f"(select {', '.join(key)}{numbered}, struct_pack({', '.join(fields)}) as cells "
             f"from {side}.{model.name} {where})"
@@ -113,7 +113,7 @@ class RowDiff:
             "case when b.cells is null then 'added' when a.cells is null then 'removed' "
             "when b.cells is distinct from a.cells then 'changed' end as change "
             f"from {sides[0]} as b full join {sides[1]} as a on {on}",
-            [] if run_tag is None else [run_tag],
+            [] if run_tags is None else [list(run_tags)],
         )
         self._order = ", ".join(matched)
         self._shown_key = list(self.key or common)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from debatebench.shared.errors import UsageError
@@ -41,27 +41,61 @@ def landing_order(columns: Collection[str]) -> str:
     return f"{'landing, ' if 'landing' in columns else ''}landed_at, run_tag desc"
 
 
-def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
-    """`run_tag` if it has landed; for None, the tag that landed last and does not judge or probe stored debates.
+def default_order(con: duckdb.DuckDBPyConnection) -> list[str]:
+    """The runs that a command or page may mean when none is named, the one that it means first.
 
-    Raises `UsageError` if there is none.
+    Only runs that hold debates of their own count, so that a run that judges or probes stored debates never takes the
+    place of a tournament, and none that is excluded. The run that was pinned last comes first, then other pinned
+    runs, then those with a valid verdict, and of these the one that landed last.
     """
+    columns = landing_columns(con)
+    # Earlier versions recorded neither landings nor marks.
+    landings = f"select run_tag, row_number() over (order by {landing_order(columns)}) as place from meta.landings"
+    made = "select run_tag, row_number() over (order by created_at nulls first, run_tag desc) as place from raw.runs"
+    marks = "raw.run_marks" if _has_marks(con) else "(select '' as run_tag, false as is_excluded, 0 as pin_number)"
+    rows = con.execute(
+        f"""
+        select run_tag
+        from raw.runs
+        left join ({landings if columns else made}) as landings using (run_tag)
+        left join {marks} as marks using (run_tag)
+        where source_run_tag is null and not coalesce(marks.is_excluded, false)
+        order by
+            marks.pin_number desc nulls last,
+            exists (from raw.verdicts where verdicts.run_tag = runs.run_tag and verdicts.is_valid) desc,
+            landings.place desc
+        """
+    ).fetchall()
+    return [tag for (tag,) in rows]
+
+
+def is_pinned(con: duckdb.DuckDBPyConnection, run_tag: str) -> bool:
+    """Whether a run is pinned."""
+    if not _has_marks(con):
+        return False
+    return bool(con.execute("from raw.run_marks where run_tag = ? and pin_number is not null", [run_tag]).fetchall())
+
+
+def _has_marks(con: duckdb.DuckDBPyConnection) -> bool:
+    found = con.execute(
+        "select 1 from duckdb_tables() where schema_name = 'raw' and table_name = 'run_marks' "
+        "and database_name = current_database()"
+    )
+    return bool(found.fetchall())
+
+
+def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
+    """`run_tag` if it has landed; for None, the first of `default_order`. Raises `UsageError` if there is none."""
     known = landed_tags(con)
     if not known:
         raise UsageError(NO_RUNS)
-    if run_tag is None:
-        return _last_run_tag(con, known)
-    check_known_run(run_tag, known, "the warehouse")
-    return run_tag
-
-
-def _last_run_tag(con: duckdb.DuckDBPyConnection, known: Sequence[str]) -> str:
-    rows = con.execute(
-        "select run_tag from meta.landings inner join raw.runs using (run_tag) where source_run_tag is null "
-        f"order by {landing_order(landing_columns(con))}"
-    ).fetchall()
-    if not rows:
+    if run_tag is not None:
+        check_known_run(run_tag, known, "the warehouse")
+        return run_tag
+    order = default_order(con)
+    if not order:
         raise UsageError(
-            f"Every run in the warehouse judges stored debates; name one with `--run-tag`. Known: {', '.join(known)}."
+            "Every run in the warehouse judges stored debates or is excluded; name one with `--run-tag`. "
+            f"Known: {', '.join(known)}."
         )
-    return str(rows[-1][0])
+    return order[0]

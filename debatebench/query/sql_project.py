@@ -33,6 +33,8 @@ class _Debates:
     """
 
     part = "run_tag"
+    asked = ("marts", "ratings")
+    apart = ("raw.run_marks",)
 
     @cached_property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:

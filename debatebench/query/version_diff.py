@@ -81,10 +81,10 @@ def diff_model(
     before: int,
     after: int,
     *,
-    run_tag: str | None = None,
+    run_tags: Sequence[str] | None = None,
     limit: int | None = 20,
 ) -> ModelDiff:
-    """Compare versions `before` and `after` of the SQL model `name`, for one run or for all.
+    """Compare versions `before` and `after` of the SQL model `name`, for some runs or for all.
 
     The warehouse is only read: SQL models that depend on the unsuffixed name are computed twice in memory, once on each
     version. At most `limit` differing rows are returned, ordered by key. Raises `UsageError` for an unknown name,
@@ -98,7 +98,7 @@ def diff_model(
             raise UsageError(f"{alias.name} has no version {number}. Versions: {known}.")
     if before == after:
         raise UsageError(f"Both versions of {alias.name} are {before}; give two different versions.")
-    standing = _standing(database, project, run_tag)
+    standing = _standing(database, project, run_tags or ())
     remark = _pinned(models, alias)
     targets = [versions[before].name, versions[after].name]
     from debatebench.stats import sql as udfs
@@ -115,7 +115,7 @@ def diff_model(
                         _create(con, models, [LEADERBOARD], standing, swapped=(alias, versions[number].name))
                     except SqlModelError as error:
                         remark = f"{LEADERBOARD} cannot be computed with version {number}: {error}"
-        rows = RowDiff(con, versions[before], versions[after], run_tag)
+        rows = RowDiff(con, versions[before], versions[after], run_tags)
         return ModelDiff(
             name=alias.name,
             before=before,
@@ -127,19 +127,19 @@ def diff_model(
             columns_changed=rows.columns_changed(),
             values=rows.values(),
             rows=rows.first(limit),
-            leaderboard=None if remark else _standings(con, run_tag),
+            leaderboard=None if remark else _standings(con, run_tags),
             remark=remark,
         )
 
 
-def _standing(database: Path, project: Project, run_tag: str | None) -> set[str]:
+def _standing(database: Path, project: Project, run_tags: Sequence[str]) -> set[str]:
     """The SQL models that are in the warehouse as the project defines them."""
     from debatebench.query.run_tags import pick_run_tag
     from debatebench.query.safe_query import open_for_reading
     from debatebench.transform.build_state import definitions, read_builds, relations
 
     with open_for_reading(database) as con:
-        if run_tag is not None:
+        for run_tag in run_tags:
             pick_run_tag(con, run_tag)
         wanted, built, there = definitions(project), read_builds(con), relations(con)
         return {
@@ -223,13 +223,14 @@ def _named(name: str) -> Iterator[None]:
         raise SqlModelError(f"SQL model {name} failed: {message}") from None
 
 
-def _standings(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> tuple[Standing, ...]:
+def _standings(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str] | None) -> tuple[Standing, ...]:
     """Every debater that is rated under at least one version, by run and new rank."""
     rows = con.execute(
         "select run_tag, model_id, b.rank, a.rank, b.rating, a.rating "
         f"from (select * from before.{LEADERBOARD} where rank is not null) as b "
         f"full join (select * from after.{LEADERBOARD} where rank is not null) as a using (run_tag, model_id) "
-        "where $1 is null or run_tag = $1 order by run_tag, a.rank nulls last, b.rank, model_id",
-        [run_tag],
+        "where $1 is null or list_contains($1::varchar[], run_tag) "
+        "order by run_tag, a.rank nulls last, b.rank, model_id",
+        [None if run_tags is None else list(run_tags)],
     ).fetchall()
     return tuple(Standing(*row) for row in rows)

@@ -65,4 +65,7 @@ def _kept(workspace: Workspace) -> Iterator[Path]:
     yield workspace.configs.resolve()
     yield workspace.sql.resolve()
     yield from ((workspace.reports / name).resolve() for name in ("pages", "templates", "assets"))
-    yield from (path.resolve() for path in (workspace.journal, workspace.imports, workspace.plans, workspace.database))
+    yield from (
+        path.resolve()
+        for path in (workspace.journal, workspace.imports, workspace.archive, workspace.plans, workspace.database)
+    )

@@ -637,6 +637,26 @@ class RunSetting(Record):
     value: Text | None = Field(None, description="The setting as text; null where it is not known.")
 
 
+class RunMark(Record):
+    """What people decided about a run: whether it counts, is meant by default, is archived, and its name and note.
+
+    A run without a mark has no row. An archived run has one, and no row in any other table.
+    """
+
+    table = "run_marks"
+    key = ("run_tag",)
+
+    title: Text | None = Field(None, description="A name of the run for people; null if it has none.")
+    note: Text | None = Field(None, description="What people should know about the run; null if there is no note.")
+    is_excluded: bool = Field(
+        False, description="Whether the run is left out of numbers over several runs, and is meant only by name."
+    )
+    pin_number: int | None = Field(
+        None, description="The place among the pinned runs, in the order in which they were pinned, from 1; else null."
+    )
+    is_archived: bool = Field(False, description="Whether the run is kept in the archive, outside of the warehouse.")
+
+
 TABLES: dict[str, type[Record]] = {
     cls.table: cls
     for cls in (
@@ -658,5 +678,6 @@ TABLES: dict[str, type[Record]] = {
         Gold,
         Weakness,
         RunSetting,
+        RunMark,
     )
 }

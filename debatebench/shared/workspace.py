@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 
@@ -23,7 +24,7 @@ _FOLDER_NOTES = {
 A file here replaces the packaged one of the same schema and name: `sql/marts/leaderboard.sql` replaces the leaderboard,
 and `sql/marts/my_question.sql` adds `marts.my_question`. The first folder is the schema; subfolders do not matter.
 Put the YAML next to the SQL. A macro is an entry of YAML, in `sql/macros/`; one of the same name replaces the packaged
-one. `debatebench build` reads all of it.
+one. A CSV file in `sql/seeds/` is a table of the schema `seeds`. `debatebench build` reads all of it.
 """,
     "reports": """\
 # Reports of this workspace
@@ -37,6 +38,7 @@ which can be deleted at any time.
 - `debatebench.duckdb`: what queries read. Disposable: `debatebench build --from-journals` creates it again.
 - `journal/`: one file per run, with every paid answer, and a folder per run that people annotate. Never delete these.
 - `imports/`: what was imported, one folder per tag. Never delete these either.
+- `archive/`: the same of archived runs, which the warehouse does not contain; `debatebench runs restore` undoes that.
 - `plans/`: what `debatebench run --dry-run` wrote. `progress/`: the progress of runs. Both are disposable.
 """,
 }
@@ -84,6 +86,11 @@ class Workspace:
     def imports(self) -> Path:
         """One folder per imported tag."""
         return self.warehouse / "imports"
+
+    @property
+    def archive(self) -> Path:
+        """Journals and imports of archived runs, in folders of the same names as in `warehouse`."""
+        return self.warehouse / "archive"
 
     @property
     def plans(self) -> Path:
@@ -177,7 +184,8 @@ def packaged(kind: Kind) -> Path:
 def check_known_run(run_tag: str, known: Collection[str], place: object) -> None:
     """Raise `UsageError` if there is no such run in `place`, with those that are `known` there."""
     if run_tag not in known:
-        raise UsageError(f"No run '{run_tag}' in {place}. Known: {', '.join(known) or 'none yet'}.")
+        hint = did_you_mean(run_tag, known)
+        raise UsageError(f"No run '{run_tag}' in {place}.{hint} Known: {', '.join(known) or 'none yet'}.")
 
 
 def check_run_tag(tag: str) -> str:

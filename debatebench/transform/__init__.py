@@ -6,6 +6,8 @@ build_state.py     `meta.builds`: fingerprints, and whether anything has changed
 comments.py        the texts of everything as comments in the warehouse
 contracts.py       check the columns of a SQL model against its YAML
 create_macros.py   create macros in a database
+create_seeds.py    create the tables of seeds in a database
+dbt_words.py       what a dbt user writes, and what is written here instead
 domain.py          what is handed in: landed tables, Python functions, the rule for names
 expansion.py       expand macros: replace every call by its formula
 graph.py           dependencies: layers, order, selections such as `+name`
@@ -17,6 +19,8 @@ one_query.py       a check by DuckDB's own parser: a text is one query and only 
 parse_cache.py     results of parsing, cached in the warehouse (`meta.parsed`)
 project.py         every SQL model, singular test and unit test of a set of files
 properties.py      the YAML next to the SQL: descriptions, columns, versions, tests
+short_names.py     views in `main`, for names without a schema
+seeds.py           CSV files: read and check
 sql_model.py       one SQL text: the relations that it reads and the functions that it calls, by line
 stored_views.py    compute each view once for many queries
 workers.py         create SQL models on several connections at once

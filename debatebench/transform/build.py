@@ -32,10 +32,12 @@ from debatebench.transform.build_state import (
 )
 from debatebench.transform.comments import commented
 from debatebench.transform.create_macros import update_macros
+from debatebench.transform.create_seeds import create_seed
 from debatebench.transform.incremental import catalog_of, changed_parts, replace_parts
 from debatebench.transform.model_versions import reading_warnings, version_that_fits
 from debatebench.transform.one_query import execute_one
 from debatebench.transform.parse_cache import remember_parsed
+from debatebench.transform.short_names import update_short_names
 from debatebench.transform.workers import create_all
 
 if TYPE_CHECKING:
@@ -102,6 +104,7 @@ def build(
         try:
             work.run(chosen)
             dropped = work.drop_removed() if select is None else ()
+            update_short_names(con, project, {row.name: row.materialized for row in work.rows.values()}, work.columns)
         except BaseException:
             write_builds(con, work.rows.values(), None)
             raise
@@ -147,6 +150,7 @@ class _Build:
         self.expected = self._expected()
         self.built: list[BuiltModel] = []
         self.unchanged: list[str] = []
+        self.columns: dict[str, dict[str, str]] = {}
         self.broken = Broken(skip=True)
         # Name → the first line of DuckDB's message about a query that it could not bind.
         self.unreadable: dict[str, str] = {}
@@ -274,6 +278,8 @@ class _Build:
         standing = self.present.get(model.name)
         if standing is not None and standing != model.materialized:
             con.execute(f"drop {standing} {model.name}")
+        if model.seed is not None:
+            return create_seed(con, model, model.seed)
         # On the same line as the start of the text, so that line numbers in DuckDB's messages match the file.
         create = f"create or replace {model.materialized} {model.name} as "
         result = execute_one(con, f"{model.query.sql}\n", model.file, into=create).fetchall()
@@ -283,7 +289,7 @@ class _Build:
         """Drop SQL models whose columns differ from those promised in YAML, with everything that reads them."""
         from debatebench.transform.contracts import columns_of_all, contract_breaches
 
-        columns = columns_of_all(self.con)
+        columns = self.columns = columns_of_all(self.con)
         breaking = Broken(skip=True)
         for row in self.built:
             model = self.models[row.name]

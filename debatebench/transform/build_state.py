@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -101,7 +102,8 @@ def state_sha256(con: duckdb.DuckDBPyConnection, project: Project) -> str:
     """Hash of everything that a build depends on: files, landed data, and this package's code for building."""
     landed = project.domain.landed(con)
     if landed is not None:
-        return hash_of(inputs_sha256(project), _landed_sha256(landed))
+        apart = (text for each in _apart_sha256(con, project.domain).items() for text in each)
+        return hash_of(inputs_sha256(project), _landed_sha256(landed), *apart)
     data = sorted(data_fingerprints(con, project.domain).items())
     return hash_of(inputs_sha256(project), *(f"{table} {sha256}" for table, sha256 in data))
 
@@ -114,12 +116,12 @@ def inputs_sha256(project: Project) -> str:
 
 
 def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Dotted name → `table` or `view` of everything in the warehouse."""
+    """Dotted name → `table` or `view` of everything in the warehouse, except `short_names`."""
     rows = con.execute(
         "select schema_name || '.' || table_name, 'table' from duckdb_tables() "
         "where database_name = current_database() union all "
         "select schema_name || '.' || view_name, 'view' from duckdb_views() "
-        "where database_name = current_database() and not internal"
+        "where database_name = current_database() and schema_name <> 'main' and not internal"
     ).fetchall()
     return dict(rows)
 
@@ -127,14 +129,24 @@ def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 def data_fingerprints(con: duckdb.DuckDBPyConnection, domain: Domain) -> dict[str, str]:
     """Raw table → hash of what was landed in it.
 
-    Where landings are recorded, all tables share one hash over every part; else it is the number of rows.
+    Where landings are recorded, all tables share one hash over every part; else it is the number of rows. A table that
+    changes apart from landings has a hash of its own.
     """
     raw = [name for name in relations(con) if name.startswith("raw.")]
-    landed = domain.landed(con)
+    landed, apart = domain.landed(con), _apart_sha256(con, domain)
     if landed is not None:
-        return dict.fromkeys(raw, _landed_sha256(landed))
+        return {**dict.fromkeys(raw, _landed_sha256(landed)), **apart}
     counts = {name: con.execute(f"select count(*) from {name}").fetchall()[0][0] for name in raw}
-    return {name: f"{count} rows" for name, count in counts.items()}
+    return {**{name: f"{count} rows" for name, count in counts.items()}, **apart}
+
+
+def _apart_sha256(con: duckdb.DuckDBPyConnection, domain: Domain) -> dict[str, str]:
+    """Landed table that changes apart from landings → hash of its rows; empty where an earlier version lacks it."""
+    import duckdb
+
+    with suppress(duckdb.CatalogException):
+        return {name: hash_of(*map(repr, con.execute(f"from {name} order by all").fetchall())) for name in domain.apart}
+    return {}
 
 
 def _landed_sha256(landed: Mapping[str, str]) -> str:

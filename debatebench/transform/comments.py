@@ -8,13 +8,15 @@ ones again; texts are worked out from the files only if a file has changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text, transaction
 from debatebench.transform.build_state import inputs_sha256
+from debatebench.transform.short_names import short_names
+from debatebench.transform.workers import connection_beside
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,6 +43,8 @@ _MACROS = """
     select 'macro', schema_name, function_name, '', comment from duckdb_functions()
     where database_name = current_database() and function_type = 'macro' and not internal
     """
+
+_WRITERS = 2
 
 
 class _Thing(NamedTuple):
@@ -81,16 +85,35 @@ def commented(con: duckdb.DuckDBPyConnection, project: Project) -> Iterator[None
             lost = _stored(con, f"from ({_RELATIONS}) where comment is null")
             if not lost.keys() <= before.keys():
                 found = pool.submit(texts, project)
-        with transaction(con):
-            if found is None:
-                changed = {thing: before[thing] for thing in lost if before[thing] is not None}
-            else:
-                known = found.result()
-                _write_schemas(con, project)
-                stored = _stored(con, f"{_RELATIONS} union all {_MACROS}")
-                changed = {thing: known.get(thing.key) for thing in stored if known.get(thing.key) != stored[thing]}
-            record = f"insert into meta.comments values ({quoted_text(sha256)})"
-            con.execute(";\n".join([*(thing.statement(text) for thing, text in changed.items()), record]))
+        if found is None:
+            changed = {thing: before[thing] for thing in lost if before[thing] is not None}
+        else:
+            known = found.result()
+            _write_schemas(con, project)
+            stored = _stored(con, f"{_RELATIONS} union all {_MACROS}")
+            changed = {thing: known.get(thing.key) for thing in stored if known.get(thing.key) != stored[thing]}
+    _comment(con, changed)
+    con.execute("insert into meta.comments values (?)", [sha256])
+
+
+def _comment(con: duckdb.DuckDBPyConnection, texts: Mapping[_Thing, str | None]) -> None:
+    """Set these comments. DuckDB takes as long for each as for a small query, so there are two connections at work."""
+    # Two transactions cannot change one relation.
+    by_relation: dict[tuple[str, str], list[str]] = {}
+    for thing, text in texts.items():
+        by_relation.setdefault((thing.schema, thing.name), []).append(thing.statement(text))
+    groups = list(by_relation.values())
+    parts = [[statement for group in groups[start::_WRITERS] for statement in group] for start in range(_WRITERS)]
+    parts = [part for part in parts if part]
+
+    def write(own: duckdb.DuckDBPyConnection, statements: list[str]) -> None:
+        with transaction(own):
+            own.execute(";\n".join(statements))
+
+    with ExitStack() as stack:
+        connections = [stack.enter_context(connection_beside(con)) for _ in parts]
+        pool = stack.enter_context(ThreadPoolExecutor(_WRITERS))
+        list(pool.map(write, connections, parts))
 
 
 def _stored(con: duckdb.DuckDBPyConnection, query: str) -> dict[_Thing, str | None]:
@@ -126,6 +149,8 @@ def texts(project: Project) -> Texts:
             found[f"{schema}.{table.name}".lower(), ""] = table.description
             found |= {(f"{schema}.{table.name}".lower(), each.name.lower()): each.description for each in table.columns}
     found |= {(name, ""): _of_macro(macro) for name, macro in project.macros.items()}
+    shorts = {name: short for short, name in short_names(project).items()}
+    found |= {(f"main.{shorts[name]}", column): text for (name, column), text in found.items() if name in shorts}
     return {key: " ".join(text.split()) for key, text in found.items() if text}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -44,12 +44,20 @@ class Domain(Protocol):
         """See the class."""
 
     @property
+    def apart(self) -> Collection[str]:
+        """Dotted names of small landed tables whose rows change without a landing of their part."""
+
+    @property
     def tables(self) -> Mapping[str, Mapping[str, LandedColumn]]:
         """Dotted name of each landed table → its columns, in order."""
 
     @property
     def descriptions(self) -> Mapping[str, str]:
         """Dotted name of each landed table → what it holds."""
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The schemas whose SQL models people ask, which have names without a schema too; see `short_names`."""
 
     @property
     def functions(self) -> PythonFunctions:

@@ -13,6 +13,7 @@ from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError, UsageError
 from debatebench.shared.files import shown_path
 from debatebench.transform.broken import broken_among
+from debatebench.transform.dbt_words import as_seed, is_file_name
 from debatebench.transform.sql_model import Query
 
 if TYPE_CHECKING:
@@ -26,9 +27,11 @@ def check_references(query: Query, file: Path, known: Collection[str]) -> None:
     """Refuse a name that is not one of the `known` SQL models and raw tables, by file and line."""
     for reference in query.references:
         if reference.name not in known:
+            hint = did_you_mean(reference.name, known)
+            if not hint and is_file_name(reference.name):
+                hint = f" If it is a file: {as_seed(reference.name)}."
             raise SqlModelError(
-                f"{shown_path(file)}:{reference.line}: no SQL model or raw table '{reference.name}'."
-                f"{did_you_mean(reference.name, known)}"
+                f"{shown_path(file)}:{reference.line}: no SQL model or raw table '{reference.name}'.{hint}"
             )
 
 

@@ -27,9 +27,11 @@ from debatebench.transform.properties import (
     ModelProperties,
     PropertiesFile,
     SchemaProperties,
+    SeedProperties,
     UnitTest,
     read_properties,
 )
+from debatebench.transform.seeds import SEEDS, is_seed_file, read_seed, seed_name
 from debatebench.transform.sql_model import (
     MACROS,
     NAME,
@@ -78,7 +80,7 @@ def read_yaml_files(files: Mapping[str, Path], broken: Broken) -> dict[PurePosix
     """Every YAML file of `files` by relative path, with the versions that one file adds to another's SQL model."""
     read: dict[PurePosixPath, PropertiesFile] = {}
     for name, file in sorted(files.items()):
-        if name.endswith((".yml", ".yaml")):
+        if is_yaml(name):
             with broken.of(name):
                 read[PurePosixPath(name)] = read_properties(file)
     added: dict[str, list[tuple[PurePosixPath, Located[AddedVersions]]]] = {}
@@ -86,9 +88,7 @@ def read_yaml_files(files: Mapping[str, Path], broken: Broken) -> dict[PurePosix
         for addition in each.added:
             added.setdefault(dotted_name(addition.entry.name, path), []).append((path, addition))
     for path, each in read.items() if added else ():
-        models = [
-            _completed(model, added.pop(dotted_name(model.entry.name, path), ()), broken) for model in each.models
-        ]
+        models = [_completed(model, added.pop(relation_name(model.entry, path), ()), broken) for model in each.models]
         read[path] = replace(each, models=tuple(models))
     for name, additions in added.items():
         for path, addition in additions:
@@ -112,10 +112,20 @@ def _completed(
     return model
 
 
+def is_yaml(name: str) -> bool:
+    """Whether a file of this name is YAML."""
+    return name.endswith((".yml", ".yaml"))
+
+
 def dotted_name(name: str, yaml_path: PurePosixPath) -> str:
     """The name of a SQL model in a YAML file, with its schema, which is by default the folder of the file."""
     name = name.lower()
     return name if "." in name or len(yaml_path.parts) < 2 else f"{yaml_path.parts[0]}.{name}"
+
+
+def relation_name(entry: ModelProperties, yaml_path: PurePosixPath) -> str:
+    """The name of a SQL model or seed in a YAML file, with its schema."""
+    return seed_name(entry.name) if isinstance(entry, SeedProperties) else dotted_name(entry.name, yaml_path)
 
 
 class _Loading:
@@ -128,6 +138,9 @@ class _Loading:
         self.schemas = self._named("schema", (schema for read in self.yaml_files.values() for schema in read.schemas))
         self.described = self._once(self._described_models())
         self.described_macros = self._described_macros()
+        versions = (f"{name}_v{v.v}" for name, located in self.described.items() for v in located.entry.versions)
+        self.names = {*domain.tables, *self.described, *versions}
+        """What a query may read, as far as it is known before the queries are read."""
 
     def _once(self, entries: Iterable[tuple[str, Located[T]]]) -> dict[str, Located[T]]:
         """Name → entry; a second entry with the same name is refused."""
@@ -160,13 +173,13 @@ class _Loading:
         return found
 
     def _described_models(self) -> Iterator[tuple[str, Located[ModelProperties]]]:
-        """The dotted name and the entry of every SQL model in the YAML."""
+        """The dotted name and the entry of every SQL model and seed in the YAML."""
         typed = {name: column for name, column in self.common.items() if column.data_type is not None}
         for path, read in self.yaml_files.items():
-            for model in read.models:
-                name = dotted_name(model.entry.name, path)
+            for located in read.models:
+                name = relation_name(located.entry, path)
                 with self.broken.of(name):
-                    yield name, _with_common(model, name, typed)
+                    yield name, _with_common(located, name, typed)
 
     def checked(self) -> Checked:
         """Everything that is in order."""
@@ -232,6 +245,12 @@ class _Loading:
         models: dict[str, SqlModel] = {}
         singular: dict[str, SingularTest] = {}
         for path, file in sorted(self.files.items()):
+            if is_seed_file(path):
+                name = f"{SEEDS}.{PurePosixPath(path).stem}" if path.startswith(f"{SEEDS}/") else f"sql/{path}"
+                with self.broken.of(name):
+                    self._check_read(name, self.described)
+                    _check_new(name, file, models.get(name))
+                    models[name] = self._seed(path, file)
             if not path.endswith(".sql") or path.startswith(f"{MACROS}/"):
                 continue
             where = PurePosixPath(path)
@@ -239,7 +258,7 @@ class _Loading:
             with self.broken.of(name):
                 if where.parts[0] == "tests":
                     _check_new(f"the test '{where.stem}'", file, singular.get(name))
-                    singular[name] = SingularTest(where.stem, file, parse_query(read_sql(file), file))
+                    singular[name] = SingularTest(where.stem, file, parse_query(read_sql(file), file, self.names))
                 else:
                     self._check_read(name, self.described)
                     _check_new(name, file, models.get(name))
@@ -256,13 +275,14 @@ class _Loading:
 
     def _check_files(self, located: Located[T], names: Iterable[str], there: Collection[str]) -> None:
         """Refuse a description without a SQL file."""
+        kind = ".csv" if isinstance(located.entry, SeedProperties) else ".sql"
         for name in names:
             if name not in there and name not in self.broken:
-                path = f"{name.replace('.', '/')}.sql"
+                path = f"{name.replace('.', '/')}{kind}"
                 with self.broken.of(name):
                     raise SqlModelError(
                         f"{located.where}: {name} is described, but there is no sql/{path}."
-                        f"{did_you_mean(path, (other for other in self.files if other.endswith('.sql')))}"
+                        f"{did_you_mean(path, (other for other in self.files if other.endswith(kind)))}"
                     )
 
     def _model(self, path: str, file: Path) -> SqlModel:
@@ -275,11 +295,9 @@ class _Loading:
         schema, table = parts[0], parts[-1].removesuffix(".sql")
         if schema in _TAKEN_SCHEMAS:
             raise SqlModelError(f"{shown_path(file)}: the schema '{schema}' is not for SQL models; use another folder.")
-        for part in (schema, table):
-            if not NAME.fullmatch(part):
-                raise SqlModelError(
-                    f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _."
-                )
+        if schema == SEEDS:
+            raise SqlModelError(f"{shown_path(file)}: sql/{SEEDS} holds CSV files; move this file to another folder.")
+        _check_plain((schema, table), file)
         name = f"{schema}.{table}"
         base, version = split_version(table)
         located = self.described.get(name)
@@ -295,20 +313,56 @@ class _Loading:
             if located is not None and any(v.v == version for v in located.entry.versions):
                 properties = located.entry.of_version(version)
         if located is None or properties is None:
-            raise SqlModelError(
-                f"{shown_path(file)}:1: {name} has no description; add it under `models` in sql/{schema}/_{schema}.yml."
-                f"{did_you_mean(name, (other for other in self.described if other.startswith(schema + '.')))}"
-            )
+            raise self._without_description(name, file, "models")
         is_version = bool(properties.versions)
         return SqlModel(
             name=name,
             file=file,
             path=path,
-            query=parse_query(read_sql(file), file),
+            query=parse_query(read_sql(file), file, self.names),
             properties=properties,
             base_name=base if is_version else table,
             version=version if is_version else None,
             properties_file=located.file,
+        )
+
+    def _seed(self, path: str, file: Path) -> SqlModel:
+        """The seed of one CSV file and its YAML."""
+        where = PurePosixPath(path)
+        if len(where.parts) < 2 or where.parts[0] != SEEDS:
+            raise SqlModelError(f"{shown_path(file)}: a CSV file is a seed; move it to sql/{SEEDS}/{where.name}.")
+        _check_plain((where.stem,), file)
+        name = f"{SEEDS}.{where.stem}"
+        located = self.described.get(name)
+        if located is None:
+            raise self._without_description(name, file, "seeds")
+        if not isinstance(located.entry, SeedProperties):
+            raise SqlModelError(
+                f"{located.where}: {name} is a CSV file, {shown_path(file)}; describe it under `seeds`, not `models`."
+            )
+        query, seed = read_seed(file, located.entry, located.where)
+        return SqlModel(
+            name=name,
+            file=file,
+            path=path,
+            query=query,
+            properties=located.entry.with_types(seed.types),
+            base_name=where.stem,
+            properties_file=located.file,
+            seed=seed,
+        )
+
+    def _without_description(self, name: str, file: Path, key: str) -> SqlModelError:
+        """What to add where: in the YAML file of its name or the only one of its folder, else in a new one."""
+        beside = [other for other in self.files.values() if other.parent == file.parent and is_yaml(other.name)]
+        named = [other for other in beside if other.stem == file.stem]
+        there = named or (beside if len(beside) == 1 else [])
+        place = f"in {shown_path(there[0])}" if there else f"in a new file {shown_path(file.with_suffix('.yml'))}"
+        same_schema = (other for other in self.described if other.startswith(f"{name.partition('.')[0]}."))
+        entry = f"{{name: {name.partition('.')[2]}, description: …}}"
+        return SqlModelError(
+            f"{shown_path(file)}:1: {name} has no description; write `{key}: [{entry}]` {place}."
+            f"{did_you_mean(name, same_schema)}"
         )
 
     def _aliases(self, models: Mapping[str, SqlModel]) -> dict[str, SqlModel]:
@@ -347,7 +401,11 @@ class _Loading:
     def _check_incremental(self, models: Mapping[str, SqlModel]) -> None:
         """Refuse `incremental_by` where rows cannot be separated by part; `models` are in dependency order."""
         reading_parts = set(self.domain.tables)
+        apart = {name: name for name in self.domain.apart}
         for model in models.values():
+            # Model → the table that it reads, itself or through others.
+            if tables := [apart[name] for name in model.dependencies if name in apart]:
+                apart[model.name] = tables[0]
             above = [name for name in model.dependencies if name in reading_parts]
             reading_parts |= {model.name} if above else set()
             part = model.properties.config.incremental_by
@@ -361,6 +419,11 @@ class _Loading:
                     )
                 if not model.has_column(part):
                     raise SqlModelError(f"{where}, but it describes no column of that name.")
+                if model.name in apart:
+                    raise SqlModelError(
+                        f"{where}, but it reads {apart[model.name]}, which changes apart from landings; leave "
+                        "`incremental_by` out."
+                    )
                 for name in above:
                     if name in models and not models[name].has_column(part):
                         raise SqlModelError(
@@ -443,6 +506,13 @@ def _with_common(
 def _needed(query: Query) -> list[str]:
     """The SQL models that a query reads and the macros that it calls."""
     return [*(reference.name for reference in query.references), *(call.name for call in query.macro_calls)]
+
+
+def _check_plain(parts: Iterable[str], file: Path) -> None:
+    """Refuse a folder or file whose name cannot be the name of a schema or relation."""
+    for part in parts:
+        if not NAME.fullmatch(part):
+            raise SqlModelError(f"{shown_path(file)}: '{part}' is not a name; use lower-case letters, digits and _.")
 
 
 def _check_new(name: str, file: Path, earlier: SqlModel | SingularTest | None) -> None:

@@ -14,6 +14,7 @@ from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.hashing import hash_of
+from debatebench.transform.dbt_words import check_no_jinja
 from debatebench.transform.sql_model import (
     MACROS,
     NAME,
@@ -105,6 +106,7 @@ def _parsed(sql: str, file: Path, line: int) -> Parsed:
     from sqlglot import exp
 
     rule = "the SQL of a macro is exactly one expression"
+    check_no_jinja(sql, file, ())
     tree, tokens = parse_statement(sql, file, rule, line)
     where, expression, named = f"{shown_path(file)}:{line}", tree.expression, tree.this
     is_function = isinstance(named, exp.UserDefinedFunction) and not tree.args.get("properties")

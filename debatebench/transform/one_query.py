@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
+from debatebench.transform.dbt_words import as_seed, reads_files
 from debatebench.transform.sql_model import ROW_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def check_query(con: duckdb.DuckDBPyConnection, query: str, file: Path) -> None:
     if nodes - _READING:
         raise SqlModelError(f"{where}: a `with` writes; a query can only read.")
     if others := sorted(functions - ROW_FUNCTIONS):
+        if reads_files(others[0]):
+            raise SqlModelError(f"{where}: '{others[0]}' cannot be read from; {as_seed('')}.")
         raise SqlModelError(
             f"{where}: '{others[0]}' cannot be read from; a query reads raw tables, SQL models and "
             f"{', '.join(sorted(ROW_FUNCTIONS))}."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from debatebench.transform import macros, sql_model
+from debatebench.transform import dbt_words, macros, sql_model
 from debatebench.transform.sql_model import PARSED, Parsed
 
 if TYPE_CHECKING:
@@ -50,5 +50,5 @@ def remember_parsed(con: duckdb.DuckDBPyConnection, hashes: Iterable[str]) -> No
 
 def _parser() -> str:
     """The parser's identity: sqlglot's version and this package's code around it."""
-    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (sql_model, macros))
+    code = b"".join(Path(str(module.__file__)).read_bytes() for module in (sql_model, macros, dbt_words))
     return f"sqlglot {version('sqlglot')} {hashlib.sha256(code).hexdigest()}"

@@ -250,6 +250,48 @@ class ModelProperties(_Frozen):
         )
 
 
+class SeedConfig(SqlModelConfig):
+    """How a CSV file is read. `column_types` is dbt's way to give what `data_type` of a column gives here."""
+
+    materialized: Literal["view", "table"] = "table"
+    column_types: dict[str, str] = Field(default_factory=dict)
+    delimiter: str = Field(",", min_length=1, max_length=1)
+
+    @model_validator(mode="after")
+    def _check_seed(self) -> SeedConfig:
+        if self.materialized != "table" or self.incremental_by is not None:
+            raise ValueError("a seed is always a whole table")
+        if self.delimiter in '\r\n"':
+            raise ValueError("`delimiter` separates values; a quote or a line end cannot")
+        return self
+
+
+class SeedProperties(ModelProperties):
+    """One entry of `seeds`: a CSV file."""
+
+    config: SeedConfig = SeedConfig()
+
+    @model_validator(mode="after")
+    def _check_seed(self) -> SeedProperties:
+        if self.versions or self.latest_version is not None:
+            raise ValueError("a seed has no versions")
+        types = {name.lower(): sql_type for name, sql_type in self.config.column_types.items()}
+        for column in self.columns:
+            listed = types.get(column.name.lower(), column.data_type)
+            if column.data_type is not None and listed is not None and listed.lower() != column.data_type.lower():
+                raise ValueError(f"column '{column.name}' is {column.data_type} and, in `column_types`, {listed}")
+        return self
+
+    def with_types(self, types: Mapping[str, str]) -> SeedProperties:
+        """The same entry with a column, and its type, for each column of the CSV file."""
+        named = {column.name.lower(): column for column in self.columns}
+        columns = (
+            named.get(name, ColumnProperties(name=name)).model_copy(update={"data_type": sql_type})
+            for name, sql_type in types.items()
+        )
+        return self.model_copy(update={"columns": tuple(columns)})
+
+
 class AddedVersions(_Frozen):
     """An entry of `models` without a description: adds versions to, or sets the latest of, a model of another file.
 
@@ -273,7 +315,7 @@ _ADDED_KEYS = {"name", *_VERSION_KEYS}
 
 def _merged(config: SqlModelConfig, version: ModelVersion) -> SqlModelConfig:
     """The configuration of a version: its own keys over those of the SQL model."""
-    return SqlModelConfig.model_validate(config.model_dump() | version.config)
+    return type(config).model_validate(config.model_dump() | version.config)
 
 
 def _version_columns(
@@ -432,6 +474,7 @@ class Properties(_Frozen):
         ],
         ...,
     ] = ()
+    seeds: tuple[SeedProperties, ...] = ()
     macros: tuple[MacroProperties, ...] = ()
     unit_tests: tuple[UnitTest, ...] = ()
 
@@ -470,7 +513,10 @@ class LocatedTest(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PropertiesFile:
-    """The entries of a YAML file: `models` are those that it describes, `added` those to which it adds versions."""
+    """The entries of a YAML file: `models` are the SQL models and seeds that it describes.
+
+    `added` are the SQL models to which it adds versions.
+    """
 
     file: Path
     schemas: tuple[Located[SchemaProperties], ...]
@@ -515,7 +561,7 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
         file,
         located("schemas", SchemaProperties),
         located("columns", CommonColumn),
-        located("models", ModelProperties),
+        (*located("models", ModelProperties), *located("seeds", ModelProperties)),
         located("models", AddedVersions),
         tuple(_located_macro(macro, file, yaml.lines, content, at) for at, macro in enumerate(properties.macros)),
         located("unit_tests", UnitTest),

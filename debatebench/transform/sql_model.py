@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.hashing import hash_of
+from debatebench.transform.dbt_words import as_seed, check_no_jinja, is_file_name, reads_files, with_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlglot import exp
     from sqlglot.tokenizer_core import Token
@@ -112,8 +113,20 @@ _TREES: dict[str, exp.Expr] = {}
 
 
 @dataclass(frozen=True, slots=True)
+class Seed:
+    """The content of a CSV file: column → DuckDB type, in order; the rows as text, and the line where each begins.
+
+    An empty cell is null.
+    """
+
+    types: Mapping[str, str]
+    rows: tuple[tuple[str | None, ...], ...]
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SqlModel:
-    """A SQL file with its YAML: one table or view of the warehouse.
+    """A SQL or CSV file with its YAML: one table or view of the warehouse.
 
     `alias_of` is set on the unsuffixed name of a versioned model, a view on the latest version that has no file.
     """
@@ -127,6 +140,8 @@ class SqlModel:
     base_name: str
     version: int | None = None
     alias_of: str | None = None
+    seed: Seed | None = None
+    """The rows of a CSV file, whose text is the `query`; None for SQL."""
 
     @property
     def schema(self) -> str:
@@ -145,8 +160,8 @@ class SqlModel:
 
     @property
     def grain(self) -> str:
-        """What a row is, which the first line of the file says; empty if it does not, and for an unsuffixed name."""
-        return first_comment(self.query.sql)
+        """What a row is, which the first line of the file says; empty without, as for unsuffixed names and seeds."""
+        return "" if self.seed else first_comment(self.query.sql)
 
     @property
     def materialized(self) -> str:
@@ -180,23 +195,25 @@ def split_version(name: str) -> tuple[str, int | None]:
 
 
 def read_sql(file: Path) -> str:
-    """The text of a SQL file. Raises `SqlModelError` when it is not UTF-8 or cannot be read."""
+    """The text of a SQL file, without a byte-order mark. Raises `SqlModelError` if it cannot be read as UTF-8."""
     try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SqlModelError(f"{shown_path(file)}: is not UTF-8 ({error}); save it as UTF-8.") from None
+    except OSError as error:
         raise SqlModelError(f"{shown_path(file)}: cannot be read ({error}).") from None
 
 
-def parse_query(sql: str, file: Path) -> Query:
+def parse_query(sql: str, file: Path, known: Collection[str] = ()) -> Query:
     """Parse the text of one file, which must be exactly one query, and find what it reads.
 
     A dotted name in FROM is a dependency even if a CTE has the same name; a bare name must be a CTE visible there.
-    Raises `SqlModelError` with file and line.
+    Raises `SqlModelError` with file and line; `known` are dotted names that it may propose.
     """
     sha256 = text_sha256(sql)
     found = PARSED.get(sha256)
     if found is None or found.signature:
-        found = PARSED[sha256] = _parsed(sql, file)
+        found = PARSED[sha256] = _parsed(sql, file, known)
     return found.query(sql)
 
 
@@ -217,9 +234,10 @@ def text_sha256(sql: str) -> str:
     return hashlib.sha256(sql.encode("utf-8")).hexdigest()
 
 
-def _parsed(sql: str, file: Path) -> Parsed:
+def _parsed(sql: str, file: Path, known: Collection[str]) -> Parsed:
     from sqlglot import exp
 
+    check_no_jinja(sql, file, known)
     tree, tokens = parse_statement(sql, file, "a file contains exactly one query")
     if not isinstance(tree, exp.Query):
         raise SqlModelError(f"{shown_path(file)}: contains a statement that is not a query; write a `select`.")
@@ -228,7 +246,7 @@ def _parsed(sql: str, file: Path) -> Parsed:
     return Parsed(
         length=length,
         tokens_sha256=sha256,
-        references=tuple(_references(tree, file)),
+        references=tuple(_references(tree, file, known)),
         functions=tuple(called_functions(tree)),
         macro_calls=tuple(called_macros(tree, file)),
     )
@@ -288,7 +306,7 @@ def _check_depth(tokens: Iterable[Token]) -> None:
             raise RecursionError
 
 
-def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
+def _references(tree: exp.Expr, file: Path, known: Collection[str]) -> Iterator[Reference]:
     """Every dotted name once. Bare names that are not a CTE, and functions that read from outside, are refused."""
     from sqlglot import exp
 
@@ -312,9 +330,11 @@ def _references(tree: exp.Expr, file: Path) -> Iterator[Reference]:
             name = f"{table.db}.{table.name}".lower()
             found[name] = min(line, found.get(name, line))
         elif not _is_visible_cte(table):
+            is_file = table.this.quoted and is_file_name(table.name) and table.name not in known
+            instead = f"write {with_schema(table.name, known) or 'schema.name'} for a SQL model"
             raise SqlModelError(
                 f"{shown_path(file)}:{line}: '{table.name}' is not a CTE of this query; "
-                "write schema.name for a SQL model."
+                f"{as_seed(table.name) if is_file else instead}."
             )
     for name, line in sorted(found.items(), key=lambda item: (item[1], item[0])):
         yield Reference(name, line)
@@ -327,9 +347,11 @@ def _check_row_function(function: exp.Func, file: Path) -> None:
     name = (function.name if isinstance(function, exp.Anonymous) else function.sql_name()).lower()
     if name not in ROW_FUNCTIONS and not isinstance(function, exp.UDTF):
         line = function.meta.get("line", 1)
+        allowed = f"a SQL model reads raw tables, other SQL models and {', '.join(sorted(ROW_FUNCTIONS))}"
+        text = next((each for each in function.find_all(exp.Literal) if each.is_string), None)
         raise SqlModelError(
-            f"{shown_path(file)}:{line}: '{name}' cannot be read from; a SQL model reads raw tables, "
-            f"other SQL models and {', '.join(sorted(ROW_FUNCTIONS))}."
+            f"{shown_path(file)}:{line}: '{name}' cannot be read from; "
+            f"{as_seed(text.name if text else '') if reads_files(name) else allowed}."
         )
 
 

@@ -49,7 +49,7 @@ def _definitions(con: duckdb.DuckDBPyConnection, database: str) -> dict[str, str
     """Dotted name → query of every view; from here on, names in `_CATALOG` take precedence over the warehouse."""
     found = con.execute(
         "select schema_name || '.' || view_name, sql from duckdb_views() "
-        "where database_name = current_database() and not internal"
+        "where database_name = current_database() and schema_name <> 'main' and not internal"
     ).fetchall()
     schemas = sorted({name.partition(".")[0] for name, _ in found})
     for schema in schemas:

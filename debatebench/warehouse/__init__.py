@@ -3,6 +3,7 @@
 doctor.py            find problems in a workspace, and change nothing
 journal_findings.py  problems in the lines of a journal, and in the journals of annotations
 publish.py           change a copy of the warehouse, then replace the old one with it
+run_list.py          every run with its state, marks and source
 salvage.py           copy the sound events of a damaged journal
 sources.py           the journals and imports, and whether they still hold what was landed
 up_to_date.py        whether the warehouse is up to date, without opening it

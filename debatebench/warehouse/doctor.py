@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -15,6 +15,7 @@ from debatebench.journal.reading import has_begun, is_played_now
 from debatebench.landing.annotation_journals import folders_of_annotations
 from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
+from debatebench.landing.run_marks import Marks, landed_marks, marks_journal, read_marks
 from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
@@ -23,10 +24,27 @@ from debatebench.shared.files import unfinished_in
 from debatebench.shared.locks import is_locked, lock_file
 from debatebench.shared.memory import check_memory
 from debatebench.shared.problem_texts import clause, cut_speeches, without_ids
-from debatebench.shared.records import Call, Debate, Debater, Judge, Record, Run, ScheduledDebate, Turn, Verdict
+from debatebench.shared.records import (
+    Call,
+    Debate,
+    Debater,
+    Judge,
+    Record,
+    Run,
+    RunMark,
+    ScheduledDebate,
+    Turn,
+    Verdict,
+)
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
 from debatebench.shared.workspace import check_known_run
-from debatebench.warehouse.journal_findings import Finding, annotation_findings, line_findings, saved_events
+from debatebench.warehouse.journal_findings import (
+    Finding,
+    annotation_findings,
+    line_findings,
+    mark_findings,
+    saved_events,
+)
 from debatebench.warehouse.publish import private_copy
 from debatebench.warehouse.sources import (
     Content,
@@ -78,22 +96,25 @@ def _imports(workspace: Workspace) -> dict[str, Path]:
     return {folder.name: folder for folder in import_folders(workspace)}
 
 
-def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
-    """Everything that is wrong or unfinished, tag by tag and place by place; only for `run_tag` if it is given.
+def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> list[Finding]:
+    """Everything that is wrong or unfinished, tag by tag and place by place; only for `run_tags` if they are given.
 
     Reads every byte of the warehouse, the journals and the imports. What cannot be read is a finding, and the rest is
-    still examined. Raises `UsageError` when nothing in the workspace has that tag.
+    still examined. Raises `UsageError` when nothing in the workspace has such a tag.
     """
     journals, imports = _journals(workspace), _imports(workspace)
     saved = {path.name.partition(".jsonl.saved")[0] for path in workspace.journal.glob("*.jsonl.saved*")}
-    landed, problem = _landed(workspace)
+    landed, marks_before, problem = _landed(workspace)
+    of_marks = list(mark_findings(marks_journal(workspace)))
+    marks = Marks() if any(finding.is_damage for finding in of_marks) else read_marks(workspace)
     built = _findings_of_models(workspace) if landed and problem is None else {}
     annotated = folders_of_annotations(workspace.journal)
-    known = sorted({*journals, *saved, *imports, *landed, *annotated})
-    if run_tag is not None:
+    known = sorted({*journals, *saved, *imports, *landed, *annotated, *marks.marked})
+    for run_tag in run_tags or ():
         check_known_run(run_tag, known, workspace.warehouse)
     found = [problem] if problem is not None else []
-    for tag in known if run_tag is None else [run_tag]:
+    found += of_marks if run_tags is None else []
+    for tag in known if run_tags is None else sorted(set(run_tags)):
         journal = workspace.journal / f"{tag}.jsonl"
         of_tag: list[Finding] = []
         try:
@@ -118,8 +139,11 @@ def examine(workspace: Workspace, run_tag: str | None = None) -> list[Finding]:
             is_newer = isinstance(error, NewerDataError)
             kind = "newer_import" if is_newer else "unreadable_source"
             of_tag.append(Finding(tag, kind, not is_newer, str(place), str(error)))
+        if problem is None and marks.record(tag) != marks_before.get(tag):
+            detail = "Its marks have changed since they were landed; run `debatebench land`."
+            of_tag.append(Finding(tag, "not_landed", False, str(marks_journal(workspace)), detail))
         found += [*of_tag, *built.get(tag, ())]
-    if run_tag is None:
+    if run_tags is None:
         found += [*_outdated(workspace, problem), *_leftovers(workspace)]
     return found
 
@@ -352,27 +376,30 @@ def _leftover(path: Path, tag: str = "") -> Finding:
     return Finding(tag, "leftover", False, str(path), detail)
 
 
-def _landed(workspace: Workspace) -> tuple[dict[str, Content], Finding | None]:
-    """Run tag → what was landed; and a finding if the warehouse cannot be read as a whole."""
+def _landed(workspace: Workspace) -> tuple[dict[str, Content], dict[str, RunMark], Finding | None]:
+    """Run tag → what was landed, and its marks; and a finding if the warehouse cannot be read as a whole."""
     import duckdb
 
     from debatebench.query.safe_query import open_for_query
 
     if not workspace.database.is_file():
-        return {}, None
+        return {}, {}, None
     contents: dict[str, Content] = {}
+    marks: dict[str, RunMark] = {}
     place = str(workspace.database)
     try:
         with closing(open_for_query(workspace.database)) as con:
             contents = landed_contents(con)
+            marks = {record.run_tag: record for record in landed_marks(con)}
             _read_all(con)
     except HeldWarehouseError as error:
-        return contents, Finding("", "unreadable_warehouse", False, place, str(error).splitlines()[0])
+        return contents, marks, Finding("", "unreadable_warehouse", False, place, str(error).splitlines()[0])
     except (DebatebenchError, duckdb.Error) as error:
         check_memory(error)
         detail = f"{str(error).splitlines()[0]} `debatebench build --from-journals` creates it again."
-        return contents, Finding("", "unreadable_warehouse", not isinstance(error, NewerDataError), place, detail)
-    return contents, None
+        is_damage = not isinstance(error, NewerDataError)
+        return contents, marks, Finding("", "unreadable_warehouse", is_damage, place, detail)
+    return contents, marks, None
 
 
 def _findings_of_models(workspace: Workspace) -> dict[str, list[Finding]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from debatebench.journal.reading import all_lines, has_begun, is_played_now, saved_beside
 from debatebench.landing.annotation_journals import annotation_records, read_forms
+from debatebench.landing.run_marks import read_marks_at
 from debatebench.shared.errors import DamagedDataError, NewerDataError
 
 
@@ -66,6 +67,22 @@ def line_findings(
     for side in sorted(path.parent.glob(f"{path.name}.torn-*")):
         detail = f"A torn last line of an earlier session; it was never {purpose}."
         yield Finding(tag, "set_aside", False, str(side), detail)
+
+
+def mark_findings(path: Path) -> Iterator[Finding]:
+    """Damaged and torn lines, saved events and unknown marks in the journal of what people decided about runs."""
+    found = [*saved_events("", path)]
+    if path.is_file():
+        found += line_findings("", path, writer="`debatebench runs` command", purpose="acknowledged")
+    yield from found
+    if any(finding.is_damage for finding in found):
+        return
+    try:
+        read_marks_at(path)
+    except NewerDataError as error:
+        yield Finding("", "newer_journal", False, str(path), str(error))
+    except DamagedDataError as error:
+        yield Finding("", "damaged_journal", True, str(path), str(error))
 
 
 def annotation_findings(tag: str, folder: Path, *, has_debates: bool) -> Iterator[Finding]:

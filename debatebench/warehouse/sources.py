@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 from debatebench.journal.reading import has_begun, read_journal
 from debatebench.landing.annotation_journals import annotation_rows, annotations_folder, begun_journals
 from debatebench.landing.land import RowFiles, land_rows
+from debatebench.landing.run_marks import check_not_archived, read_marks
 from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.shared.errors import DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.hashing import hash_of
@@ -141,10 +142,17 @@ class LandingSource:
 
 
 def sources(workspace: Workspace) -> dict[str, LandingSource]:
-    """Every run tag with a journal or imports in the workspace, in order."""
+    """Every run tag with a journal or imports in the workspace, in order, except those that are archived."""
+    archived = read_marks(workspace).archived
     journals = [path for path in sorted(workspace.journal.glob("*.jsonl")) if path.is_file() and has_begun(path)]
-    found = {path.stem: source_at(workspace, path.stem, path, is_journal=True) for path in journals}
+    found = {
+        path.stem: source_at(workspace, path.stem, path, is_journal=True)
+        for path in journals
+        if path.stem not in archived
+    }
     for folder in import_folders(workspace):
+        if folder.name in archived:
+            continue
         if folder.name in found:
             raise UsageError(
                 f"Run tag '{folder.name}' is used by both {found[folder.name].path} and {folder}; move one of them "
@@ -195,12 +203,14 @@ def published_contents(database: Path) -> dict[str, Content]:
 def check_before_run(workspace: Workspace, run_tag: str, *, is_built: bool = True) -> None:
     """Raise an error if the answers of a run could not land, or if its journal has lost events that have landed.
 
-    `UsageError` for the first, or `SqlModelError` where a SQL model of the workspace cannot be read and a build
-    (`is_built`) is to follow; `DamagedDataError` for the second. A warehouse that cannot be read now says nothing.
+    `UsageError` for the first, also if the run is archived, or `SqlModelError` where a SQL model of the workspace
+    cannot be read and a build (`is_built`) is to follow; `DamagedDataError` for the second. A warehouse that cannot be
+    read now says nothing.
     """
     from debatebench.warehouse.publish import check_path
 
     check_path(workspace.database)
+    check_not_archived(workspace, run_tag)
     if is_built:
         _check_own_models(workspace)
     if not workspace.database.exists():
@@ -230,7 +240,7 @@ def _check_own_models(workspace: Workspace) -> None:
 
     files = workspace.files("sql", "**/*")
     own = [file for file in files.values() if not file.is_relative_to(packaged("sql"))]
-    if any(file.suffix in (".sql", ".yml", ".yaml") for file in own):
+    if any(file.suffix in (".sql", ".csv", ".yml", ".yaml") for file in own):
         _ = load_project(files).models
 
 

@@ -98,7 +98,9 @@ def _lacks_models(con: duckdb.DuckDBPyConnection, workspace: Workspace) -> bool:
 
     files = workspace.files("sql", "**/*")
     paths = [PurePosixPath(path) for path, file in files.items() if file.is_relative_to(packaged("sql"))]
-    wanted = {f"{path.parts[0]}.{path.stem}" for path in paths if path.suffix == ".sql" and len(path.parts) > 1}
+    wanted = {
+        f"{path.parts[0]}.{path.stem}" for path in paths if path.suffix in (".sql", ".csv") and len(path.parts) > 1
+    }
     there = relations(con)
     return any(name not in there for name in wanted if not name.startswith(("macros.", "tests.")))
 

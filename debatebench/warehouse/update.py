@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings
+from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, remove_landed
+from debatebench.landing.run_marks import land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
 from debatebench.query.run_tags import landing_columns, landing_order
 from debatebench.query.sql_project import load_project
@@ -68,8 +69,12 @@ def update_warehouse(
     full_refresh: bool = False,
     rows: RowFiles | None = None,
     note: Callable[[str], None] | None = None,
+    with_marks: bool = False,
 ) -> Update:
     """Land `run_tags` (None: every tag that has a source), build the SQL models, and publish both at once.
+
+    The marks of runs land too, and the rows of archived runs are removed. This is so with `with_marks` even if nothing
+    else is to land and no SQL model can be built.
 
     `rows` are those of an import, if they have been read already. `note` gets a sentence if other publications take
     long. Landing an unchanged tag does nothing. A source that has lost what was landed from it lands only with
@@ -111,7 +116,7 @@ def update_warehouse(
         problem = error
     except SqlModelError as error:
         problem = error
-    if from_scratch or not wanted:
+    if from_scratch or not (wanted or with_marks):
         raise problem
     return replace(replace(work, build=False).publish(wanted), unbuilt=str(problem))
 
@@ -194,11 +199,11 @@ class _Work:
             # Read the project while the warehouse is copied and records land.
             project = pool.submit(_read_project, self.workspace) if self.build else None
             with publishing(database, from_scratch=self.from_scratch, note=self.note) as con:
-                landed, set_aside = self._land_all(con, run_tags, is_exact)
+                landed, set_aside, has_changed = self._land_all(con, run_tags, is_exact)
                 result, unbuilt = (None, None) if project is None else self._build(con, project.result())
                 if is_trial:
                     raise _DiscardedError
-                if unbuilt is not None and not (landed or (result and (result.built or result.dropped))):
+                if unbuilt is not None and not (landed or has_changed or (result and (result.built or result.dropped))):
                     raise SqlModelError(unbuilt)
                 inode = private_copy(database).stat().st_ino
             if project is not None and result is not None and result.is_complete:
@@ -207,14 +212,18 @@ class _Work:
 
     def _land_all(
         self, con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], is_exact: bool
-    ) -> tuple[tuple[Landed, ...], dict[str, str]]:
-        """Land the tags; return what that did, and why tags were set aside."""
+    ) -> tuple[tuple[Landed, ...], dict[str, str], bool]:
+        """Land the tags, the marks, and the removal of archived runs.
+
+        Returns what landed, why tags were set aside, and whether marks changed or runs were removed.
+        """
         # Listed here, because another process may have published a new run while this one waited for it.
-        known = self.sources()
+        known, marks = self.sources(), read_marks(self.workspace)
         if self.is_for_all and not is_exact:
             run_tags = [tag for tag in known if tag not in self.without]
         before = self._landed_before(con)
-        missing = {tag: self._missing(tag) for tag in before if tag not in known and tag not in self.without}
+        left = marks.archived.union(self.without)
+        missing = {tag: self._missing(tag) for tag in before if tag not in known and tag not in left}
         starts_over = self.from_scratch
         if outdated_tables(con):
             # Another version created the tables.
@@ -223,6 +232,10 @@ class _Work:
         if starts_over and missing:
             raise DamagedDataError(next(iter(missing.values())))
         create_raw_tables(con)
+        removed = [] if starts_over else [tag for tag in before if tag in marks.archived]
+        for run_tag in removed:
+            remove_landed(con, run_tag)
+        has_changed = land_marks(con, marks.records()) or bool(removed)
         land_missing_settings(con)
         if starts_over:
             # In the order of the earlier landings, so that the same run is the last.
@@ -242,7 +255,7 @@ class _Work:
         new = [each.run_tag for each in landed if each.rows is not None and each.run_tag not in before]
         if self.is_for_all and new:
             _number_by_time(con, new)
-        return tuple(landed), set_aside
+        return tuple(landed), set_aside, has_changed
 
     def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
         """Run tag → what was landed; of a damaged file that is created again, that is not known."""

@@ -35,12 +35,12 @@ final as (
 
     select
         'version' as kind,
-        runs.benchmark_version as subject,
+        members.pool as subject,
         debates_of_runs.*
 
     from debates_of_runs
-    inner join staging.stg_runs as runs using (run_tag)
-    where runs.benchmark_version is not null and runs.source_run_tag is null
+    inner join intermediate.int_pool_members as members using (run_tag)
+    where members.pool_kind = 'version'
 
 )
 

@@ -11,8 +11,8 @@ union all
 
 select
     'version' as kind,
-    benchmark_version as subject,
+    pool as subject,
     run_tag
 
-from staging.stg_runs
-where benchmark_version is not null and source_run_tag is null
+from intermediate.int_pool_members as pool_members
+where pool_kind = 'version'

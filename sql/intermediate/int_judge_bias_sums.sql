@@ -9,7 +9,9 @@ measured as (
         -- Null for a tie.
         nullif(pro_points, 0.5) as pro_wins,
         case presented_first when 'pro' then 1 when 'con' then 0 end as pro_first,
-        length_difference * 0.001 as thousands
+        length_difference * 0.001 as thousands,
+        case when length_difference > 0 then pro_points when length_difference < 0 then 1 - pro_points end as longer_points,
+        pro_points - coalesce(people_pro_points, neutral_pro_points) as preference
 
     from intermediate.int_verdict_comparisons as verdict_comparisons
 
@@ -43,17 +45,11 @@ kinds as (
                     'sums': macros.sums_of(thousands, margin - others_margin, debate)
                 },
                 {'bias': 'verbosity_correlation', 'measure': 'correlation', 'sums': macros.sums_of(thousands, margin, debate)},
-                {
-                    'bias': 'longer_wins',
-                    'measure': 'rate',
-                    'sums': macros.sums_of(
-                        0,
-                        case when thousands > 0 then pro_wins when thousands < 0 then 1 - pro_wins end,
-                        debate
-                    )
-                }
+                {'bias': 'longer_wins', 'measure': 'rate', 'sums': macros.sums_of(0, nullif(longer_points, 0.5), debate)},
+                {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of(0, own_side * preference, debate)}
             ]
-        ) as kind
+        ) as kind,
+        count(distinct case when people_pro_points is not null then debate end) as count_people_debates
 
     from measured
     group by run_tag, judge_id, cluster_unit, cluster_id
@@ -104,7 +100,8 @@ final as (
         kind.sums.y as y,
         kind.sums.xx as xx,
         kind.sums.xy as xy,
-        kind.sums.yy as yy
+        kind.sums.yy as yy,
+        case when kind.bias = 'own_family_preference' then count_people_debates end as count_people_debates
 
     from kinds
 
@@ -122,7 +119,8 @@ final as (
         coalesce(pairs.count_pro_both, 0) as y,
         0 as xx,
         0 as xy,
-        coalesce(pairs.count_pro_both, 0) as yy
+        coalesce(pairs.count_pro_both, 0) as yy,
+        null as count_people_debates
 
     from kinds
     left join intermediate.int_judge_mirrored_sums as pairs using (run_tag, judge_id, cluster_id)
@@ -140,7 +138,8 @@ final as (
         sums.y as y,
         sums.xx as xx,
         sums.xy as xy,
-        sums.yy as yy
+        sums.yy as yy,
+        null as count_people_debates
 
     from by_dimension
     where sums.n > 0

@@ -20,6 +20,27 @@ speeches as (
 
 ),
 
+-- Pro's points in the eyes of people: as they agreed, else as an external verdict says, else by most of their verdicts.
+people as (
+
+    select
+        sources.run_tag, sources.debate_id,
+        arg_min(
+            1 - truths.label, case truths.truth when 'adjudicated' then 1 when 'gold' then 2 else 3 end
+        ) as pro_points
+
+    from intermediate.int_truth_debates
+    inner join intermediate.int_debate_sources as sources using (run_tag, debate_id)
+
+    inner join marts.truths
+        on sources.source_run_tag = truths.run_tag
+        and sources.source_debate_id = truths.debate_id
+
+    where truths.dimension = 'overall' and truths.format = 'two_sided'
+    group by sources.run_tag, sources.debate_id
+
+),
+
 -- Exact to nine decimals, so that sums do not depend on the order of rows.
 verdicts as (
 
@@ -106,10 +127,12 @@ final as (
         case when verdicts.own_side is not null
             then cast(panels.neutral_margin / nullif(panels.count_neutral_scored, 0) as decimal(18, 9))
         end as neutral_margin,
+        case when verdicts.own_side is not null then cast(people.pro_points as decimal(18, 9)) end as people_pro_points,
         verdicts.length_difference, verdicts.presented_first
 
     from verdicts
     inner join panels using (run_tag, debate_id)
+    left join people using (run_tag, debate_id)
 
 )
 

@@ -20,33 +20,36 @@ from built_warehouse import begin_built
 from command_line import debatebench, debatebench_from_the_start, debatebench_here
 from paths import REPOSITORY
 
+from debatebench.cli.app import GROUPS
+
 pytestmark = pytest.mark.slow
 
 COMMANDS = [
     "init",
+    "import",
     "run",
     "retry",
     "judge",
-    "annotate",
     "probe-judges",
-    "import",
-    "land",
-    "doctor",
-    "build",
-    "rate",
+    "annotate",
+    "runs",
     "show-leaderboard",
-    "summarize",
     "inspect-debate",
     "query",
     "sql",
+    "compare",
+    "gate",
     "report",
+    "summarize",
+    "rate",
+    "export",
+    "build",
     "test",
     "lineage",
     "diff-models",
-    "compare",
-    "gate",
     "docs",
-    "export",
+    "land",
+    "doctor",
 ]
 # typer itself loads pydantic to read the options of a command; the overview has none.
 HEAVY = {"duckdb", "sqlglot", "httptools", "httpx", "plotly", "jinja2", "numpy", "yaml", "rich"}
@@ -106,10 +109,15 @@ def test_a_build_with_nothing_to_do_knows_it_without_duckdb(copied: Path):
 # --- good input -----------------------------------------------------------------------------------------------------
 
 
-def test_every_command_is_in_the_overview():
+def test_every_command_is_in_the_overview_on_one_whole_line():
     done = debatebench_here(Path(), "--help")
     assert done.code == 0
-    assert [line.split()[0] for line in done.out.partition("Commands:\n")[2].splitlines()] == COMMANDS
+    listed = done.out.partition("\nBegin:\n")[2].splitlines()
+    lines = [line for line in listed if line and not line.endswith(":")]
+    assert [line.split()[0] for line in lines] == COMMANDS
+    assert all(line.endswith(".") and "..." not in line and len(line) <= 80 for line in lines), done.out
+    groups = [line.removesuffix(":") for line in listed if line.endswith(":")]
+    assert ["Begin", *groups] == list(GROUPS)
 
 
 def test_aliases_of_the_original_are_the_same_commands(played: Path):
@@ -119,7 +127,7 @@ def test_aliases_of_the_original_are_the_same_commands(played: Path):
 
 
 def test_a_run_says_how_it_ended(played: Path):
-    again = debatebench(played, "run", "--run-tag", "t", "--sample-topics", "1", "--print", "json")
+    again = debatebench(played, "run", "--run-tag", "t", "--sample-topics", "1", "--format", "json")
     assert again.code == 0
     (report,) = json.loads(again.out)
     assert report["planned"] == report["complete"] == 30
@@ -169,7 +177,7 @@ def test_summaries_are_eleven_files_with_the_line_ends_of_the_original(copied: P
 
 def test_ratings_are_written_where_told(copied: Path, tmp_path: Path):
     path = tmp_path / "deep" / "ratings.json"
-    assert debatebench_here(copied, "rate", "--run-tag", "t", "--ratings-path", str(path)).code == 0
+    assert debatebench_here(copied, "rate", "--run-tag", "t", "--output", str(path)).code == 0
     ratings = json.loads(path.read_text())
     assert sorted(ratings) == ["benchmark_version", "elo", "models", "rubric_version"]
     assert len(ratings["models"]) == 6
@@ -482,7 +490,7 @@ def test_a_duckdb_file_of_somebody_else_holds_no_run(tmp_path: Path, command: li
 
 def test_the_report_of_a_run_is_printed_even_where_it_cannot_be_landed(copied: Path):
     (copied / "warehouse" / "debatebench.duckdb").write_bytes(b"no database at all")
-    done = debatebench(copied, "run", "--run-tag", "u", "--sample-topics", "1", "--print", "json")
+    done = debatebench(copied, "run", "--run-tag", "u", "--sample-topics", "1", "--format", "json")
     assert done.code == 3
     assert "--from-journals" in done.error_line
     assert json.loads(done.out)[0]["complete"] == 30
@@ -572,7 +580,7 @@ def test_a_warehouse_without_runs_is_called_empty(tmp_path: Path):
     done = debatebench_here(tmp_path, "land")
     assert done.code == 0
     assert "There is nothing to land" in done.err
-    for command in ("show-leaderboard", "summarize", "inspect-debate x", "rate", "export --format jsonl --out x"):
+    for command in ("show-leaderboard", "summarize", "inspect-debate x", "rate", "export --format jsonl --out-dir x"):
         done = debatebench_here(tmp_path, *command.split())
         assert done.code == 2
         assert "The warehouse contains no runs yet: `debatebench run` plays one" in done.error_line

@@ -377,7 +377,7 @@ def test_the_likely_cost_is_near_the_actual_one(tmp_path: Path, is_stored: bool)
             format_as(root, count=kind["count"], panel=kind["panel"])  # type: ignore[arg-type]
             arguments: tuple[str, ...] = kind["arguments"]  # type: ignore[assignment]
             likely, _ = costs_of(play(root, *arguments, "--dry-run"))
-            done = play(root, *arguments, "--no-build", "--print", "json")
+            done = play(root, *arguments, "--no-build", "--format", "json")
             assert done.code == 0, done.err
             (report,) = json.loads(done.out)
             assert round(Decimal(str(report["planned_usd"])), 4) == likely, "the report compares with the same figure"

@@ -37,14 +37,14 @@ COMMANDS = (
     (*RUN, "--rubric", "debateflow", "--weaknesses", "ROOT/configs/weaknesses.yaml"),
     ("run", "--list-prompts"),
     ("run", "--run-tag", "quick", "--quick-test", "--dry-run", "--no-input"),
-    ("run", "--run-tag", "popper", "--format", "karl_popper", *DRY),
+    ("run", "--run-tag", "popper", "--debate-format", "karl_popper", *DRY),
     ("run", "--run-tag", "flow", "--rubric", "coherence", "--topics-path", "ROOT/configs/topics_debateflow.json", *DRY),
     ("judge", "played", "--as", "again", "--dry-run", "--judges-path", "ROOT/configs/all_judges.yaml"),
     ("judge", "played", "--as", "bp", "--dry-run", "--config-path", "ROOT/configs/panelbench_bp.yaml"),
     ("judge", "played", "--as", "pb", "--dry-run", "--config-path", "ROOT/configs/panelbench.yaml"),
-    ("probe-judges", "--run-tag", "played", "--as", "probed", "--dry-run"),
+    ("probe-judges", "played", "--as", "probed", "--dry-run"),
     ("report", "--out-dir", "OUT/site"),
-    ("docs", "--out", "OUT/docs"),
+    ("docs", "--out-dir", "OUT/docs"),
 )
 # Notes for people.
 NOT_READ = ["reports/README.md"]

@@ -63,8 +63,8 @@ def assert_harmless(done: Done) -> None:
 COMMANDS = {
     "compare": ["compare", "one", "two", "--all"],
     "compare of versions": ["compare", f"version:{VERSION}", "version:v2"],
-    "gate": ["gate", "--baseline", "one", "--candidate", "two", "--max-drop", "0"],
-    "gate of versions": ["gate", "--baseline", VERSION, "--candidate", "other"],
+    "gate": ["gate", "one", "two", "--max-drop", "0"],
+    "gate of versions": ["gate", VERSION, "other"],
     "show-leaderboard": ["show-leaderboard"],
     "inspect-debate": ["inspect-debate", "d-0", "--run-tag", "one"],
     "query": ["query", "select * from marts.debates"],
@@ -82,7 +82,7 @@ def test_a_result_runs_nothing_in_a_terminal(root: Path, command: str, output: s
 
 ERRORS = {
     "compare": ["compare", "one", f"nope{HOSTILE}"],
-    "gate": ["gate", "--baseline", "one", "--candidate", "two", "--debater", f"nope{HOSTILE}"],
+    "gate": ["gate", "one", "two", "--debater", f"nope{HOSTILE}"],
     "inspect-debate": ["inspect-debate", HOSTILE],
     "show-leaderboard": ["show-leaderboard", "--run-tag", HOSTILE],
     "query": ["query", "select cast(motion as integer) from marts.debates"],
@@ -134,7 +134,7 @@ def test_imported_names_hold_nothing_hidden(root: Path):
     done = debatebench(root, "query", names, "--format", "csv")
     ids = ["a", "b", "c", "j", "t0", "t1", "t2"]
     assert done.out.splitlines()[1:] == [*(f"{id_}{NAME}" for id_ in ids), "yew"]
-    refused = debatebench_here(root, "gate", "--baseline", "one", "--candidate", "two", "--debater", "nope")
+    refused = debatebench_here(root, "gate", "one", "two", "--debater", "nope")
     assert refused.error_line.endswith(f"Known: a{NAME}, b{NAME}, c{NAME}.")
 
 

@@ -189,7 +189,7 @@ def test_a_view_in_the_warehouse_brings_no_file_into_an_export(root: Path, outsi
                 f"from read_text('{outside}/secret.csv')"
             )
     options = {"parquet": ["--select", "marts.runs"], "huggingface": ["--license", "mit"]}.get(format_name, [])
-    done = debatebench(outside / "copy", "export", "--format", format_name, "--out", str(outside / "out"), *options)
+    done = debatebench(outside / "copy", "export", "--format", format_name, "--out-dir", str(outside / "out"), *options)
     assert SECRET not in done.out + done.err
     assert "Traceback" not in done.err
     written = [path for path in (outside / "out").rglob("*") if path.is_file()]

@@ -40,9 +40,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "configs" / "attacks.yaml").write_text(ATTACKS)
     ids = [debate_id for (debate_id,) in stored_rows(root, "select debate_id from raw.debates order by 1 limit 100")]
     (root / "hundred.txt").write_text("\n".join(ids))
-    done = debatebench_here(
-        root, "probe-judges", "--run-tag", "held", "--as", "probed", "--debates", str(root / "hundred.txt")
-    )
+    done = debatebench_here(root, "probe-judges", "held", "--as", "probed", "--debates", str(root / "hundred.txt"))
     assert done.code == 0, done.err
     return root
 
@@ -80,7 +78,7 @@ def test_a_noisy_judge_without_a_weakness_changes_its_mind_and_is_not_accused(pr
 
 
 def test_the_gate_fails_for_the_weak_judge_and_only_warns_about_the_noisy_one(probed: Path):
-    gate = ("gate", "--candidate", "probed", "--max-attack-success", "0.1")
+    gate = ("gate", "probed", "--max-attack-success", "0.1")
     done = debatebench_here(probed, *gate, "--format", "json")
     assert done.code == 6
     result = json.loads(done.out)
@@ -89,8 +87,8 @@ def test_the_gate_fails_for_the_weak_judge_and_only_warns_about_the_noisy_one(pr
     assert not result["is_passed"]
     assert "attack orders succeeds with judge weak" in done.err
     assert debatebench_here(probed, *gate[:-1], "0.9").code == 0
-    assert debatebench_here(probed, "gate", "--candidate", "held", "--max-attack-success", "0.1").code == 2
-    assert debatebench_here(probed, "gate", "--candidate", "probed").code == 2
+    assert debatebench_here(probed, "gate", "held", "--max-attack-success", "0.1").code == 2
+    assert debatebench_here(probed, "gate", "probed").code == 2
     both = debatebench_here(probed, *gate, "--baseline", "held", "--format", "json")
     assert both.code == 6
     assert json.loads(both.out)["attack_checks"] == result["attack_checks"]
@@ -124,8 +122,6 @@ def test_the_page_shows_intervals_examples_and_passages_and_hostile_text_is_iner
 def test_an_unknown_susceptibility_is_refused(probed: Path, tmp_path: Path, swayed_by: str, message: str):
     judges = tmp_path / "judges.yaml"
     judges.write_text(f"judges: [{{id: j, provider: simulated, model: j, parameters: {{swayed_by: {swayed_by}}}}}]")
-    done = debatebench_here(
-        probed, "probe-judges", "--run-tag", "held", "--as", "other", "--judges-path", str(judges), "--dry-run"
-    )
+    done = debatebench_here(probed, "probe-judges", "held", "--as", "other", "--judges-path", str(judges), "--dry-run")
     assert done.code == 2
     assert message in done.error_line

@@ -49,7 +49,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def arguments_of(root: Path, *more: str) -> tuple[str, ...]:
     attacks = str(root / "mine" / "attacks.yaml")
-    return ("probe-judges", "--run-tag", "stored", "--as", "probed", "--attacks", attacks, *more)
+    return ("probe-judges", "stored", "--as", "probed", "--attacks", attacks, *more)
 
 
 def probe(root: Path, *more: str) -> Done:
@@ -152,7 +152,7 @@ def test_a_killed_run_goes_on_and_buys_nothing_twice(stored: Any):
     assert 8 <= asked < 20
     # The file of the attacks is not read again: the plan holds their texts.
     (root / "mine" / "orders.md").write_text("Something else.")
-    done = debatebench_here(root, "probe-judges", "--run-tag", "stored", "--as", "probed")
+    done = debatebench_here(root, "probe-judges", "stored", "--as", "probed")
     assert done.code == 0, done.err
     # At most the request that was in flight is sent again.
     assert len(server.requests) <= 21
@@ -177,7 +177,7 @@ def test_a_limit_on_cost_stops_a_probing_run_as_any_other(tmp_path: Path, monkey
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, judge=", token_limit: 100", two_sided=1, teams=0)
-        done = debatebench_here(root, "probe-judges", "--run-tag", "stored", "--as", "probed", "--max-cost", "0")
+        done = debatebench_here(root, "probe-judges", "stored", "--as", "probed", "--max-cost", "0")
         assert done.code == 5
         assert server.requests == []
     missing = json.loads(debatebench_here(root, "doctor", "--all", "--format", "json").out)
@@ -192,7 +192,7 @@ def test_debates_of_four_teams_are_probed_and_trials_are_paired(
     monkeypatch.setenv("TINY_API_KEY", KEY)
     with FakeProvider(method_answer) as server:
         root = stored_workspace(tmp_path, server.url, two_sided=0, teams=2)
-        command = ("probe-judges", "--run-tag", "stored", "--as", "probed", "--repeat", "2", "--judge-method", method)
+        command = ("probe-judges", "stored", "--as", "probed", "--repeat", "2", "--judge-method", method)
         done = debatebench_here(root, *command)
         assert done.code == 0, done.err
     # Eleven packaged attacks, two debates, two trials.
@@ -216,7 +216,7 @@ def test_runs_of_another_kind_say_how_to_go_on_with_them(stored: Any):
     wrong = debatebench_here(root, "judge", "stored", "--as", "probed")
     assert wrong.code == 2
     assert "`debatebench probe-judges` goes on with it" in wrong.error_line
-    other = debatebench_here(root, "probe-judges", "--run-tag", "stored", "--as", "judged")
+    other = debatebench_here(root, "probe-judges", "stored", "--as", "judged")
     assert other.code == 2
     assert "`debatebench judge` goes on with it" in other.error_line
     assert debatebench_here(root, "retry", "probed").code == 0
@@ -247,12 +247,16 @@ def test_what_an_attacker_writes_is_inert_on_the_page(stored: Any):
 def test_exports_hold_attacked_copies_in_tables_of_their_own(stored: Any):
     root, _ = stored
     assert probe(root).code == 0
-    done = debatebench_here(root, "export", "--format", "parquet", "--run-tag", "probed", "--out", str(root / "out"))
+    done = debatebench_here(
+        root, "export", "--format", "parquet", "--run-tag", "probed", "--out-dir", str(root / "out")
+    )
     assert done.code == 0, done.err
     assert {"attacked_debates", "attacked_verdicts", "robustness_pairs", "judge_robustness"} <= {
         path.name for path in (root / "out" / "marts").iterdir()
     }
-    done = debatebench_here(root, "export", "--format", "jsonl", "--run-tag", "probed", "--out", str(root / "lines"))
+    done = debatebench_here(
+        root, "export", "--format", "jsonl", "--run-tag", "probed", "--out-dir", str(root / "lines")
+    )
     assert done.code == 0, done.err
     assert "their speeches were altered to mislead judges" in done.err
     assert "you must award this to" not in "".join(path.read_text() for path in (root / "lines").rglob("*.jsonl"))

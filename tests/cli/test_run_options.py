@@ -684,7 +684,7 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server, is_built=False)
-        done = play(root, "--probe", "--print", "json")
+        done = play(root, "--probe", "--format", "json")
         assert len(server.requests) == 7
     assert done.code == 1
     assert "1 of 7 models did not answer: judge-1." in done.error_line
@@ -724,7 +724,7 @@ def test_judges_are_tried_on_a_tiny_debate(tmp_path: Path):
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server, is_built=False)
-        done = play(root, "--judges-test", "--print", "json")
+        done = play(root, "--judges-test", "--format", "json")
     assert done.code == 1
     assert "2 of 4 judges returned no valid verdict: judge-2, judge-3." in done.error_line
     found = [(r["judge_id"], r["is_valid"], r["is_repaired"], r["asks"], r["cost_usd"]) for r in json.loads(done.out)]
@@ -747,7 +747,7 @@ def test_a_judge_that_answers_with_slips_or_in_a_tool_call_is_tried_with_one_req
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server, judges=3)
-        done = play(root, "--judges-test", "--print", "json")
+        done = play(root, "--judges-test", "--format", "json")
         assert len(server.requests) == 3
     assert done.code == 0, done.err
     assert [(row["is_valid"], row["is_repaired"]) for row in json.loads(done.out)] == [

@@ -146,7 +146,7 @@ def test_an_answer_that_broke_off_each_time_is_not_told_as_asked_for_again(tmp_p
 
 
 def test_the_cost_of_simulated_members_is_never_called_billed(tmp_path: Path):
-    done = tour(tmp_path, "t", "--no-build", "--print", "json")
+    done = tour(tmp_path, "t", "--no-build", "--format", "json")
     assert done.code == 0, done.err
     (report,) = json.loads(done.out)
     assert (report["billed_usd"], report["estimated_usd"]) == (0, 0)
@@ -168,7 +168,7 @@ def test_a_run_with_simulated_and_hosted_members_keeps_their_money_apart(tmp_pat
         first, *rest = models.read_text().split("\n  - ")
         simulated = "{id: debater-0, provider: simulated, model: s, pricing: {prompt: 0.001, completion: 0.002}}"
         models.write_text("\n  - ".join([first, simulated, *rest[1:]]))
-        done = play(root, "--no-build", "--print", "json")
+        done = play(root, "--no-build", "--format", "json")
     assert done.code == 0, done.err
     (report,) = json.loads(done.out)
     assert report["simulated_usd"] > report["billed_usd"] > 0
@@ -185,7 +185,7 @@ def test_a_later_session_tells_its_own_answers_from_those_of_the_run(tmp_path: P
 
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server)
-        arguments = ("--no-build", "--print", "json", "--max-failures-in-a-row", "0")
+        arguments = ("--no-build", "--format", "json", "--max-failures-in-a-row", "0")
         first = json.loads(play(root, *arguments).out)[0]
         broken.clear()
         done = play(root, *arguments, "--retry-failed")

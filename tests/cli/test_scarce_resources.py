@@ -27,7 +27,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("run", "--run-tag", "next", "--quick-test"),
     "retry": ("retry", "first"),
     "judge": ("judge", "first", "--as", "again"),
-    "probe-judges": ("probe-judges", "--run-tag", "first", "--as", "probe"),
+    "probe-judges": ("probe-judges", "first", "--as", "probe"),
     "land": ("land",),
     "build": ("build", "--full-refresh"),
     "build from journals": ("build", "--from-journals"),
@@ -42,7 +42,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "docs": ("docs",),
     "test": ("test", "--select", "leaderboard"),
     "lineage": ("lineage", "marts.debates"),
-    "export": ("export", "--format", "parquet", "--out", "exported"),
+    "export": ("export", "--format", "parquet", "--out-dir", "exported"),
     "init": ("init",),
 }
 EMPTY_INPUT = {"query from standard input"}
@@ -183,8 +183,8 @@ FULL = {
     "rate": (("rate",), 40, "warehouse/ratings/first.json"),
     "query": (("query", "from range(100)", "--output", "{}/numbers.csv"), 40, "numbers.csv"),
     "query as Parquet": (("query", "from range(9000)", "--output", "{}/n.parquet"), 40, "n.parquet"),
-    "export as Parquet": (("export", "--format", "parquet", "--out", "{}/exported"), 40, "exported"),
-    "export for dbt": (("export", "--format", "dbt", "--out", "{}/exported"), 40, "exported"),
+    "export as Parquet": (("export", "--format", "parquet", "--out-dir", "{}/exported"), 40, "exported"),
+    "export for dbt": (("export", "--format", "dbt", "--out-dir", "{}/exported"), 40, "exported"),
 }
 
 

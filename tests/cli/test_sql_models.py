@@ -332,7 +332,7 @@ def test_docs_writes_one_page_into_the_reports_folder_or_elsewhere(tmp_path: Pat
     page = tmp_path / "reports" / "docs" / "index.html"
     assert (done.code, done.err, done.out) == (0, "", f"{page}\n")
     assert [path.name for path in page.parent.iterdir()] == ["index.html"]
-    other = debatebench_here(tmp_path, "docs", "--out", str(tmp_path / "public"))
+    other = debatebench_here(tmp_path, "docs", "--out-dir", str(tmp_path / "public"))
     assert other.out == f"{tmp_path / 'public' / 'index.html'}\n"
     assert (tmp_path / "public" / "index.html").read_bytes() == page.read_bytes()
 
@@ -417,6 +417,6 @@ def test_the_guide_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert path, f"a block of {kind} without a file:\n{text}"
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(text, encoding="utf-8")
-    assert set(kinds) == {"sh", "sql", "yaml", "text"}
+    assert set(kinds) == {"sh", "sql", "yaml", "csv", "text"}
     rows = debatebench(tmp_path, "query", "select count(*) as n from marts.close_debates_v2", "--format", "json")
     assert json.loads(rows.out)[0]["n"] > 0

@@ -218,7 +218,8 @@ COMPLETIONS = Completions(
         "marts.debates": Relation("marts.debates", "table", (("run_tag", "VARCHAR"), ("winner", "VARCHAR"))),
         "marts.runs": Relation("marts.runs", "view", (("run_tag", "VARCHAR"), ("seed", "BIGINT"))),
         "ratings.elo": Relation("ratings.elo", "table", (("rating", "DOUBLE"),)),
-    }
+    },
+    short={"debates": "marts.debates", "runs": "marts.runs"},
 )
 
 
@@ -231,7 +232,7 @@ COMPLETIONS = Completions(
         ("select run_tag from ", "", ["marts.", "ratings."]),
         ("select * from ", "mar", ["marts."]),
         ("select * from ", "el", ["ratings.elo"]),
-        ("select * from marts.runs join ", "deb", ["marts.debates"]),
+        ("select * from marts.runs join ", "deb", ["debates"]),
         ("select * from ", "marts.", ["marts.debates", "marts.runs"]),
         ("select * from ", "marts.d", ["marts.debates"]),
         ("from marts.runs select ", "s", ["sample ", "seed", "select ", "semi ", "summarize "]),
@@ -241,6 +242,10 @@ COMPLETIONS = Completions(
         ("select ", "marts.runs.", ["marts.runs.run_tag", "marts.runs.seed"]),
         ("select * from marts.runs where ", "win", ["window "]),
         ("select ", "nothing.", []),
+        ("select * from ", "d", ["debates"]),
+        ("select * from debates where ", "win", ["window ", "winner"]),
+        ("select * from runs as r where r.run_tag = 'x' and ", "r.s", ["r.seed"]),
+        ("from marts.runs join debates as d using (run_tag) select ", "d.w", ["d.winner"]),
         ("select ", "'", []),
     ],
 )

@@ -381,7 +381,7 @@ def test_an_export_in_either_shape_is_imported_as_the_same_rows(copied: Path, tm
     annotate(workspace, "ann")
     assert debatebench_here(copied, "land").code == 0
     out = tmp_path / "out"
-    done = debatebench_here(copied, "export", "--format", format_name, "--run-tag", "flow", "--out", str(out))
+    done = debatebench_here(copied, "export", "--format", format_name, "--run-tag", "flow", "--out-dir", str(out))
     assert done.code == 0, done.err
     assert len(list((out / "debates").iterdir())) == 2
     keys = {tuple(json.loads(path.read_text())) for path in (out / "annotations").iterdir()}
@@ -400,7 +400,7 @@ def test_an_export_says_what_debateflow_cannot_hold(copied: Path, tmp_path: Path
     session.hand_in(session.debates[0], 0, full_form(tuple(each.name for each in session.dimensions)))
     assert debatebench_here(copied, "land").code == 0
     done = debatebench_here(
-        copied, "export", "--format", "debateflow", "--run-tag", "t", "--out", str(tmp_path / "out")
+        copied, "export", "--format", "debateflow", "--run-tag", "t", "--out-dir", str(tmp_path / "out")
     )
     assert done.code == 0
     assert "scores of annotations of run 't': DebateFlow's rubric has no such dimension or score" in done.err
@@ -506,5 +506,5 @@ def test_an_older_journal_is_continued_and_a_newer_one_is_said_to_be_that(tmp_pa
             assert land(workspace, "flow") == {}
     with pytest.raises(NewerDataError, match="written by a newer version"):
         session_of(workspace, "ann", "flow", revise=True)
-    found = [each for each in examine(workspace, "flow") if each.finding == "newer_journal"]
+    found = [each for each in examine(workspace, ["flow"]) if each.finding == "newer_journal"]
     assert [each.is_damage for each in found] == [False]

@@ -427,7 +427,7 @@ def test_a_duckdb_export_can_be_opened_by_older_clients_and_built_on(
 
 
 def test_the_command_writes_an_export_and_names_what_it_leaves_out(workspace: Workspace, tmp_path: Path):
-    done = debatebench(workspace.root, "export", "--format", "jsonl", "--out", str(tmp_path / "out"))
+    done = debatebench(workspace.root, "export", "--format", "jsonl", "--out-dir", str(tmp_path / "out"))
     assert done.code == 0, done.err
     assert done.out == f"Exported 4 runs as 2 files to {tmp_path / 'out'}\n"
     assert "of run 'bp'" in done.err
@@ -448,7 +448,7 @@ def test_the_command_writes_an_export_and_names_what_it_leaves_out(workspace: Wo
 def test_the_command_refuses_in_one_line(
     small: Workspace, tmp_path: Path, arguments: list[str], code: int, message: str
 ):
-    done = debatebench(small.root, "export", *arguments, "--out", str(tmp_path / "out"))
+    done = debatebench(small.root, "export", *arguments, "--out-dir", str(tmp_path / "out"))
     assert done.code == code
     assert message in done.error_line
     assert not (tmp_path / "out").exists()
@@ -457,7 +457,7 @@ def test_the_command_refuses_in_one_line(
 def test_runs_may_be_named_more_than_once(workspace: Workspace, tmp_path: Path):
     done = debatebench(
         workspace.root,
-        *("export", "--format", "parquet", "--out", str(tmp_path / "out"), "--select", "runs"),
+        *("export", "--format", "parquet", "--out-dir", str(tmp_path / "out"), "--select", "runs"),
         *("--run-tag", "bp", "--run-tag", "flow"),
     )
     assert done.out.startswith("Exported 2 runs as 2 files")

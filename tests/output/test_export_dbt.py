@@ -20,7 +20,7 @@ from sql_project import write_project
 
 from debatebench.output.export import export
 from debatebench.output.export.dbt_names import dbt_names
-from debatebench.output.export.dbt_project import _model_files, _project_file
+from debatebench.output.export.dbt_project import _csv_text, _model_files, _project_file
 from debatebench.output.export.dbt_properties import properties_files, sources_file
 from debatebench.output.export.dbt_sql import dbt_sql, without_jinja
 from debatebench.output.export.dbt_tests import data_tests
@@ -306,12 +306,46 @@ def test_subfolders_stay_and_the_first_folder_is_the_schema(tmp_path: Path):
         "marts/speeches/talk_v1.sql",
         "marts/speeches/talk_latest.sql",
     }
-    assert set(properties_files(project, names)) == {"staging/stg_turns.yml", "marts/speeches/talk.yml"}
+    assert set(properties_files(project, names)) == {
+        "models/staging/stg_turns.yml",
+        "models/marts/speeches/talk.yml",
+    }
     assert yaml.safe_load(_project_file(project, names))["models"]["debatebench"]["marts"] == {"+schema": "marts"}
 
 
+def test_a_csv_file_is_a_seed_with_all_its_types(tmp_path: Path):
+    project = write_project(
+        tmp_path,
+        {
+            "seeds/more/makers.csv": 'model_id,maker\na,"Oak, ""Elm"""\nb,\n',
+            "seeds/more/makers.yml": """
+                seeds:
+                  - name: makers
+                    description: Makers.
+                    columns: [{name: model_id, description: '{{ it }}', data_tests: [unique]}]
+                """,
+            "marts/makers.sql": "select * from seeds.makers",
+            "marts/makers.yml": "models: [{name: makers, description: Has the name of a seed.}]",
+        },
+    )
+    names = dbt_names(project.models, project.macros)
+    assert _model_files(project, names) == {"marts/marts_makers.sql": "select * from {{ ref('seeds_makers') }}\n"}
+    assert _csv_text(project.models["seeds.makers"].seed) == 'model_id,maker\na,"Oak, ""Elm"""\nb,\n'
+    assert yaml.safe_load(_project_file(project, names))["seeds"]["debatebench"]["+schema"] == "seeds"
+    (entry,) = yaml.safe_load(properties_files(project, names)["seeds/more/makers.yml"])["seeds"]
+    assert entry == {
+        "name": "seeds_makers",
+        "description": "Makers.",
+        "config": {"alias": "makers", "column_types": {"model_id": "varchar", "maker": "varchar"}},
+        "columns": [
+            {"name": "model_id", "description": "{{ '{{' }} it }}", "data_type": "varchar", "data_tests": ["unique"]},
+            {"name": "maker", "data_type": "varchar"},
+        ],
+    }
+
+
 def test_unit_tests_name_their_version_and_all_inputs_with_complete_rows(small: Project):
-    text = properties_files(small, dbt_names(small.models, small.macros))["marts/speech.yml"]
+    text = properties_files(small, dbt_names(small.models, small.macros))["models/marts/speech.yml"]
     (unit,) = yaml.safe_load(text)["unit_tests"]
     assert unit == {
         "name": "every_turn_is_a_speech",

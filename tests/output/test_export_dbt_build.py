@@ -27,6 +27,35 @@ from debatebench.transform.project import Project
 DBT = os.environ.get("DEBATEBENCH_DBT")
 GOLDEN = REPOSITORY.parent / "shared" / "data" / "debatebench-v0" / "golden" / "debates.jsonl"
 
+# Text that dbt, SQL, Jinja or a reader of CSV could take for something else.
+SEED = {
+    "seeds/makers.csv": "\ufeffmodel_id,maker,since,size\r\n"
+    'sim-atlas,"Oak, ""Elm""\nand {{ ref(\'x\') }}",2026-01-31,007\r\n'
+    "null,NULL,,\r\n'; drop table x; --,=1+1,,1e3\r\n",
+    "seeds/makers.yml": """
+seeds:
+  - name: makers
+    description: Who made which {{ debater }}.
+    config: {column_types: {since: date}, tags: [people]}
+    columns:
+      - {name: model_id, description: The debater., data_tests: [unique, not_null]}
+      - {name: maker, description: Who made it.}
+      - {name: since, description: The first day.}
+      - {name: size, description: Its size., data_type: varchar}
+""",
+    "marts/made.sql": "select run_tag, maker from marts.debates join seeds.makers as m on m.model_id = pro_model_id",
+    "marts/made.yml": """
+models: [{name: made, description: Debates by maker., columns: [[run_tag], {name: maker, data_type: varchar}]}]
+unit_tests:
+  - name: the_maker_of_pro
+    model: made
+    given:
+      - {input: marts.debates, rows: [{run_tag: r, pro_model_id: a}]}
+      - {input: seeds.makers, rows: [{model_id: a, maker: Oak}]}
+    expect: {rows: [{run_tag: r, maker: Oak}]}
+""",
+}
+
 pytestmark = pytest.mark.skipif(not DBT, reason="DEBATEBENCH_DBT names no dbt; `make test-dbt` does it all")
 
 
@@ -35,6 +64,9 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The golden run where it is there, imports of every format, a run written by hand and a simulated tournament."""
     golden = {"golden": ("debatebench", GOLDEN)} if GOLDEN.exists() else {}
     workspace = make_workspace(tmp_path_factory.mktemp("workspace"), IMPORTS | golden)
+    for path, text in SEED.items():
+        (workspace.sql / path).parent.mkdir(parents=True, exist_ok=True)
+        (workspace.sql / path).write_bytes(text.encode())
     assert debatebench(workspace.root, "run", "--run-tag", "simulated", "--sample-topics", "1").code == 0
     return workspace
 
@@ -89,6 +121,7 @@ def test_dbt_builds_every_model_and_passes_every_test(theirs: Path, project: Pro
     names = dbt_names(project.models, project.macros)
     kinds = [unique_id.partition(".")[0] for unique_id in found]
     assert kinds.count("model") == len(names.models)
+    assert kinds.count("seed") == len(names.seeds) == 1
     assert kinds.count("unit_test") == sum(unit.tested not in names.tables for unit in project.unit_tests)
     ours = [test for model in project.models.values() for test in model.properties.data_tests]
     ours += [test for m in project.models.values() for column in m.properties.columns for test in column.data_tests]

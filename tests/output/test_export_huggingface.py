@@ -302,7 +302,7 @@ def test_a_dataset_without_a_licence_is_refused(
 
 
 def test_the_command_asks_for_a_licence_and_other_formats_take_none(workspace: Workspace, tmp_path: Path):
-    out = ("--out", str(tmp_path / "out"))
+    out = ("--out-dir", str(tmp_path / "out"))
     done = debatebench(workspace.root, "export", "--format", "huggingface", *out)
     assert done.code == 2
     assert "give it with --license" in done.error_line

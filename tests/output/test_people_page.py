@@ -340,9 +340,9 @@ def test_page_says_in_one_sentence_that_no_judge_has_judged(tmp_path: Path) -> N
 
 
 def test_site_of_one_run_compares_only_its_judges(database: Path, tmp_path: Path) -> None:
-    out = build_site(database, report_files(), tmp_path / "site", run_tag="held", now=NOW).parent
+    out = build_site(database, report_files(), tmp_path / "site", run_tags=["held"], now=NOW).parent
     assert "dear" not in words(out / "people.html")
-    again = build_site(database, report_files(), tmp_path / "again", run_tag="again", now=NOW).parent
+    again = build_site(database, report_files(), tmp_path / "again", run_tags=["again"], now=NOW).parent
     assert list(charts(again / "people.html", "accuracy")) == ["held, two sides, gold verdicts"]
 
 
@@ -460,4 +460,4 @@ def test_a_page_whose_need_cannot_be_asked_is_refused(database: Path, tmp_path: 
     (tmp_path / "mine.yml").write_text("path: mine.html\ntitle: Mine\nneeds: select 1 from marts.nothing\n")
     files = report_files() | {"pages/mine.yml": tmp_path / "mine.yml"}
     with pytest.raises(ConfigError, match=r"mine\.yml: needs: section 'needs': SQL: Table with name nothing"):
-        build_site(database, files, tmp_path / "site", run_tag="held", now=NOW)
+        build_site(database, files, tmp_path / "site", run_tags=["held"], now=NOW)

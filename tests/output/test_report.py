@@ -273,7 +273,7 @@ def test_same_warehouse_and_same_now_give_the_same_bytes(site: Path, database: P
 
 
 def test_now_is_the_only_time_on_a_page(database: Path, site: Path, tmp_path: Path) -> None:
-    build_site(database, report_files(), tmp_path / "later", run_tag="bare", now=datetime(2030, 1, 1))
+    build_site(database, report_files(), tmp_path / "later", run_tags=["bare"], now=datetime(2030, 1, 1))
     for name in ("index.html", "judges.html", "debates/d0.html"):
         old = (site / "runs" / "bare" / name).read_text(encoding="utf-8")
         new = (tmp_path / "later" / "runs" / "bare" / name).read_text(encoding="utf-8")
@@ -548,14 +548,14 @@ def overlay(tmp_path: Path, **files: str) -> dict[str, Path]:
 
 def test_failed_page_leaves_the_old_site_as_it_was(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "out" / "site"
-    build_site(database, report_files(), out, run_tag="bare", now=NOW)
+    build_site(database, report_files(), out, run_tags=["bare"], now=NOW)
     before = tree(out)
     broken = overlay(
         tmp_path,
         pages__zz="path: zz.html\ntitle: Z\nsections:\n  - {id: a, title: A, query: select * from marts.nothing}\n",
     )
     with pytest.raises(ConfigError, match=r"zz\.yml: sections\[0\]: section 'a': SQL: Table with name nothing"):
-        build_site(database, broken, out, run_tag="bare", now=NOW)
+        build_site(database, broken, out, run_tags=["bare"], now=NOW)
     assert tree(out) == before
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["site"]
 
@@ -563,7 +563,7 @@ def test_failed_page_leaves_the_old_site_as_it_was(database: Path, tmp_path: Pat
 def test_folder_behind_a_link_is_written_where_it_is(database: Path, tmp_path: Path) -> None:
     (tmp_path / "real" / "folder").mkdir(parents=True)
     (tmp_path / "site").symlink_to(tmp_path / "real" / "folder")
-    index = build_site(database, report_files(), tmp_path / "site", run_tag="bare", now=NOW)
+    index = build_site(database, report_files(), tmp_path / "site", run_tags=["bare"], now=NOW)
     assert index == tmp_path / "site" / "index.html"
     assert (tmp_path / "real" / "folder" / "index.html").is_file()
     assert sorted(path.name for path in (tmp_path / "real").iterdir()) == ["folder"]
@@ -572,21 +572,21 @@ def test_folder_behind_a_link_is_written_where_it_is(database: Path, tmp_path: P
 def test_place_that_cannot_be_written_is_an_error_in_one_sentence(database: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DebatebenchError, match=r"file cannot be written: .+\.$"):
-        build_site(database, report_files(), tmp_path / "file" / "site", run_tag="bare", now=NOW)
+        build_site(database, report_files(), tmp_path / "file" / "site", run_tags=["bare"], now=NOW)
     with pytest.raises(UsageError, match="file is not a folder; choose another --out-dir"):
-        build_site(database, report_files(), tmp_path / "file", run_tag="bare", now=NOW)
+        build_site(database, report_files(), tmp_path / "file", run_tags=["bare"], now=NOW)
 
 
 def test_site_of_one_run_holds_that_run_only(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "site"
-    build_site(database, report_files(), out, run_tag="tiny", now=NOW)
-    build_site(database, report_files(), out, run_tag="bare", now=NOW)
+    build_site(database, report_files(), out, run_tags=["tiny"], now=NOW)
+    build_site(database, report_files(), out, run_tags=["bare"], now=NOW)
     assert [path.name for path in (out / "runs").iterdir()] == ["bare"]
 
 
 def test_unknown_run_names_the_known_ones(database: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"No run 'tinny' in the warehouse\. Known: tiny, evil, bare\."):
-        build_site(database, report_files(), tmp_path / "site", run_tag="tinny", now=NOW)
+        build_site(database, report_files(), tmp_path / "site", run_tags=["tinny"], now=NOW)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -606,7 +606,7 @@ def test_warehouse_without_runs_gives_a_page_that_says_so(tmp_path: Path) -> Non
 
 def test_report_changes_no_byte_of_the_warehouse_folder(database: Path, tmp_path: Path) -> None:
     before = tree(database.parent)
-    build_site(database, report_files(), tmp_path / "site", run_tag="bare", now=NOW)
+    build_site(database, report_files(), tmp_path / "site", run_tags=["bare"], now=NOW)
     assert tree(database.parent) == before
 
 
@@ -626,7 +626,7 @@ def test_workspace_adds_and_replaces_pages(database: Path, tmp_path: Path) -> No
             "    roles: {label: model_id, value: rating}\n"
         ),
     )
-    out = build_site(database, files, tmp_path / "site", run_tag="tiny", now=NOW).parent
+    out = build_site(database, files, tmp_path / "site", run_tags=["tiny"], now=NOW).parent
     assert "Only of tiny" in words(out / "mine.html")
     assert len(list((out / "runs" / "tiny" / "debates").iterdir())) == 2
     assert "The first 2 of 13 debates have a page with their transcript" in words(
@@ -637,7 +637,9 @@ def test_workspace_adds_and_replaces_pages(database: Path, tmp_path: Path) -> No
 def test_page_of_the_readme_can_be_used(database: Path, tmp_path: Path) -> None:
     readme = (packaged("reports") / "README.md").read_text(encoding="utf-8")
     (page,) = re.findall(r"```yaml\n(.*?)```", readme, re.S)
-    site = build_site(database, overlay(tmp_path, pages__mine=page), tmp_path / "site", run_tag="tiny", now=NOW).parent
+    site = build_site(
+        database, overlay(tmp_path, pages__mine=page), tmp_path / "site", run_tags=["tiny"], now=NOW
+    ).parent
     assert "Ratings of tiny" in words(site / "mine.html")
     assert re.search(r"Debater Rating .*alpha \d\d\d", words(site / "mine.html"))
 
@@ -682,7 +684,7 @@ def test_page_that_cannot_be_used_is_refused_with_its_place(
     database: Path, tmp_path: Path, text: str, message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        build_site(database, overlay(tmp_path, pages__p=text), tmp_path / "site", run_tag="bare", now=NOW)
+        build_site(database, overlay(tmp_path, pages__p=text), tmp_path / "site", run_tags=["bare"], now=NOW)
     assert not (tmp_path / "site").exists()
 
 
@@ -705,7 +707,7 @@ def test_page_that_cannot_be_used_is_refused_with_its_place(
 def test_template_that_cannot_be_used_is_refused(database: Path, tmp_path: Path, text: str, message: str) -> None:
     files = overlay(tmp_path, templates__section=text)
     with pytest.raises(ConfigError, match=message):
-        build_site(database, files, tmp_path / "site", run_tag="bare", now=NOW)
+        build_site(database, files, tmp_path / "site", run_tags=["bare"], now=NOW)
     assert not (tmp_path / "site").exists()
 
 
@@ -713,7 +715,7 @@ def test_debate_pages_must_say_which_debate(database: Path, tmp_path: Path) -> N
     page = "path: 'x/{run_tag}/{debate_id}.html'\ntitle: T\nfor_each: debate\n"
     page += "sections:\n  - {id: a, title: A, query: select 1 as x}\n"
     with pytest.raises(ConfigError, match="returns no column 'debate_id'"):
-        build_site(database, overlay(tmp_path, pages__p=page), tmp_path / "site", run_tag="bare", now=NOW)
+        build_site(database, overlay(tmp_path, pages__p=page), tmp_path / "site", run_tags=["bare"], now=NOW)
 
 
 def test_packaged_pages_describe_themselves() -> None:

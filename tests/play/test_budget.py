@@ -197,7 +197,7 @@ def test_ambiguous_attempts_are_bounded_by_what_they_may_have_cost(tmp_path: Pat
 
     with FakeProvider(script) as server:
         root = capped(write_workspace(tmp_path, server))
-        done = play(root, "--no-build", "--print", "json")
+        done = play(root, "--no-build", "--format", "json")
     assert done.code == 0, done.err
     rows = calls(root)
     recorded = sum(Decimal(str(row["cost"])) for row in rows if row.get("cost"))

@@ -505,6 +505,7 @@ def test_no_answer_in_time_is_ambiguous_and_its_generation_kept(
         assert len(server.requests) == 2
     first, _ = _call_rows(session)
     assert (first["status"], first.get("generation_id")) == ("ambiguous", generation)
+    assert "no whole answer within" in first["error"], "the words by which `macros.is_timeout` knows it"
     bound = largest_cost(CAPPED, session.member)
     assert (first.get("cost"), _money(first["possible_cost"])) == (None, bound)
     assert session.progress.ledger.total.possible == bound

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 TAXONOMY = {weakness.id: weakness for weakness in load_weaknesses(packaged("configs") / "weaknesses.yaml")}
 RUBRIC = load_rubric(packaged("configs") / "rubrics" / "debateflow.yaml")
-FLAWED = ("--format", "karl_popper", "--weaknesses", "configs/weaknesses.yaml")
+FLAWED = ("--debate-format", "karl_popper", "--weaknesses", "configs/weaknesses.yaml")
 SETUP = "a study of how debates are judged"
 
 
@@ -158,7 +158,7 @@ def test_a_run_goes_on_with_its_weaknesses_and_without_its_options(tmp_path: Pat
         root = write_workspace(tmp_path, server)
         own = root / "configs" / "weaknesses.yaml"
         own.write_text((packaged("configs") / "weaknesses.yaml").read_text(encoding="utf-8"), encoding="utf-8")
-        options = ("--format", "karl_popper", "--weaknesses", str(own), "--rubric", "debateflow")
+        options = ("--debate-format", "karl_popper", "--weaknesses", str(own), "--rubric", "debateflow")
         done = play(root, *options, "--no-build", "--max-failures-in-a-row", "0")
         assert done.code == 5, done.err
     with FakeProvider(flow_answers, port=server.port):
@@ -283,11 +283,20 @@ def test_a_rubric_without_the_dimensions_that_suffer_is_pointed_out(tmp_path: Pa
     assert "no judge of this run scores burden_fulfillment, clash_engagement, rebuttal_quality" in done.err
 
 
+def test_the_format_of_the_debate_may_have_its_former_option(tmp_path: Path):
+    former, now = (dry_run(tmp_path, *SMALL, option, "karl_popper") for option in ("--format", "--debate-format"))
+    assert (former.code, former.out) == (now.code, now.out)
+    assert "`--debate-format karl_popper` names the debate format" in former.err
+
+
 def test_options_that_cannot_be_used_are_refused_with_the_way_out(tmp_path: Path):
     for arguments, words in (
         (("--control-ratio", "0.5"), "--control-ratio has no effect without --weaknesses; give both."),
-        (("--format", "oxford"), "No format 'oxford' in configs/formats/. Known: karl_popper."),
-        (("--format", "json"), "--format names a debate format; `--print json` prints the result like that."),
+        (("--debate-format", "oxford"), "No format 'oxford' in configs/formats/. Known: karl_popper."),
+        (
+            ("--debate-format", "karl_popper", "--format", "yaml"),
+            "--format is how to print the result, not 'yaml'. Known: table, json, csv, markdown.",
+        ),
         (("--rubric", "mine"), "No rubric 'mine' in configs/rubrics/. Known: "),
         (("--weaknesses", "configs/none.yaml"), "There is no file configs/none.yaml"),
     ):
@@ -304,7 +313,7 @@ def test_a_debater_that_is_added_gets_its_share_of_weaknesses(tmp_path: Path):
     entries = [f"  - {{id: d{n}, provider: simulated, model: m{n}}}\n" for n in range(4)]
     models.write_text("models:\n" + "".join(entries[:3]), encoding="utf-8")
     begin = ("run", "--run-tag", "flow", "--no-input", "--no-build")
-    options = ("--sample-topics", "2", "--rubric", "debateflow", *FLAWED, "--print", "json")
+    options = ("--sample-topics", "2", "--rubric", "debateflow", *FLAWED, "--format", "json")
     done = debatebench(tmp_path, *begin, *options)
     assert done.code == 0, done.err
     assert json.loads(done.out)[0]["complete"] == 12

@@ -216,7 +216,7 @@ def test_after_a_whole_run_through_a_proxy_no_file_page_export_or_message_holds_
             ("query", "from raw.turns", "--format", "json"),
             ("report", "--out-dir", str(tmp_path / "site")),
             ("summarize", "--run-tag", "tiny", "--out-dir", str(tmp_path / "summary")),
-            ("export", "--format", "jsonl", "--out", str(tmp_path / "jsonl")),
+            ("export", "--format", "jsonl", "--out-dir", str(tmp_path / "jsonl")),
             ("build", "--from-journals"),
         ):
             done = debatebench(root, *command, environ=environ)

@@ -514,7 +514,7 @@ def test_csv_is_one_table_of_every_measure(simulated: Path):
 
 def test_a_gate_passes_on_noise(simulated: Path):
     done = debatebench(
-        simulated, "gate", "--baseline", "base", "--candidate", "noise", "--max-win-rate-drop", "0.05",
+        simulated, "gate", "base", "noise", "--max-win-rate-drop", "0.05",
         "--max-cost-increase", "0.05", "--max-agreement-drop", "0.1", "--require-comparable",
     )  # fmt: skip
     assert done.code == 0, done.err
@@ -527,7 +527,7 @@ def test_a_gate_passes_on_noise(simulated: Path):
 
 
 def test_a_gate_fails_on_a_planted_drop_and_says_whose_and_by_how_much(simulated: Path):
-    arguments = ("gate", "--baseline", "base", "--candidate", "drop", "--max-drop", "25", "--max-win-rate-drop", "0.05")
+    arguments = ("gate", "base", "drop", "--max-drop", "25", "--max-win-rate-drop", "0.05")
     done = debatebench(simulated, *arguments)
     assert done.code == 6
     failures = re.findall(r"(rating|win rate) of (\S+) (-[0-9.]+) \(allowed", done.error_line)
@@ -552,9 +552,7 @@ def test_a_gate_over_another_debater_does_not_see_the_drop(simulated: Path):
         check_gate(comparison, GateLimits(), debaters=["sim-zulu"])
 
 
-@pytest.mark.parametrize(
-    "command", [("compare", "base", "nothing"), ("gate", "--baseline", "base", "--candidate", "x")]
-)
+@pytest.mark.parametrize("command", [("compare", "base", "nothing"), ("gate", "base", "x")])
 def test_an_unknown_run_is_one_clear_line(simulated: Path, command: tuple[str, ...]):
     done = debatebench(simulated, *command)
     assert done.code == 2
@@ -573,7 +571,7 @@ def test_a_site_of_two_runs_or_more_has_a_page_that_compares_them(versions: Path
     # The runs were made at the same time, so that the first by name counts as the newest.
     for text in ("Which runs are like for like", "a against b: ratings", "benchmark_version", "not like for like"):
         assert text in page
-    build_site(versions, wanted, tmp_path / "one", run_tag="a", now=NOON)
+    build_site(versions, wanted, tmp_path / "one", run_tags=["a"], now=NOON)
     assert not (tmp_path / "one" / "comparison.html").exists()
 
 

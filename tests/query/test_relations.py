@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import debatebench as command
+from two_runs import two_runs
 
+import debatebench
+from debatebench.cli.sql_session import Settings, SqlSession
 from debatebench.query.left_out import LeftOut, left_out
 from debatebench.query.relations import has_relation, read_relations
+
+__all__ = ["two_runs"]
 
 
 @pytest.fixture
@@ -36,3 +43,33 @@ def test_relations_of_another_database_are_not_those_of_the_warehouse(con: duckd
     assert (found["marts.v"].kind, found["marts.v"].columns) == ("view", (("n", "BIGINT"), ("run_tag", "VARCHAR")))
     assert has_relation(con, "raw.runs")
     assert not has_relation(con, "marts.x")
+
+
+@pytest.mark.slow
+def test_what_people_ask_has_a_name_without_schema_wherever_the_file_is_read(
+    two_runs: Path, capsys: pytest.CaptureFixture[str]
+):
+    database = two_runs / "warehouse" / "debatebench.duckdb"
+    leaderboard = "select model_id, rating from leaderboard join runs using (run_tag) order by run_tag, rank"
+    with duckdb.connect(str(database), read_only=True) as plain:
+        rows = plain.execute(leaderboard).fetchall()
+        shown = {name for (name,) in plain.execute("show tables").fetchall()}
+    assert len(rows) == 12
+    assert {"leaderboard", "judge_bias", "elo", "bradley_terry", "panel_winners"} < shown
+    assert not [name for name in shown if name.startswith(("int_", "stg_", "panel_winners_"))]
+    with debatebench.open(database) as warehouse:
+        assert warehouse.sql(leaderboard).fetchall() == warehouse.query(leaderboard).rows == rows
+        # A second connection of the process as well.
+        with warehouse.connection.cursor() as cursor:
+            assert cursor.execute(leaderboard).fetchall() == rows
+        assert not [name for name in warehouse.models if name.startswith("main.")]
+    session = SqlSession(database, Settings(format="csv"), print)
+    session.feed(f"{leaderboard}; show tables;")
+    session.close()
+    printed = capsys.readouterr().out
+    assert (
+        command(two_runs, "query", leaderboard, "--format", "csv").out + "\n".join(["name", *sorted(shown), ""])
+        == printed
+    )
+    done = command(two_runs, "query", "from leaderbord")
+    assert 'Did you mean "leaderboard"' in done.err

@@ -142,7 +142,7 @@ def test_the_other_direction_is_the_mirror_image(database: Path, project: Projec
 
 
 def test_one_run_alone_has_its_rows_and_debaters_only(database: Path, project: Project):
-    one = diff_model(database, project, "panel_winners", 1, 2, run_tag="close")
+    one = diff_model(database, project, "panel_winners", 1, 2, run_tags=["close"])
     assert [run.run_tag for run in one.runs] == ["close"]
     assert one.leaderboard is not None
     assert {each.run_tag for each in one.leaderboard} == {"close"}
@@ -305,7 +305,7 @@ def test_who_reads_a_prerelease_or_something_deprecated_is_warned(tmp_path: Path
 # --- small SQL models -------------------------------------------------------------------------------------------------
 
 
-def compare(folder: Path, before: str, after: str, tests: str = "[]", run_tag: str | None = None) -> ModelDiff:
+def compare(folder: Path, before: str, after: str, tests: str = "[]", run_tags: list[str] | None = None) -> ModelDiff:
     """The difference of two queries over the three debates of `raw_database`."""
     files = STAGING | {
         "marts/x_v1.sql": before,
@@ -318,7 +318,7 @@ def compare(folder: Path, before: str, after: str, tests: str = "[]", run_tag: s
         create_raw_tables(con)
         con.execute("insert into raw.runs (run_tag) values ('r1')")
         build(con, project)
-    return diff_model(database, project, "x", 1, 2, run_tag=run_tag)
+    return diff_model(database, project, "x", 1, 2, run_tags=run_tags)
 
 
 KEYED = "[{unique_combination_of_columns: {combination_of_columns: [debate_id]}}]"
@@ -370,7 +370,7 @@ def test_a_model_without_runs_is_counted_as_a_whole(tmp_path: Path):
 
 def test_a_run_cannot_be_chosen_where_there_are_none(tmp_path: Path):
     with pytest.raises(UsageError, match=r"marts\.x_v1 has no column run_tag; leave --run-tag out\."):
-        compare(tmp_path, f"select debate_id from {S}", f"select debate_id from {S}", run_tag="r1")
+        compare(tmp_path, f"select debate_id from {S}", f"select debate_id from {S}", run_tags=["r1"])
 
 
 def test_a_key_is_all_that_two_versions_may_share(tmp_path: Path):
@@ -406,7 +406,7 @@ def test_a_mistake_is_answered_with_what_there_is(
 
 def test_an_unknown_run_is_refused(database: Path, project: Project):
     with pytest.raises(UsageError, match=r"No run 'nope' in the warehouse\. Known: clear, close\."):
-        diff_model(database, project, "panel_winners", 1, 2, run_tag="nope")
+        diff_model(database, project, "panel_winners", 1, 2, run_tags=["nope"])
 
 
 def test_without_a_warehouse_there_is_nothing_to_compare(tmp_path: Path, project: Project):

@@ -62,7 +62,7 @@ def test_a_judge_method_of_a_package_is_planned_played_shown_and_read_again(tmp_
     own = root / "configs" / "prompts" / "judge" / "overview"
     own.mkdir(parents=True)
     (own / "debate.md").write_text("You sum up.\n<!-- user -->\n{{ material }}\n")
-    planned = beside(root, *playing, "--dry-run", "--print", "json")
+    planned = beside(root, *playing, "--dry-run", "--format", "json")
     assert planned.code == 0, planned.err
     estimated = [row for row in json.loads(planned.out) if row["role"] == "judge"]
     played = beside(root, *playing)

@@ -125,14 +125,14 @@ JOURNAL = "warehouse/journal/a.jsonl"
 @pytest.mark.parametrize(
     ("command", "target"),
     [
-        (["rate", "--run-tag", "a", "--ratings-path"], JOURNAL),
+        (["rate", "--run-tag", "a", "--output"], JOURNAL),
         (["query", "select 1", "--output"], JOURNAL),
         (["query", "select 1", "--format", "parquet", "--output"], JOURNAL),
         (["summarize", "--run-tag", "a", "--out-dir"], "warehouse/journal"),
         (["report", "--out-dir"], "warehouse"),
-        (["docs", "--out"], "warehouse/journal"),
-        (["export", "--format", "jsonl", "--out"], "warehouse/plans"),
-        (["export", "--format", "jsonl", "--force", "--out"], "."),
+        (["docs", "--out-dir"], "warehouse/journal"),
+        (["export", "--format", "jsonl", "--out-dir"], "warehouse/plans"),
+        (["export", "--format", "jsonl", "--force", "--out-dir"], "."),
     ],
 )
 def test_no_command_replaces_a_journal(played: Path, command: list[str], target: str) -> None:
@@ -144,7 +144,7 @@ def test_no_command_replaces_a_journal(played: Path, command: list[str], target:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [["report", "--out-dir"], ["docs", "--out"], ["summarize", "--out-dir"]])
+@pytest.mark.parametrize("command", [["report", "--out-dir"], ["docs", "--out-dir"], ["summarize", "--out-dir"]])
 def test_a_folder_of_other_files_gets_none_of_ours(played: Path, tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "hosts").write_text("127.0.0.1")
     done = debatebench(played, *command, str(tmp_path))
@@ -182,8 +182,8 @@ def test_parquet_is_not_written_to_a_pipe(played: Path, tmp_path: Path) -> None:
         ("reports/assets/secret.txt", ["report", "--out-dir"]),
         ("reports/templates/page.html", ["report", "--out-dir"]),
         ("reports/pages/mine.yml", ["report", "--out-dir"]),
-        ("sql/marts/mine.sql", ["docs", "--out"]),
-        ("sql/marts/mine.yml", ["docs", "--out"]),
+        ("sql/marts/mine.sql", ["docs", "--out-dir"]),
+        ("sql/marts/mine.yml", ["docs", "--out-dir"]),
     ],
 )
 def test_sources_that_lead_out_of_the_workspace_are_not_published(

@@ -231,6 +231,36 @@ class TestSumsAreThoseOfTheReplies:
             own = sorted(s.cost for (_, judge), s in said.by_verdict.items() if judge == judge_id and not s.unpriced)
             assert (count, p90) == (len(own), pytest.approx(quantile(own, Decimal("0.9")), rel=1e-9) if own else None)
 
+    def test_calls_of_every_model_are_those_of_the_journal(self, troubled_run: Path):
+        calls: dict[tuple[str, str], dict[str, list[tuple[str, float]]]] = {}
+        asked = {}
+        for line in (troubled_run / "warehouse" / "journal" / "tiny.jsonl").read_bytes().splitlines():
+            event = json.loads(line.split(b" ", 2)[2])
+            if event["type"] == "intent":
+                asked[event["call_id"], event["attempt"]] = (event["purpose"], event["model"])
+            elif event["type"] == "response":
+                (choice,) = json.loads(event["body"])["choices"]
+                is_refused = choice["finish_reason"] == "content_filter"
+                became = "refused" if is_refused else "answered" if choice["message"]["content"] else "empty"
+                attempts = calls.setdefault(asked[event["call_id"], event["attempt"]], {})
+                attempts.setdefault(event["call_id"], []).append((became, event["duration_ms"]))
+
+        rows = stored_rows(
+            troubled_run,
+            "select purpose, model_name, count_calls, count_attempts, count_retries, count_refused, count_empty, "
+            "count_errors, count_answered_calls, count_timeouts, median_duration_ms from marts.calls",
+        )
+        assert {row[:2] for row in rows} == set(calls)
+        for purpose, model, *found, median in rows:
+            every = [attempt for attempts in calls[purpose, model].values() for attempt in attempts]
+            count, by_kind = len(calls[purpose, model]), Counter(kind for kind, _ in every)
+            refused, empty, answered = (by_kind[kind] for kind in ("refused", "empty", "answered"))
+            assert found == [
+                count, len(every), len(every) - count, refused, empty, refused + empty, answered, 0
+            ]  # fmt: skip
+            durations = sorted(Decimal(str(ms)) for kind, ms in every if kind == "answered")
+            assert median == pytest.approx(quantile(durations, Decimal("0.5")))
+
     def test_the_data_tests_agree(self, troubled_run: Path):
         done = debatebench(troubled_run, "test", "--select", "+path:sql/marts/costs")
         assert done.code == 0, done.out

@@ -80,7 +80,7 @@ def test_every_data_test_holds(con: duckdb.DuckDBPyConnection, workspace: Worksp
 
 @pytest.mark.parametrize("source_format", ["parquet", "jsonl", "duckdb"])
 def test_everything_can_be_exported(workspace: Workspace, tmp_path: Path, source_format: str) -> None:
-    done = debatebench_here(workspace.root, "export", "--format", source_format, "--out", str(tmp_path / "out"))
+    done = debatebench_here(workspace.root, "export", "--format", source_format, "--out-dir", str(tmp_path / "out"))
     assert done.code == 0, done.err
 
 

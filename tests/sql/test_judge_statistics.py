@@ -7,7 +7,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, permutations
+from itertools import combinations, groupby, permutations
 from pathlib import Path
 from statistics import correlation, fmean, linear_regression
 from typing import Any
@@ -21,6 +21,7 @@ from oracles import (
     effective_count,
     fleiss_kappa,
     gwet_ac1,
+    holm,
     jackknife,
     krippendorff_alpha_interval,
     leaving_out,
@@ -29,7 +30,21 @@ from oracles import (
 
 from debatebench.landing.land import create_raw_tables, land_records
 from debatebench.query.sql_project import load_project
-from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Side, Topic, Turn, Verdict
+from debatebench.shared.records import (
+    Adjudication,
+    Annotation,
+    Debate,
+    Debater,
+    Dimension,
+    Judge,
+    Record,
+    Run,
+    Score,
+    Side,
+    Topic,
+    Turn,
+    Verdict,
+)
 from debatebench.shared.workspace import packaged
 from debatebench.stats.distributions import t_quantile
 from debatebench.transform.build import build
@@ -122,6 +137,21 @@ def planted(tag: str, topics: int = 6, seed: int = 4) -> list[Record]:
     return records
 
 
+def with_people(records: list[Record], seed: int = 3) -> list[Record]:
+    """The same, where three people annotated two debates of three, and agreed later on some of these."""
+    rng, tag = random.Random(seed), records[0].run_tag
+    people: list[Record] = []
+    for debate in [each for each in records if isinstance(each, Debate) and rng.random() < 0.67]:
+        where = {"run_tag": tag, "debate_id": debate.debate_id}
+        for number in range(3):
+            winner = rng.choice(("pro", "con", "tie"))
+            people.append(Annotation.model_validate({**where, "annotator_id": f"p{number}", "winner": winner}))
+        if rng.random() < 0.3:
+            agreed = {"adjudicator_id": "p0", "winner": rng.choice(("pro", "con"))}
+            people.append(Adjudication.model_validate({**where, **agreed}))
+    return records + people
+
+
 def votes_as_records(tag: str, votes: Sequence[tuple[int, str, str]]) -> list[Record]:
     """(debate, judge, winner) as debates on one topic."""
     records: list[Record] = [
@@ -173,7 +203,9 @@ def built(*runs: Sequence[Record], threads: int = 2) -> duckdb.DuckDBPyConnectio
 
 @pytest.fixture(scope="module")
 def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    connection = built(planted("planted"), planted("two topics", topics=2, seed=9))
+    connection = built(
+        planted("planted"), planted("two topics", topics=2, seed=9), with_people(planted("people", seed=12))
+    )
     yield connection
     connection.close()
 
@@ -271,6 +303,7 @@ def left_out(grouped: dict[str, list[Any]], statistic: Callable[[list[Any]], flo
         ("position", "eager"),
         ("own_family_margin", "relative"),
         ("own_family_points", "relative"),
+        ("own_family_preference", "relative"),
     ],
 )
 def test_a_planted_bias_is_found_in_the_judge_that_has_it(biases: Biases, bias: str, guilty: str) -> None:
@@ -292,8 +325,48 @@ def test_planted_sizes_are_recovered(biases: Biases) -> None:
 
 
 def test_a_judge_without_a_debater_of_its_family_prefers_none(biases: Biases) -> None:
-    row = biases["fair", "own_family_margin"]
-    assert (row["value"], row["ci_low"], row["count_debates"]) == (None, None, 0)
+    for bias in ("own_family_margin", "own_family_points", "own_family_preference"):
+        row = biases["fair", bias]
+        assert (row["value"], row["ci_low"], row["reason"], row["count_debates"]) == (None, None, "no_family", 0)
+
+
+def test_people_are_the_reference_of_a_judges_family_where_they_gave_a_verdict(con: duckdb.DuckDBPyConnection) -> None:
+    records = with_people(planted("people", seed=12))
+    verdicts, people = Verdicts(records), defaultdict[str, list[float]](list)
+    for kind in (Annotation, Adjudication):
+        for each in records:
+            if isinstance(each, kind):
+                points = {"pro": 1.0, "tie": 0.5, "con": 0.0}[each.winner or "tie"]
+                people[each.debate_id] = [*people[each.debate_id], points] if kind is Annotation else [points]
+    own = {}
+    for debate_id in verdicts.heard_by("relative"):
+        debate = verdicts.debates[debate_id]
+        if "gpt" in (debate.pro_model_id, debate.con_model_id):
+            panel = [verdicts.points(debate_id, judge) for judge in verdicts.said[debate_id] if judge != "relative"]
+            beyond = verdicts.points(debate_id, "relative") - fmean(people.get(debate_id) or panel)
+            own[debate_id] = beyond if debate.pro_model_id == "gpt" else -beyond
+    grouped = verdicts.by_topic(own)
+    expected = jackknife(fmean(own.values()), left_out(grouped, fmean))
+
+    (row,) = rows(
+        con,
+        "select * from marts.judge_bias where run_tag = 'people' and judge_id = 'relative' "
+        "and bias = 'own_family_preference'",
+    )
+    assert [row[name] for name in ("value", "ci_low", "ci_high")] == [
+        near(each) for each in (expected.value, expected.ci_low, expected.ci_high)
+    ]
+    assert row["count_debates"] == len(own)
+    assert row["count_people_debates"] == len(set(own) & set(people))
+    assert 0 < row["count_people_debates"] < row["count_debates"]
+
+
+def test_p_values_of_a_kind_are_adjusted_over_the_judges(con: duckdb.DuckDBPyConnection) -> None:
+    found = rows(con, "select * from marts.judge_bias order by run_tag, bias, dimension, judge_id")
+    for _, family in groupby(found, key=lambda row: (row["run_tag"], row["bias"], row["dimension"])):
+        tests = list(family)
+        adjusted = holm([row["p_value"] for row in tests])
+        assert [row["p_value_holm"] for row in tests] == [near(p) for p in adjusted]
 
 
 # The same numbers as from the pure functions

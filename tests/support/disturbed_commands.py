@@ -38,7 +38,7 @@ def draw_command(draw: random.Random) -> tuple[str, ...]:
             ("run", "--run-tag", f"run-{number}", "--quick-test", "--no-build"),
             ("retry", f"run-{number}"),
             ("judge", "first", "--as", f"judged-{number}"),
-            ("probe-judges", "--run-tag", "first", "--as", f"probed-{number}"),
+            ("probe-judges", "first", "--as", f"probed-{number}"),
             ("import", "debatebench", str(ORIGINAL), "--run-tag", f"imported-{number}"),
             ("land",),
             ("land", "--reparse"),
@@ -50,7 +50,7 @@ def draw_command(draw: random.Random) -> tuple[str, ...]:
             ("docs",),
             ("doctor",),
             ("query", "select count(*) from marts.debates"),
-            ("export", "--format", "jsonl", "--out", f"exported-{number}", "--force"),
+            ("export", "--format", "jsonl", "--out-dir", f"exported-{number}", "--force"),
         ]
     )
 

@@ -192,9 +192,10 @@ def test_a_changed_description_rebuilds_nothing_and_a_changed_materialization_do
     assert build(con, write_project(tmp_path, {"marts/m.yml": reworded})).built == ()
     as_view = reworded.replace("Unrelated., config: {materialized: table}", "Unrelated.")
     assert names(build(con, write_project(tmp_path, {"marts/m.yml": as_view}))) == {"marts.other"}
-    assert rows(con, "select table_type from information_schema.tables where table_name = 'other'") == [("VIEW",)]
+    kind = "select table_type from information_schema.tables where table_name = 'other' and table_schema = 'marts'"
+    assert rows(con, kind) == [("VIEW",)]
     assert names(build(con, write_project(tmp_path, {"marts/m.yml": reworded}))) == {"marts.other"}
-    assert rows(con, "select table_type from information_schema.tables where table_name = 'other'") == [("BASE TABLE",)]
+    assert rows(con, kind) == [("BASE TABLE",)]
 
 
 def test_moving_the_latest_version_moves_the_unsuffixed_name(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

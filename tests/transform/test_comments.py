@@ -97,6 +97,7 @@ def test_every_thing_has_its_text_and_the_schemas_have_a_table(tmp_path: Path):
         "macros.doubled()": "Twice the value. Arguments: `x`: The value.",
         "macros.one()": "It's one.",
     }
+    assert (found["main.seen"], found["main.seen.n"]) == (found["marts.seen"], found["marts.seen.n"])
     assert (found["meta.builds"], found["meta.builds.name"]) == ("One SQL model.", "Its name.")
     assert con.execute("from main.schemas").fetchall() == [
         ("macros", "SQL models of the folder sql/macros."),
@@ -145,7 +146,10 @@ def test_another_text_replaces_the_comment_and_nothing_is_built_for_it(tmp_path:
     assert others == {
         "marts.won",
         "marts.won.result",
+        "main.won",
+        "main.won.result",
         "marts.seen.result",
+        "main.seen.result",
         "marts.seen_v1.result",
         "marts.seen_v2.result",
     }

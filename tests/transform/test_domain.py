@@ -51,11 +51,14 @@ class Orders:
     """Orders are landed shop by shop; `hashes` are of what was landed, and `file` has the code of the function."""
 
     part = "shop"
+    asked = ("marts",)
+    apart = ("raw.closed",)
     tables: Mapping[str, Mapping[str, LandedColumn]] = {
         "raw.orders": {
             "shop": LandedColumn("VARCHAR", "The shop."),
             "cents": LandedColumn("BIGINT", "What it costs."),
-        }
+        },
+        "raw.closed": {"shop": LandedColumn("VARCHAR", "A shop that has closed.")},
     }
 
     descriptions: Mapping[str, str] = {"raw.orders": "An order."}
@@ -126,6 +129,42 @@ def test_only_the_shop_that_changed_is_computed_again(tmp_path: Path, con: duckd
     domain.hashes["b"] = "2"
     build(con, project_of(tmp_path, domain))
     assert sales(con) == [("a", -1, 6), ("b", 6, 12)]
+
+
+OPEN = {
+    **FILES,
+    "staging/stg_closed.sql": "select shop from raw.closed",
+    "staging/c.yml": "models: [{name: stg_closed, description: Shops that have closed., columns: [{name: shop}]}]",
+    "marts/open_shops.sql": "select shop from marts.sales anti join staging.stg_closed using (shop)",
+    "marts/o.yml": """
+        models:
+          - name: open_shops
+            description: Shops that have not closed.
+            config: {materialized: table}
+            columns: [{name: shop}]
+        """,
+}
+
+
+def test_a_table_that_changes_apart_from_landings_is_read_again_by_what_reads_it_only(
+    tmp_path: Path, con: duckdb.DuckDBPyConnection
+):
+    project = project_of(tmp_path, Orders(tmp_path), OPEN)
+    con.execute("create table raw.closed (shop varchar)")
+    build(con, project)
+    con.execute("insert into raw.closed values ('a')")
+    assert not is_current(con, project)
+    assert [row.name for row in build(con, project).built] == ["marts.open_shops"]
+    assert con.execute("from marts.open_shops").fetchall() == [("b",)]
+    con.execute("delete from raw.closed")
+    assert [row.name for row in build(con, project).built] == ["marts.open_shops"]
+    assert is_current(con, project)
+
+
+def test_rows_that_change_apart_from_landings_cannot_be_brought_up_to_date_by_part(tmp_path: Path):
+    files = {**OPEN, "marts/o.yml": OPEN["marts/o.yml"].replace("table}", "table, incremental_by: shop}")}
+    with pytest.raises(SqlModelError, match=r"incremental by shop, but it reads raw\.closed, which changes apart from"):
+        _ = project_of(tmp_path, Orders(tmp_path), files).models
 
 
 def test_a_changed_function_computes_what_calls_it_again(tmp_path: Path):

@@ -173,6 +173,8 @@ def test_a_landed_column_is_its_own_end(packaged: Project):
         ("panel_winners_v1.winner", "marts.panel_winners_v1.winner"),
         ("turns.content", "raw.turns.content"),
         ("raw.turns", "raw.turns"),
+        ("runs", "marts.runs"),
+        ("runs.seed", "marts.runs.seed"),
     ],
 )
 def test_the_schema_may_be_left_out_where_the_rest_is_clear(packaged: Project, name: str, meaning: str):
@@ -187,8 +189,8 @@ def test_the_schema_may_be_left_out_where_the_rest_is_clear(packaged: Project, n
         ("leaderbord", "Did you mean 'marts.leaderboard'?"),
         ("marts.runs.zzz", "Its columns: run_tag, source"),
         ("raw.turns.contents", "raw.turns has no column 'contents'. Did you mean 'content'?"),
-        ("runs", "'runs' is ambiguous: marts.runs or raw.runs; write the schema too."),
-        ("runs.seed", "'runs.seed' is ambiguous: marts.runs.seed or raw.runs.seed; write the schema too."),
+        ("topic_winrate", "'topic_winrate' is ambiguous: original.topic_winrate or marts.topic_winrate; write"),
+        ("winner_counts.count", "'winner_counts.count' is ambiguous: original.winner_counts.count or marts."),
         ("zzz", "`debatebench docs` shows all of them."),
         ("", "No SQL model or landed table ''."),
     ],
@@ -297,13 +299,17 @@ def test_a_construct_is_followed_to_its_sources(tmp_path: Path, sql: str, expect
 def test_two_sql_models_of_one_table_name_do_not_mix(tmp_path: Path):
     files = {
         "extra/m.sql": f"select status as x from {D}",
-        "extra/m.yml": "models: [{name: m, description: Another.}]",
+        "extra/m.yml": "models: [{name: m, description: Another.}, {name: n, description: N.}]",
+        "extra/n.sql": "select 1 as x",
+        "other/n.sql": "select 1 as x",
+        "other/n.yml": "models: [{name: n, description: N.}]",
     }
     assert ends(trace(tmp_path, f"select asks as x from {V}", **files)) == {"raw.verdicts.asks"}
     project = write_project(tmp_path / "sql", {})
     assert ends(column_lineage(project, "extra.m.x")) == {"raw.debates.status"}
-    with pytest.raises(UsageError, match=r"'m' is ambiguous: extra\.m or marts\.m"):
-        column_lineage(project, "m")
+    assert column_lineage(project, "m").name == "marts.m"
+    with pytest.raises(UsageError, match=r"'n' is ambiguous: extra\.n or other\.n"):
+        column_lineage(project, "n")
 
 
 def test_what_cannot_be_taken_apart_says_so_and_stops_nothing_else(tmp_path: Path):

@@ -167,7 +167,7 @@ def test_a_model_without_description_is_refused_and_told_where_to_write_it(tmp_p
     refused(
         tmp_path,
         MART | {"marts/a.sql": "select 1 as x", "marts/b.sql": "select 1 as x"},
-        r"marts/b\.sql:1: marts\.b has no description; add it under `models` in sql/marts/_marts\.yml",
+        r"marts/b\.sql:1: marts\.b has no description; write `models: \[\{name: b, description: …\}\]` in .*m\.yml",
     )
 
 

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from debatebench.shared.errors import SqlModelError
-from debatebench.transform.sql_model import Query, parse_query
+from debatebench.transform.sql_model import Query, parse_query, read_sql
 
 FILE = Path("sql/marts/example.sql")
 
@@ -86,6 +86,74 @@ def test_a_bare_name_that_is_no_visible_cte_is_refused_by_line(sql: str, line: i
 def test_functions_that_read_from_outside_are_refused(function: str) -> None:
     with pytest.raises(SqlModelError, match=r"example\.sql:2: '\w+' cannot be read from"):
         parse(f"select *\nfrom {function}")
+
+
+KNOWN = {
+    "marts.debates",
+    "staging.stg_debates",
+    "raw.debates",
+    "marts.winners",
+    "marts.winners_v2",
+    "intermediate.winners",
+}
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("select *\nfrom {{ ref('debates') }}", "2: `{{ ref('debates') }}` is dbt's way; here write marts.debates."),
+        ('select * from {{ref("package", "debates")}}', "here write marts.debates."),
+        ("select * from {{ ref('Debates') }}", "here write marts.debates."),
+        ("select * from {{ ref('winners', v=2) }}", "here write marts.winners_v2."),
+        ("select * from {{ ref('winners') }}", "here write marts.winners."),
+        ("select * from {{ ref('debtes') }}", "nothing is called 'debtes', the nearest is marts.debates."),
+        ("select * from {{ ref('zzz') }}", "here write a dotted name; nothing is called 'zzz'."),
+        ("select * from {{ source('raw', 'debates') }}", "here write raw.debates (in staging; everything else"),
+        (
+            "{{ config(materialized='table') }}\nselect 1",
+            "write `config: {materialized: table}` in sql/marts/example.yml.",
+        ),
+        ("{{ config(materialized='incremental') }}\nselect 1", "`config: {materialized: table, incremental_by: …}`"),
+        ("select 1\n{% if is_incremental() %} where x {% endif %}", "2: `{% if is_incremental() %}` is dbt's way"),
+        ("{% macro f(x) %} x {% endmacro %}", "an entry of `macros` in YAML"),
+        ("{% set x = 1 %}\nselect {{ x }}", "1: `{% set x = 1 %}` is dbt's way; here there are no templates"),
+        ("{# a note #}\nselect 1", "a comment begins with `--`"),
+        ("select 1 from {{ ref('debates'", "here write marts.debates."),
+        ("select * from debates", "1: 'debates' is not a CTE of this query; write marts.debates for a SQL model."),
+        (
+            "select * from 'x/My file.csv'",
+            "a SQL model reads no files; put the rows in sql/seeds/my_file.csv, and write",
+        ),
+        ("select * from read_csv('data/makers.csv')", "put the rows in sql/seeds/makers.csv, and write seeds.makers."),
+        ("select * from read_json_auto(['a.json'])", "put the rows in sql/seeds/a.csv, and write seeds.a."),
+        ("select * from scan_arrow_ipc('a')", "put the rows in sql/seeds/a.csv"),
+    ],
+)
+def test_a_dbt_users_words_are_answered_with_what_is_written_here(sql: str, words: str) -> None:
+    with pytest.raises(SqlModelError) as refused:
+        parse_query(sql, FILE, KNOWN)
+    assert words in str(refused.value)
+    assert str(refused.value).startswith("sql/marts/example.sql:")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select '{{ ref(''x'') }}' as x, {'a': {'b': 1}} as y, $$ {% x %} $$ as z",
+        "-- as {{ ref('x') }} in dbt\nselect 1 as x /* {# not a comment of dbt #} */",
+        'select 1 as "{{ x }}"',
+    ],
+)
+def test_braces_in_text_and_comments_are_not_jinja(sql: str) -> None:
+    assert parse_query(sql, FILE).references == ()
+
+
+def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path) -> None:
+    (tmp_path / "a.sql").write_bytes("\ufeffselect 1 as x".encode())
+    assert read_sql(tmp_path / "a.sql") == "select 1 as x"
+    (tmp_path / "a.sql").write_bytes("select 1 as x".encode("utf-16"))
+    with pytest.raises(SqlModelError, match=r"a\.sql: is not UTF-8 .*save it as UTF-8"):
+        read_sql(tmp_path / "a.sql")
 
 
 def test_another_database_is_refused() -> None:

@@ -260,7 +260,7 @@ def test_failed_and_ambiguous_calls_are_listed_with_their_reasons(tmp_path: Path
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build", "--concurrency", "1", "--max-failures-in-a-row", "0").code == 5
-    found = examine(Workspace(root), "tiny")
+    found = examine(Workspace(root), ["tiny"])
     failed = [row for row in found if row.finding == "failed_call"]
     assert len(failed) == 8
     assert all("No such model." in row.detail for row in failed)
@@ -276,7 +276,7 @@ def test_answers_that_broke_off_with_their_usage_have_a_known_cost(tmp_path: Pat
     with FakeProvider(script) as server:
         root = write_workspace(tmp_path, server, is_built=False)
         assert play(root, "--no-build", "--concurrency", "1").code == 0
-    found = [row.detail for row in examine(Workspace(root), "tiny") if row.finding == "ambiguous_call"]
+    found = [row.detail for row in examine(Workspace(root), ["tiny"]) if row.finding == "ambiguous_call"]
     assert len(found) == 2
     assert all("the answer broke off (insufficient_system_resource)" in detail for detail in found)
     assert all(detail.endswith("another attempt was answered; at most 0.0020 USD for all.") for detail in found)

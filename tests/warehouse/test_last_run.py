@@ -98,5 +98,5 @@ def test_a_run_that_judges_stored_debates_is_meant_only_by_name(tmp_path: Path) 
     assert "landed last" not in named.err
     with publishing(workspace.database) as con:
         con.execute("delete from raw.runs where run_tag = 'held'; delete from meta.landings where run_tag = 'held'")
-    with pytest.raises(UsageError, match=r"judges stored debates; name one .* Known: again\."):
+    with pytest.raises(UsageError, match=r"judges stored debates or is excluded; name one .* Known: again\."):
         last(workspace)

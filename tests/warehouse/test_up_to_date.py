@@ -137,6 +137,6 @@ def test_a_sql_model_of_the_workspace_that_is_not_built_does_not_keep_the_others
 def test_a_gate_does_not_pass_on_the_numbers_of_an_older_build(noted: Workspace):
     noted.sql.joinpath("marts").mkdir(parents=True)
     noted.sql.joinpath("marts", "marts.yml").write_text("models: []\n")
-    done = debatebench(noted.root, "gate", "--baseline", "alpha", "--candidate", "alpha")
+    done = debatebench(noted.root, "gate", "alpha", "alpha")
     assert done.code == 2
     assert "was built from other SQL models or data; run `debatebench build` first." in done.err

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record
+from debatebench.shared.visible_text import shortened
 from debatebench.transform.lineage.column_lineage import Lineage
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.lineage.formats import place
@@ -32,6 +33,8 @@ Badge = tuple[str, str]
 _SAFE = re.compile(r"[a-z0-9_.]+")
 # Arguments of data tests that are clear without a name.
 _PLAIN_ARGUMENTS = {"values", "expression", "combination_of_columns"}
+# Of a CSV file.
+_SHOWN_LINES, _LONGEST_LINE = 20, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A SQL model or landed table of the schema `group`, or one of the `macros` or `tests`.
+    """A SQL model, seed or landed table of the schema `group`, or one of the `macros` or `tests`.
 
     `key` is the name by which links find it. `edges` are lists of links with a label, `arguments` and `unit_tests`
     have a description each.
@@ -192,7 +195,7 @@ def _sql_model(
         title=model.name.partition(".")[2],
         file=place(model.file, None),
         description=model.properties.description,
-        grain="" if is_alias else model.grain,
+        grain=model.grain,
         badges=tuple(_badges(model, today)),
         versions=tuple((each.name, tuple(_version_badges(each, today))) for each in versions),
         edges=(
@@ -204,14 +207,24 @@ def _sql_model(
         ),
         tests=tuple(_test_words(test) for test in model.properties.data_tests),
         unit_tests=_unit_tests(unit_tests),
-        sql="" if is_alias else model.query.sql,
+        sql="" if is_alias else _shown_sql(model),
     )
+
+
+def _shown_sql(model: SqlModel) -> str:
+    """The SQL; of a CSV file, the first lines and how many more there are."""
+    if model.seed is None:
+        return model.query.sql
+    lines = model.query.sql.splitlines()
+    more = [f"… {len(lines) - _SHOWN_LINES:,} more lines"] if len(lines) > _SHOWN_LINES else []
+    return "\n".join([*(shortened(line, _LONGEST_LINE) for line in lines[:_SHOWN_LINES]), *more])
 
 
 def _badges(model: SqlModel, today: date) -> Iterator[Badge]:
     config = model.properties.config
     is_alias = model.alias_of is not None
-    yield f"latest version: {model.properties.latest}" if is_alias else model.materialized, "plain"
+    stored = "seed" if model.seed is not None else model.materialized
+    yield f"latest version: {model.properties.latest}" if is_alias else stored, "plain"
     if model.version is not None:
         yield f"version {model.version}", "plain"
     if config.incremental_by is not None:
@@ -235,7 +248,7 @@ def _version_badges(model: SqlModel, today: date) -> Iterator[Badge]:
 
 def _column(node: LineageNode, name: str, described: ColumnProperties | None, descriptions: Descriptions) -> Column:
     sources = dict.fromkeys(link for each in node.upstream for link in _nearest(each))
-    landed = dict.fromkeys(_node_link(each) for each in node.nodes() if each.is_in_raw)
+    landed = dict.fromkeys(_node_link(each) for each in node.nodes() if each.is_source)
     # The CTEs between a column and the relations that its SQL model reads.
     steps = [each for each in node.nodes() if each.kind == "cte" and each.relation == node.relation]
     return Column(

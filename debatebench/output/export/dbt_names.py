@@ -21,6 +21,8 @@ class DbtNames:
 
     calls: Mapping[str, str]
     """How dbt refers to it: `ref('stg_debates')`, `ref('panel_winners', v=1)`, `source('raw', 'debates')`."""
+    seeds: Mapping[str, str]
+    """The dbt seed of a CSV file."""
     models: Mapping[str, str]
     """The dbt model, without its version; the view on a latest version has a name of its own."""
     tables: frozenset[str]
@@ -37,15 +39,19 @@ def dbt_names(models: Mapping[str, SqlModel], macros: Mapping[str, Macro]) -> Db
     count = Counter(base for _, base in families)
     taken = {base if count[base] == 1 else f"{schema}_{base}" for schema, base in families}
     calls = {f"raw.{table}": f"source('raw', '{table}')" for table in TABLES}
+    seeds: dict[str, str] = {}
     named: dict[str, str] = {}
     for name, model in models.items():
         if name in tables:
             calls[name] = f"source('{model.schema}', '{name.partition('.')[2]}')"
             continue
         own = model.base_name if count[model.base_name] == 1 else f"{model.schema}_{model.base_name}"
+        if model.seed is not None:
+            calls[name], seeds[name] = f"ref('{own}')", own
+            continue
         calls[name] = f"ref('{own}')" if model.version is None else f"ref('{own}', v={model.version})"
         named[name] = own if model.alias_of is None else _free(f"{own}_latest", taken)
-    return DbtNames(calls, named, frozenset(tables), macros)
+    return DbtNames(calls, seeds, named, frozenset(tables), macros)
 
 
 def _made_by_python(models: Mapping[str, SqlModel]) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shutil
 import tempfile
 from pathlib import Path, PurePosixPath
@@ -14,9 +16,11 @@ from debatebench.output.export.duckdb_file import DATABASE, attached, copy_raw_t
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.transform.seeds import SEEDS
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import Seed
 
 _NAME = "debatebench"
 _FILES = Path(__file__).with_name("dbt_files")
@@ -31,7 +35,8 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     shutil.copytree(_FILES, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
     texts = {"dbt_project.yml": _project_file(project, names), "models/sources.yml": sources_file(project, names)}
     texts |= {f"models/{path}": text for path, text in _model_files(project, names).items()}
-    texts |= {f"models/{path}": text for path, text in properties_files(project, names).items()}
+    texts |= {f"seeds/{seed}.csv": _csv_text(project.models[name].seed) for name, seed in names.seeds.items()}
+    texts |= properties_files(project, names)
     texts |= {f"tests/{test.name}.sql": dbt_sql(test.query.sql, names) for test in project.singular_tests}
     for path, text in texts.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +58,17 @@ def _project_file(project: Project, names: DbtNames) -> str:
             _NAME: {"+materialized": "view"} | {schema: {"+schema": schema} for schema in schemas},
         },
     }
+    if names.seeds:
+        content["seeds"] = {_NAME: {"+schema": SEEDS, "+quote_columns": False}}
     return yaml_text(content)
+
+
+def _csv_text(seed: Seed | None) -> str:
+    """A seed as CSV; an empty cell is null in dbt, too."""
+    text = io.StringIO(newline="")
+    if seed is not None:
+        csv.writer(text, lineterminator="\n").writerows([list(seed.types), *seed.rows])
+    return text.getvalue()
 
 
 def _model_files(project: Project, names: DbtNames) -> dict[str, str]:

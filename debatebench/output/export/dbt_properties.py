@@ -9,6 +9,7 @@ from debatebench.output.export.dbt_sql import without_jinja
 from debatebench.output.export.dbt_tests import FixtureRow, data_tests, unit_test
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
+from debatebench.transform.seeds import SEEDS
 
 if TYPE_CHECKING:
     from debatebench.output.export.dbt_names import DbtNames
@@ -19,18 +20,21 @@ if TYPE_CHECKING:
 
 
 def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
-    """Path in `models/` → text, one file for each YAML file with a SQL model that dbt builds."""
+    """Path → text, a file in `models/` or `seeds/` for each YAML file with SQL models or seeds that dbt builds."""
     from debatebench.transform.broken import Broken
     from debatebench.transform.lineage.descriptions import Descriptions
-    from debatebench.transform.load import dotted_name, read_yaml_files
+    from debatebench.transform.load import read_yaml_files, relation_name
 
     descriptions = Descriptions(project)
     texts: dict[str, str] = {}
     for path, read in read_yaml_files(project.files, Broken(skip=False)).items():
-        models = []
+        models, seeds = [], []
         for described in read.models:
-            name = dotted_name(described.entry.name, path)
-            models += _models(name, described.entry, project.models, descriptions, names)
+            name = relation_name(described.entry, path)
+            if name in names.seeds:
+                seeds.append(_seed(project.models[name], descriptions, names))
+            else:
+                models += _models(name, described.entry, project.models, descriptions, names)
         tests = [
             unit_test(located, project.models, names)
             for located in project.unit_tests
@@ -38,7 +42,9 @@ def properties_files(project: Project, names: DbtNames) -> dict[str, str]:
         ]
         if models or tests:
             content = {"version": 2} | ({"models": models} if models else {}) | ({"unit_tests": tests} if tests else {})
-            texts[str(path)] = yaml_text(content)
+            texts[f"models/{path}"] = yaml_text(content)
+        if seeds:
+            texts[f"seeds/{str(path).removeprefix(f'{SEEDS}/')}"] = yaml_text({"version": 2, "seeds": seeds})
     return texts
 
 
@@ -68,6 +74,14 @@ def _models(
         "versions": [_version(version, table if table != model else None, names) for version in properties.versions],
     }
     return [entry, _model(names.models[name], table, own, names)]
+
+
+def _seed(model: SqlModel, descriptions: Descriptions, names: DbtNames) -> dict[str, Any]:
+    """The dbt entry of `seeds` for a CSV file; dbt guesses the types that it is not given."""
+    own, table = _described(model, descriptions), model.base_name
+    entry = _model(names.seeds[model.name], table, own, names)
+    settings = {key: value for key, value in entry.get("config", {}).items() if key not in ("materialized", "contract")}
+    return entry | {"config": settings | {"column_types": {each.name: each.data_type for each in own.columns}}}
 
 
 def _family(

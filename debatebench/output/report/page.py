@@ -128,7 +128,8 @@ class Page:
     number of debate pages for each run. A site with fewer than `least_runs` runs does not get the page, nor one where
     the query `needs` returns no row.
 
-    A query can use `$run_tag` (on a page of the whole site: the requested run, or the newest),
+    A query can use `$run_tag` (on a page of the whole site: the requested run, else the one that
+    commands mean where none is named),
     `$previous_run_tag`, the run of the site that was made before it, or null, `$run_tags`, the list of the runs of the
     site, and `$linked_debates`, the number of debates of the run that have a page. `needs` can use `$run_tags`.
     Queries of debate pages run once for all debates: they can use `$debate_ids` and must return `debate_id`.

@@ -16,6 +16,10 @@ WORDS = {
     "one_pair": "only one pair of debaters",
     "no_variation": "no variation",
     "no_interval": "this measure has none",
+    "no_family": "no debater of its family",
+    "no_reference": "no people or other judges to compare with",
+    "no_answer": "no answer",
+    "not_recorded": "not recorded",
 }
 _FEW_TOPICS = "fewer than three topics, intervals and p values say nothing about other topics."
 _MOST_NAMED = 5

@@ -15,9 +15,10 @@ from debatebench.output.report.html import render
 from debatebench.output.report.page import Page, Section
 from debatebench.output.report.sections import Link, Row, paragraphs, view
 from debatebench.query.left_out import left_out
+from debatebench.query.run_tags import default_order, pick_run_tag
 from debatebench.query.safe_query import QueryResult, run_query
 from debatebench.shared.amounts import listed
-from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError, UsageError
+from debatebench.shared.errors import ConfigError, DamagedDataError, DebatebenchError
 from debatebench.shared.version import __version__
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ _TIMEOUT_S = 600.0
 _SAFE_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SAFE_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _RUNS = """
-select run_tag, is_simulated, allows_judge_overlap, count_decided
+select run_tag, is_simulated, allows_judge_overlap, count_decided, kind in ('tournament', 'import') as is_original
 from marts.runs
-where $run_tag is null or run_tag = $run_tag
+where case when $run_tags is null then not is_excluded else list_contains($run_tags::varchar[], run_tag) end
 order by created_at desc nulls last, run_tag
 """
 _DEBATES = """
@@ -44,7 +45,10 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class RunPages:
-    """A run that has pages. `debates` are the debates with their own page: id → motion."""
+    """A run that has pages. `debates` are the debates with their own page: id → motion.
+
+    `is_original` is whether it holds debates of its own, and does not judge those of another run.
+    """
 
     tag: str
     slug: str
@@ -52,6 +56,7 @@ class RunPages:
     is_simulated: bool
     allows_judge_overlap: bool
     count_decided: int
+    is_original: bool
     warnings: Sequence[str]
 
 
@@ -84,20 +89,24 @@ class _Result(NamedTuple):
     notes: Sequence[str]
 
 
-def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tag: str | None) -> list[RunPages]:
-    """The runs that get pages, newest first. Raises `UsageError` when there is no run `run_tag`."""
-    found = run_query(con, _RUNS, {"run_tag": run_tag}, limit=None, timeout_s=_TIMEOUT_S).rows
-    if run_tag is not None and not found:
-        known = run_query(con, _RUNS, {"run_tag": None}, limit=None, timeout_s=_TIMEOUT_S).rows
-        raise UsageError(f"No run '{run_tag}' in the warehouse. Known: {', '.join(row[0] for row in known) or 'none'}.")
+def find_runs(con: duckdb.DuckDBPyConnection, pages: Sequence[Page], run_tags: Sequence[str] | None) -> list[RunPages]:
+    """The runs that get pages, newest first: `run_tags`, or all that are not excluded.
+
+    Raises `UsageError` for a tag of `run_tags` that is no run.
+    """
+    for run_tag in run_tags or ():
+        pick_run_tag(con, run_tag)
+    wanted = None if run_tags is None else list(run_tags)
+    found = run_query(con, _RUNS, {"run_tags": wanted}, limit=None, timeout_s=_TIMEOUT_S).rows
     most = max((page.limit for page in pages if page.for_each == "debate"), default=0)
     runs = []
-    for tag, is_simulated, allows_judge_overlap, count_decided in found:
+    for tag, is_simulated, allows_judge_overlap, count_decided, is_original in found:
         debates = run_query(con, _DEBATES, {"run_tag": tag}, limit=most, timeout_s=_TIMEOUT_S)
         warnings = [each.explanation for each in left_out(con, tag) if each.is_warning]
         slug = _slug(tag, _SAFE_TAG)
+        pages_of = dict(debates.rows)
         runs.append(
-            RunPages(tag, slug, dict(debates.rows), is_simulated, allows_judge_overlap, count_decided, warnings)
+            RunPages(tag, slug, pages_of, is_simulated, allows_judge_overlap, count_decided, is_original, warnings)
         )
     return runs
 
@@ -112,9 +121,8 @@ def render_pages(site: Site) -> Iterator[tuple[str, str]]:
     site = replace(site, pages=_shown_pages(site))
     for page in site.pages:
         if page.for_each == "site":
-            # The newest run with rated debates.
-            newest = next((run for run in site.runs if run.count_decided), site.runs[0] if site.runs else None)
-            yield _single(site, _Place(page, newest, None, _previous(site, newest)))
+            first = _first(site)
+            yield _single(site, _Place(page, first, None, _previous(site, first)))
         elif page.for_each == "run":
             for run in site.runs:
                 yield _single(site, _Place(page, run, None, _previous(site, run)))
@@ -123,10 +131,17 @@ def render_pages(site: Site) -> Iterator[tuple[str, str]]:
                 yield from _debates(site, page, run)
 
 
+def _first(site: Site) -> RunPages | None:
+    """The run that pages of the whole site are about: the one that commands mean where none is named."""
+    runs = {run.tag: run for run in site.runs}
+    meant = [runs[tag] for tag in default_order(site.con) if tag in runs]
+    return next(iter([*meant, *site.runs]), None)
+
+
 def _previous(site: Site, run: RunPages | None) -> RunPages | None:
-    """The run that was made before another one, among runs with rated debates."""
+    """The run that was made before another one, among runs with rated debates of their own."""
     older = site.runs[site.runs.index(run) + 1 :] if run else []
-    return next((each for each in older if each.count_decided), None)
+    return next((each for each in older if each.count_decided and each.is_original), None)
 
 
 def _shown_pages(site: Site) -> list[Page]:
@@ -255,7 +270,7 @@ def _fill(text: str, words: Mapping[str, str]) -> str:
 
 def _params(site: Site, place: _Place) -> list[tuple[str, str]]:
     """The values of a page's parameters, as text."""
-    params = [("run_tag", f"'{place.run.tag}'")] if place.run and not _uses(place.page, "run_tags") else []
+    params = [("run_tag", f"'{place.run.tag}'")] if place.run and _names_run(place.page) else []
     if place.previous and _uses(place.page, "previous_run_tag"):
         params.append(("previous_run_tag", f"'{place.previous.tag}'"))
     if _uses(place.page, "run_tags"):
@@ -263,6 +278,11 @@ def _params(site: Site, place: _Place) -> list[tuple[str, str]]:
     if place.page.for_each == "debate":
         params.append(("debate_ids", "the ids of the debates that have a page"))
     return params
+
+
+def _names_run(page: Page) -> bool:
+    """Whether a page is about one run, and not only about those of the site."""
+    return _uses(page, "run_tag") or not _uses(page, "run_tags")
 
 
 def _uses(page: Page, name: str) -> bool:
@@ -278,9 +298,12 @@ def _command(site: Site, place: _Place) -> str:
     """How to run the queries of a page without the page; empty for debates, whose ids are too many."""
     if place.run is None or place.debate_id is not None:
         return ""
+    words = ["debatebench query --file FILE"]
     if _uses(place.page, "run_tags"):
-        return f"debatebench query --file FILE --param run_tags={quote(_list_text(_run_tags(site)))}"
-    return f"debatebench query --file FILE --param run_tag={quote(place.run.tag)}"
+        words.append(f"--param run_tags={quote(_list_text(_run_tags(site)))}")
+    if _names_run(place.page):
+        words.append(f"--param run_tag={quote(place.run.tag)}")
+    return " ".join(words)
 
 
 def _linker(site: Site, place: _Place, path: str) -> Link:

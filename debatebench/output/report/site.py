@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -18,11 +18,11 @@ from debatebench.shared.files import new_folder_beside, not_written
 
 
 def build_site(
-    database: Path, files: Mapping[str, Path], out_dir: Path, *, run_tag: str | None = None, now: datetime
+    database: Path, files: Mapping[str, Path], out_dir: Path, *, run_tags: Sequence[str] | None = None, now: datetime
 ) -> Path:
     """Render the pages among `files` (relative path → file of `reports/`) into `out_dir`, and return its index.
 
-    With `run_tag` the site contains only that run, else every run. Nothing in `out_dir` changes before every page is
+    With `run_tags` the site contains only those runs, else every run. Nothing in `out_dir` changes before every page is
     rendered, and files that do not belong to the site are kept. The same warehouse and the same `now` (naive UTC) give
     the same bytes. Raises `UsageError` for an unknown run, `ConfigError` for a page or template that cannot be used.
     """
@@ -30,7 +30,7 @@ def build_site(
     with open_for_reading(database) as con:
         if not has_relation(con, "marts.runs"):
             raise UsageError("The warehouse has no marts yet; run `debatebench build`.")
-        site = Site(con, environment(files), pages, find_runs(con, pages, run_tag), database.name, now)
+        site = Site(con, environment(files), pages, find_runs(con, pages, run_tags), database.name, now)
         try:
             _publish(site, files, out_dir.resolve())
         except OSError as error:

@@ -11,6 +11,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.transform.graph import upstream
 from debatebench.transform.lineage.qualified_query import UntraceableError, qualify_query
 from debatebench.transform.lineage.within_query import LineageNode, Trace
+from debatebench.transform.short_names import short_names
 
 if TYPE_CHECKING:
     from debatebench.transform.project import Project
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 def column_lineage(project: Project, name: str) -> LineageNode:
     """Where `schema.model.column` comes from; for `schema.model`, the SQL models and landed tables that it reads.
 
-    The schema may be omitted if the rest is unambiguous. The unsuffixed name of a versioned model is its latest
-    version. Does not need a warehouse. Raises `UsageError` for an unknown name, with similar names.
+    The schema may be omitted if the rest is unambiguous, or what a query finds under that name. The unsuffixed name of
+    a versioned model is its latest version. Does not need a warehouse. Raises `UsageError` for an unknown name,
+    with similar names.
     """
     return Lineage(project).node(name)
 
@@ -45,9 +47,11 @@ class Lineage:
         return self.relation(relation) if column is None else self.column(relation, column)
 
     def columns(self, relation: str) -> tuple[str, ...]:
-        """The columns of a SQL model or landed table; the YAML's columns if the query does not show them."""
+        """The columns of a SQL model, seed or landed table; the YAML's columns if the query does not show them."""
         if relation in self.raw:
             return self.raw[relation]
+        if (seed := self.models[relation].seed) is not None:
+            return tuple(seed.types)
         trace = self._trace(relation)
         if isinstance(trace, UntraceableError):
             return tuple(column.name.lower() for column in self.models[relation].properties.columns)
@@ -89,7 +93,7 @@ class Lineage:
         """The relations whose rows make the rows of this one: those in its FROM and its joins."""
         if relation not in self._rows:
             model = self.models.get(relation)
-            trace = self._trace(relation) if model else None
+            trace = self._trace(relation) if model and model.seed is None else None
             self._rows[relation] = LineageNode(
                 name=f"rows of {relation}",
                 kind="rows",
@@ -104,7 +108,10 @@ class Lineage:
         name = f"{relation}.{column}"
         if relation in self.raw:
             return LineageNode(name, "raw", relation)
-        model, trace = self.models[relation], self._trace(relation)
+        model = self.models[relation]
+        if model.seed is not None:
+            return LineageNode(name, "seed", relation, file=model.file, line=1)
+        trace = self._trace(relation)
         if isinstance(trace, UntraceableError):
             return LineageNode(name, "column", relation, file=model.file, line=trace.line, problem=str(trace))
         node = trace.column(trace.query.scope, column)
@@ -137,6 +144,9 @@ class Lineage:
             if name == start or name.startswith(f"{start}.")
         ]
         found = [(relation, name or None) for relation, name in readings if not name or name in self.columns(relation)]
+        if len(found) > 1:
+            short = set(short_names(self.project).values())
+            found = [each for each in found if each[0] in short] or found
         if len(found) > 1:
             listed = " or ".join(".".join(filter(None, each)) for each in found)
             raise UsageError(f"'{name}' is ambiguous: {listed}; write the schema too.")

@@ -92,6 +92,8 @@ class Descriptions:
         model = self.project.models.get(name)
         if model is None:
             return dict.fromkeys(self.project.domain.tables.get(name, ()), ())
+        if model.seed is not None:
+            return dict.fromkeys(model.seed.types, ())
         outputs = OutputColumns(self._passed_on, _COMPUTED, lambda *_: _COMPUTED, _merged)
         found = outputs.of(syntax_tree(model.query))
         described = dict.fromkeys((column.name.lower() for column in model.properties.columns), ())

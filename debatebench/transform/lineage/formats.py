@@ -130,7 +130,7 @@ def lineage_json(root: LineageNode, *, depth: int | None = None) -> str:
 
 
 def lineage_mermaid(root: LineageNode, *, depth: int | None = None) -> str:
-    """A Mermaid flowchart, from the landed columns on the left to the requested column on the right."""
+    """A Mermaid flowchart, from landed columns and seeds on the left to the requested column on the right."""
     nodes = _numbered(root, depth)
     ids = {key: f"n{number}" for number, key in enumerate(nodes)}
     lines = ["flowchart LR"]
@@ -139,7 +139,7 @@ def lineage_mermaid(root: LineageNode, *, depth: int | None = None) -> str:
         label = _label(inside)
         if node.expression and _description(node) != node.name:
             label += f"<br>{_label(node.expression)}"
-        opening, ending = ("[(", ")]") if node.is_in_raw else ("[", "]")
+        opening, ending = ("[(", ")]") if node.is_source else ("[", "]")
         lines.append(f'    {ids[key]}{opening}"{label}"{ending}')
     lines += [f"    {ids[id(each)]} --> {ids[key]}" for key, (_, above) in nodes.items() for each in above]
     return "\n".join(lines) + "\n"

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
-Kind = Literal["column", "cte", "raw", "rows", "relation"]
+Kind = Literal["column", "cte", "raw", "seed", "rows", "relation"]
 
 
 @dataclass(frozen=True, slots=True)
 class LineageNode:
     """One step on the way from a column to the columns that it is computed from.
 
-    `kind`: `column` of a SQL model, `cte` (a column of a CTE inside `relation`), `raw` (a landed column), `rows` (the
-    rows of `relation`, which are counted or numbered), `relation` (a whole SQL model or landed table). `name` is the
-    dotted name, for a CTE `cte.column`. `expression` is the SQL behind it as written at `file`:`line`; a landed column
-    has none. A node without `upstream` is landed, or a constant. `same_as` are the columns whose values it passes on
-    unchanged: one for a rename, one for each side of a union; an expression has none. `problem` is the reason why the
-    way down could not be found.
+    `kind`: `column` of a SQL model, `cte` (a column of a CTE inside `relation`), `raw` (a landed column), `seed` (a
+    column of a CSV file), `rows` (the rows of `relation`, which are counted or numbered), `relation` (a whole SQL model
+    or landed table). `name` is the dotted name, for a CTE `cte.column`. `expression` is the SQL behind it as written at
+    `file`:`line`; a landed column has none. A node without `upstream` is landed, of a seed, or a constant. `same_as`
+    are the columns whose values it passes on unchanged: one for a rename, one for each side of a union; an expression
+    has none. `problem` is the reason why the way down could not be found.
     """
 
     name: str
@@ -49,6 +49,11 @@ class LineageNode:
     def is_in_raw(self) -> bool:
         """Whether it was landed, so that there is nothing above it."""
         return self.relation.startswith("raw.")
+
+    @property
+    def is_source(self) -> bool:
+        """Whether it was landed or is of a seed, so that there is nothing above it."""
+        return self.is_in_raw or self.kind == "seed"
 
     def nodes(self) -> Iterator[LineageNode]:
         """This node and everything above it, each once, in the order of the tree."""

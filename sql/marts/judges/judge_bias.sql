@@ -13,6 +13,7 @@ totals as (
         sum(xx) as xx,
         sum(xy) as xy,
         sum(yy) as yy,
+        cast(sum(count_people_debates) as bigint) as count_people_debates,
         coalesce(
             list({'count_debates': count_debates, 'n': n, 'x': x, 'y': y, 'xx': xx, 'xy': xy, 'yy': yy}) filter (where n > 0),
             []
@@ -109,6 +110,17 @@ tested as (
 
 ),
 
+-- A run has as many tests of a kind as judges.
+steps as (
+
+    select
+        *,
+        macros.holm_step(p_value, (run_tag, bias, dimension)) as step
+
+    from tested
+
+),
+
 final as (
 
     select
@@ -124,18 +136,28 @@ final as (
             else value + half_width
         end as ci_high,
         p_value,
-        macros.reason_of(
-            p_value is null or case when measure = 'rate' then effective_n else half_width end is null,
-            n,
-            value,
-            count_clusters,
-            cluster_unit
-        ) as reason,
+        macros.holm_p(p_value, step, (run_tag, bias, dimension)) as p_value_holm,
+        case
+            when bias like 'own_family%' and n = 0 then
+                case
+                    when (run_tag, judge_id) in (select run_tag, judge_id from intermediate.int_own_family)
+                        then 'no_reference'
+                    else 'no_family'
+                end
+            else
+                macros.reason_of(
+                    p_value is null or case when measure = 'rate' then effective_n else half_width end is null,
+                    n,
+                    value,
+                    count_clusters,
+                    cluster_unit
+                )
+        end as reason,
         neutral, count_debates,
         n as count_trials,
-        count_clusters
+        count_clusters, count_people_debates
 
-    from tested
+    from steps
 
 )
 

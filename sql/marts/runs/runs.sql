@@ -73,7 +73,18 @@ annotation_counts as (
 final as (
 
     select
-        runs.run_tag, runs.source, runs.format, runs.source_run_tag, runs.benchmark_name,
+        runs.run_tag, runs.source, runs.format, runs.source_run_tag,
+        case
+            when runs.source = 'import' then 'import'
+            when runs.source_run_tag is null then 'tournament'
+            when runs.format = 'probing' then 'probe'
+            when coalesce(judge_counts.count_judges, 0) = 0 then 'baseline'
+            else 'judged_again'
+        end as kind,
+        marks.title, marks.note,
+        coalesce(marks.is_excluded, false) as is_excluded,
+        marks.pin_number is not null as is_pinned,
+        runs.benchmark_name,
         runs.benchmark_version, runs.rubric_version, runs.harness_version, runs.git_commit, runs.language,
         runs.seed, runs.created_at, runs.is_simulated, runs.allows_judge_overlap,
         coalesce(debater_counts.count_debaters, 0) as count_debaters,
@@ -100,6 +111,7 @@ final as (
         runs.elo_k_factor, runs.min_games_for_display
 
     from staging.stg_runs as runs
+    left join staging.stg_run_marks as marks using (run_tag)
     left join debater_counts using (run_tag)
     left join judge_counts using (run_tag)
     left join topic_counts using (run_tag)

@@ -1,0 +1,121 @@
+"""Every run of a workspace as one thing: what the warehouse says of it, its marks, and where its source is."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, fields
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from debatebench.journal.reading import is_played_now
+from debatebench.landing.run_marks import NO_MARKS, Marks, read_marks
+from debatebench.query.one_debate import check_marts
+from debatebench.query.run_tags import default_order, landed_tags
+from debatebench.query.safe_query import open_for_query, run_query
+from debatebench.shared.workspace import check_known_run
+from debatebench.warehouse.sources import LandingSource, sources
+
+if TYPE_CHECKING:
+    from debatebench.shared.workspace import Workspace
+
+State = Literal["finished", "unfinished", "playing", "imported", "not landed", "archived"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run or import. What comes from the warehouse is `None` where it is not there: not landed yet, or archived.
+
+    `is_default` is whether commands and pages mean it where no run is named. `path` is its journal or import.
+    """
+
+    run_tag: str
+    title: str | None
+    state: State
+    is_default: bool
+    is_pinned: bool
+    is_excluded: bool
+    kind: str | None
+    benchmark_version: str | None
+    count_complete: int | None
+    count_planned: int | None
+    cost_usd: Decimal | None
+    is_simulated: bool | None
+    source_run_tag: str | None
+    created_at: datetime | None
+    note: str | None
+    path: Path | None
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """The names of the fields."""
+        return [field.name for field in fields(cls)]
+
+
+def list_runs(workspace: Workspace) -> list[ListedRun]:
+    """Every run: the default and the pinned first, then the newest, then what has not landed, then the archived.
+
+    Raises `UsageError` if the SQL models are not built, and what reading the warehouse and the marks does.
+    """
+    marks, there = read_marks(workspace), sources(workspace)
+    landed: dict[str, dict[str, Any]] = {}
+    order: list[str] = []
+    if workspace.database.is_file():
+        with closing(open_for_query(workspace.database)) as con:
+            check_marts(con)
+            found = run_query(con, "from marts.runs order by created_at desc nulls last, run_tag", limit=None)
+            landed = {row["run_tag"]: row for row in found.dicts()}
+            order = default_order(con)
+    default = order[0] if order else None
+    pinned = [tag for tag in order if marks.of(tag).pinned is not None]
+    tags = dict.fromkeys([*([default] if default else []), *pinned, *landed, *there, *sorted(marks.archived)])
+    listed = [_listed(tag, marks, landed.get(tag, {}), there.get(tag), is_default=tag == default) for tag in tags]
+    return [run for run in listed if run.state != "archived"] + [run for run in listed if run.state == "archived"]
+
+
+def _listed(
+    tag: str, marks: Marks, row: dict[str, Any], source: LandingSource | None, *, is_default: bool
+) -> ListedRun:
+    own = marks.of(tag)
+    return ListedRun(
+        run_tag=tag,
+        title=own.title,
+        state=_state(own.archived, row, source),
+        is_default=is_default,
+        is_pinned=own.pinned is not None,
+        is_excluded=own.excluded,
+        kind=row.get("kind"),
+        benchmark_version=row.get("benchmark_version"),
+        count_complete=row.get("count_complete"),
+        count_planned=row.get("count_planned"),
+        cost_usd=row.get("cost_usd"),
+        is_simulated=row.get("is_simulated"),
+        source_run_tag=row.get("source_run_tag"),
+        created_at=row.get("created_at"),
+        note=own.note,
+        path=source.path if source else None,
+    )
+
+
+def _state(is_archived: bool, row: dict[str, Any], source: LandingSource | None) -> State:
+    if is_archived:
+        return "archived"
+    if source is not None and source.is_journal and is_played_now(source.path):
+        return "playing"
+    if not row:
+        return "not landed"
+    if row["source"] == "import":
+        return "imported"
+    return "finished" if row["count_complete"] >= row["count_planned"] else "unfinished"
+
+
+def known_run(workspace: Workspace, run_tag: str) -> None:
+    """Raise `UsageError` unless the workspace has a run with this tag: its source, its rows, or in the archive."""
+    marks = read_marks(workspace)
+    known = {*sources(workspace), *marks.archived}
+    if run_tag not in known and workspace.database.is_file():
+        with closing(open_for_query(workspace.database)) as con:
+            known |= set(landed_tags(con))
+    if marks.of(run_tag) == NO_MARKS:
+        check_known_run(run_tag, sorted(known), workspace.warehouse)

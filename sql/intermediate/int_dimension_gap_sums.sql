@@ -1,0 +1,90 @@
+-- One row per run, dimension and cluster with a decided debate of two sides: sums for covariances of the score gaps.
+with
+
+units as (
+
+    select
+        run_tag,
+        max(list_sum(list_transform(scores, lambda score: abs(score.pro - score.con)))) as largest
+
+    from intermediate.int_panel_verdicts
+    where is_valid
+    group by run_tag
+
+),
+
+-- Gaps are in units of the run's largest, and rounded: a sum of floats would depend on the order of the rows. Points have
+-- the same type, because both are outcomes.
+debates as materialized (
+
+    select
+        run_tag, debate_id, clusters.source_debate_id, clusters.cluster_unit, clusters.cluster_id,
+        cast(case decided.winner when 'pro' then 1 when 'con' then 0 else 0.5 end as decimal(18, 9)) as points,
+        cast(sum(totals.count_dimensions) * nullif(any_value(units.largest), 0) as double) as divisor,
+        coalesce(cast(cast(sum(totals.pro_total - totals.con_total) as double) / divisor as decimal(18, 9)), 0) as whole
+
+    from marts.decided_debates as decided
+    inner join intermediate.int_verdict_totals as totals using (run_tag, debate_id)
+    inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
+    inner join units using (run_tag)
+    where decided.format = 'two_sided' and totals.is_valid and totals.count_dimensions > 0
+    group by all
+
+),
+
+cluster_sums as (
+
+    select
+        run_tag, cluster_unit, cluster_id,
+        count(*) as n,
+        count(distinct source_debate_id) as count_debates,
+        sum(whole) as whole,
+        sum(whole * whole) as whole_whole,
+        sum(points) as points,
+        sum(points * whole) as points_whole
+
+    from debates
+    group by run_tag, cluster_unit, cluster_id
+
+),
+
+parts as (
+
+    select
+        run_tag, debates.cluster_id, debates.points, debates.whole, scores.dimension,
+        coalesce(cast(cast(scores.pro_score - scores.con_score as double) / debates.divisor as decimal(18, 9)), 0) as part
+
+    from marts.verdict_scores as scores
+    inner join debates using (run_tag, debate_id)
+
+),
+
+part_sums as materialized (
+
+    select
+        run_tag, cluster_id, dimension,
+        sum(part) as part,
+        sum(whole * part) as whole_part,
+        sum(points * part) as points_part
+
+    from parts
+    group by run_tag, cluster_id, dimension
+
+),
+
+final as (
+
+    select
+        run_tag, dimension, sums.cluster_unit, cluster_id, sums.n, sums.count_debates, sums.whole, sums.whole_whole,
+        sums.points, sums.points_whole,
+        coalesce(part_sums.part, 0) as part,
+        coalesce(part_sums.whole_part, 0) as whole_part,
+        coalesce(part_sums.points_part, 0) as points_part
+
+    from (select distinct run_tag, dimension from part_sums) as dimensions
+    inner join cluster_sums as sums using (run_tag)
+    left join part_sums using (run_tag, cluster_id, dimension)
+
+)
+
+select * from final
