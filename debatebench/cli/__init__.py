@@ -1,5 +1,6 @@
 """The command line: parse, call, print. `main` is the entry point.
 
+activity_display.py  the line on a terminal that says what a long command is doing
 annotate.py          annotate
 app.py               the typer application, and how errors are printed
 common.py            workspace, clock, output format, notes
@@ -7,6 +8,7 @@ compare.py           compare, gate
 completion.py        completion in a shell
 doctor.py            doctor
 export.py            export
+gate_junit.py        gate: its outcome for CI services
 grouped_help.py      commands and options in groups in `--help`; options given twice or by former names
 init.py              init
 judge.py             judge, probe-judges

@@ -17,6 +17,7 @@ from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
 from debatebench.cli import sql_models as models
+from debatebench.cli.activity_display import shown_activity
 from debatebench.cli.common import note, note_error, say
 from debatebench.cli.completion import PROGRAM, words_to_complete
 from debatebench.cli.grouped_help import GroupedCommands, command_class
@@ -140,7 +141,7 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     _mend_streams()
     spare_address_space()
-    with handled_signals() as signals:
+    with handled_signals() as signals, shown_activity():
         try:
             words = words_to_complete(os.environ)
             make_app(arguments if words is None else words)(arguments, prog_name=PROGRAM)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from debatebench.cli.activity_display import make_room
 from debatebench.cli.completion import run_tags
 from debatebench.shared.visible_text import visible
 
@@ -92,6 +93,7 @@ def now() -> datetime:
 
 def note(text: str) -> None:
     """Print a line that is not part of the result on stderr; if stderr is closed, work continues."""
+    make_room()
     with suppress(OSError):
         print(visible(text), file=sys.stderr, flush=True)
 
@@ -103,6 +105,7 @@ def warn(text: str) -> None:
 
 def ask(question: str) -> str:
     """Ask a person at the terminal on stderr, and return the line that is typed; empty at the end of the input."""
+    make_room()
     print(visible(question), end="", file=sys.stderr, flush=True)
     return sys.stdin.readline()
 
@@ -122,6 +125,7 @@ def say(text: str, output: Format = Format.TABLE, *, keep_lines: bool = False) -
         shown = markdown_block(text) if keep_lines else markdown_text(text)
     else:
         shown = visible(text, keep_lines=keep_lines)
+    make_room()
     # typer's own echo writes UTF-8 also where the terminal has another encoding.
     print(shown, end="" if shown.endswith("\n") else "\n", flush=True)
 
@@ -145,6 +149,7 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[Any]], output: Fo
     """Print a result on stdout."""
     from debatebench.shared.result_formats import print_table
 
+    make_room()
     print_table(columns, rows, output.value)
 
 

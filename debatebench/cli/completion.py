@@ -50,6 +50,12 @@ def _run_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:
     }
 
 
+def _archived_tags(workspace: Workspace, _: Mapping[str, Any]) -> set[str]:
+    from debatebench.warehouse.archive import archived_tags
+
+    return archived_tags(workspace)
+
+
 def _debaters(workspace: Workspace, options: Mapping[str, Any]) -> list[str]:
     from debatebench.config.load import load_debaters
 
@@ -85,6 +91,7 @@ def _path(workspace: Workspace, given: Any, name: str) -> Path:
 
 
 run_tags = _completed(_run_tags)
+archived_tags = _completed(_archived_tags)
 debaters = _completed(_debaters)
 judges = _completed(_judges)
 topics = _completed(_topics)

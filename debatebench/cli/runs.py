@@ -18,7 +18,7 @@ from debatebench.cli.common import (
     say,
     workspace_of,
 )
-from debatebench.cli.completion import run_tags
+from debatebench.cli.completion import archived_tags, run_tags
 from debatebench.cli.grouped_help import GroupedCommands, command_class
 from debatebench.cli.warehouse import report_update
 from debatebench.shared.amounts import amount_text
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from debatebench.warehouse.run_list import ListedRun
 
 Tag = Annotated[str, typer.Argument(metavar="TAG", help="The run or import.", autocompletion=run_tags)]
+
+ArchivedTag = Annotated[str, typer.Argument(metavar="TAG", help="The archived run.", autocompletion=archived_tags)]
 
 
 def runs(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
@@ -177,6 +179,37 @@ def update(workspace: Workspace, run_tags: Sequence[str] = ()) -> None:
         report_update(workspace, update_warehouse(workspace, run_tags, now=now, note=note, with_marks=True))
 
 
+def archive(context: typer.Context, tag: Tag) -> None:
+    """Move a run's journal or import to the archive, and its rows out of the warehouse.
+
+    Nothing is deleted: `restore` undoes it.
+    """
+    from debatebench.warehouse.archive import archive as archive_run
+    from debatebench.warehouse.run_list import known_run, place_of
+
+    workspace = workspace_of(context)
+    known_run(workspace, tag)
+    place = place_of(workspace, tag)
+    has_changed = archive_run(
+        workspace, tag, now().isoformat(), judged_by=place.judged_by, landed_later=place.landed_later
+    )
+    done = f"Run '{tag}' is in {workspace.archive}; `debatebench runs restore {tag}` brings it back."
+    say(done if has_changed else f"Run '{tag}' is archived already.")
+    update(workspace)
+
+
+def restore(context: typer.Context, tag: ArchivedTag) -> None:
+    """Undo `archive`."""
+    from debatebench.warehouse.archive import restore as restore_run
+    from debatebench.warehouse.run_list import known_run
+
+    workspace = workspace_of(context)
+    known_run(workspace, tag)
+    has_changed = restore_run(workspace, tag, now().isoformat())
+    say(f"Run '{tag}' is back from the archive." if has_changed else f"Run '{tag}' is not archived.")
+    update(workspace, [tag] if has_changed else [])
+
+
 SUBCOMMANDS: dict[str, Callable[..., None]] = {
     "show": show,
     "exclude": exclude,
@@ -185,6 +218,8 @@ SUBCOMMANDS: dict[str, Callable[..., None]] = {
     "unpin": unpin,
     "title": title,
     "note": write_note,
+    "archive": archive,
+    "restore": restore,
 }
 
 

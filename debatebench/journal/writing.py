@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from debatebench.journal.events import pass_on
 from debatebench.journal.lines import JOURNAL_FORMAT, Event, Tail, data_of, encode_line, text_in
 from debatebench.journal.reading import busy, check_saved, read_journal, saved_name, sound_events
-from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError
+from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import make_folder, new_file, sync_path
 from debatebench.shared.locks import is_at, take_lock
 
@@ -99,13 +99,14 @@ class Journal:
 
     @classmethod
     def _open(cls, path: Path, index: Callable[[Event], None] | None) -> Self:
-        created = not path.exists()
         make_folder(path.parent)
         with ExitStack() as opened:
             try:
                 lock = take_lock(path)
                 opened.callback(os.close, lock)
                 check_saved(path)
+                _check_not_archived(path)
+                created = not path.exists()
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
                 opened.callback(os.close, descriptor)
                 # A second lock, for the case that something deletes the lock file.
@@ -349,6 +350,13 @@ def open_in_turn(path: Path, index: Callable[[Event], None] | None = None) -> Jo
             journal.close()
             raise
     return journal
+
+
+def _check_not_archived(path: Path) -> None:
+    """Raise `UsageError` for a run that was archived after this process had looked for it."""
+    archived = path.parent.parent / "archive" / path.parent.name / path.name
+    if archived.exists() and not path.exists():
+        raise UsageError(f"Run '{path.stem}' was archived just now: its journal is {archived}.")
 
 
 def _write_whole(descriptor: int, data: bytes) -> None:

@@ -3,7 +3,8 @@
 `warehouse/journal/_runs/marks.jsonl` has lines as every journal. After its header, each event sets one mark of a run,
 and the last one counts:
 
-    mark  run_tag, mark (`title`, `note`, `excluded`, `pinned` or `archived`), value (a text, or whether it is so), at
+    mark  run_tag, mark (`title`, `note`, `excluded`, `pinned` or `archived`), value (a text, or whether it is so), at;
+          if archived, `landed_later`: the runs that had landed after it
 
 No run can be named `_runs`.
 """
@@ -56,6 +57,8 @@ class Marks:
 
     def __init__(self) -> None:
         self._by_run: dict[str, RunMarks] = {}
+        self.landed_later: dict[str, list[str]] = {}
+        """Run that was archived → the runs that had landed after it at that time."""
 
     def see(self, event: Event) -> None:
         """Process one event; raises `KeyError`, `TypeError` or `ValueError` if no version wrote it."""
@@ -67,6 +70,8 @@ class Marks:
         if data["type"] != "mark":
             raise KeyError(f"an event of type {data['type']!r}")
         changes: dict[str, Any] = {data["mark"]: _stored(data["mark"], data["value"], event.seq)}
+        if "landed_later" in data:
+            self.landed_later[str(data["run_tag"])] = [str(tag) for tag in data["landed_later"]]
         self._by_run[str(data["run_tag"])] = replace(self.of(data["run_tag"]), **changes)
 
     def of(self, run_tag: str) -> RunMarks:
@@ -153,8 +158,11 @@ class OpenMarks:
         self._journal = journal
         self.marks = marks
 
-    def set(self, run_tag: str, mark: Mark, value: str | bool, at: str) -> bool:
-        """Set a mark, and return whether that changes anything; `at` is the time. It is durable when `marking` ends."""
+    def set(self, run_tag: str, mark: Mark, value: str | bool, at: str, **more: Any) -> bool:
+        """Set a mark, and return whether that changes anything; `at` is the time. It is durable when `marking` ends.
+
+        `more` is kept with it.
+        """
         before = getattr(self.marks.of(run_tag), mark)
         if (before or "") == value if isinstance(value, str) else (before not in (None, False)) == value:
             return False
@@ -163,7 +171,7 @@ class OpenMarks:
                 {"type": "header", "format": JOURNAL_FORMAT, "purpose": _PURPOSE, "harness_version": __version__},
                 with_next=True,
             )
-        data = {"type": "mark", "run_tag": run_tag, "mark": mark, "value": value, "at": at}
+        data = {"type": "mark", "run_tag": run_tag, "mark": mark, "value": value, "at": at, **more}
         seq = self._journal.append(data)
         self.marks.see(Event(seq, 0, 0, to_json(data)))
         return True

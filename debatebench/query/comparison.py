@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from debatebench.query.one_debate import check_marts
 from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import run_query
+from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -117,6 +118,25 @@ class Comparison:
     sql_models: Mapping[str, str]
     unfinished: Sequence[Row]
 
+    def basis(self) -> str:
+        """What the differences between debaters rest on, in sentences: that can be said, like for like or not."""
+        won = [row for row in self.debaters if row["measure"] == "win_rate"]
+        paired = [row for row in won if row["method"] == "paired"]
+        texts = []
+        if paired:
+            topics = max(row["count_topics"] for row in paired)
+            texts.append(
+                f"Win rates and scores of {counted(len(paired), 'debater')} compare the same debates on both sides, on "
+                f"{counted(topics, 'topic')}."
+            )
+        if len(paired) < len(won):
+            whose = "the others" if paired else counted(len(won), "debater")
+            texts.append(
+                f"Win rates and scores of {whose} compare all debates of both: differences of topics and opponents are "
+                "part of them."
+            )
+        return " ".join(texts) or "The two have no debater in common, so no debater is compared."
+
 
 def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     """The run or benchmark version that `name` means; `run:NAME` and `version:NAME` say which.
@@ -135,7 +155,8 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
         raise UsageError(f"'{name}' is both a run and a benchmark version; write run:{name} or version:{name}.")
     if not found:
         runs, versions = (", ".join(s.name for s in known if s.kind == kind) or "none" for kind in ("run", "version"))
-        raise UsageError(f"No run or benchmark version '{name}'. Runs: {runs}. Benchmark versions: {versions}.")
+        hint = did_you_mean(name, [subject.name for subject in known], 3)
+        raise UsageError(f"No run or benchmark version '{name}'.{hint} Runs: {runs}. Benchmark versions: {versions}.")
     return found[0]
 
 
@@ -175,18 +196,7 @@ def is_settled(row: Row, level: float = 0.95) -> bool:
     """
     if row["ci_low"] is not None and row["ci_high"] is not None:
         return bool(row["ci_low"] > 0 or row["ci_high"] < 0)
-    if row["standard_error"] is None or not row["degrees_of_freedom"]:
-        return False
-    return _p_value(row["difference"], row["standard_error"], row["degrees_of_freedom"]) < 1 - level
-
-
-def _p_value(difference: float, standard_error: float, df: int) -> float:
-    """By Student's t; without spread all topics, df + 1, have the difference's sign."""
-    from debatebench.stats.distributions import t_two_sided_p
-
-    if standard_error > 0:
-        return t_two_sided_p(difference / standard_error, df)
-    return 0.5**df if difference else 1.0
+    return row["p_value"] is not None and row["p_value"] < 1 - level
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:

@@ -71,9 +71,14 @@ def default_order(con: duckdb.DuckDBPyConnection) -> list[str]:
 
 def is_pinned(con: duckdb.DuckDBPyConnection, run_tag: str) -> bool:
     """Whether a run is pinned."""
+    return _is_marked(con, run_tag, "pin_number is not null")
+
+
+def _is_marked(con: duckdb.DuckDBPyConnection, run_tag: str, condition: str) -> bool:
+    """Whether a run has a mark for which the condition holds."""
     if not _has_marks(con):
         return False
-    return bool(con.execute("from raw.run_marks where run_tag = ? and pin_number is not null", [run_tag]).fetchall())
+    return bool(con.execute(f"from raw.run_marks where run_tag = ? and {condition}", [run_tag]).fetchall())
 
 
 def _has_marks(con: duckdb.DuckDBPyConnection) -> bool:
@@ -90,7 +95,9 @@ def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
     if not known:
         raise UsageError(NO_RUNS)
     if run_tag is not None:
-        check_known_run(run_tag, known, "the warehouse")
+        if run_tag not in known and _is_marked(con, run_tag, "is_archived"):
+            raise UsageError(f"Run '{run_tag}' is archived; `debatebench runs restore {run_tag}` brings it back.")
+        check_known_run(run_tag, known)
         return run_tag
     order = default_order(con)
     if not order:

@@ -1,5 +1,6 @@
 """Shared by all rooms: errors, records, the workspace, files, text formats. It imports no other room.
 
+activity.py         what a long command is doing now
 advice.py           what helps a debate that is not complete, looked up in why it is not
 amounts.py          amounts of money as people read them
 config_sections.py  the JSON of a configuration in sections

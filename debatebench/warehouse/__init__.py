@@ -1,5 +1,6 @@
 """The warehouse file as a whole: land, build, publish, check.
 
+archive.py           move the journal or import of a run to the archive, and back
 doctor.py            find problems in a workspace, and change nothing
 journal_findings.py  problems in the lines of a journal, and in the journals of annotations
 publish.py           change a copy of the warehouse, then replace the old one with it

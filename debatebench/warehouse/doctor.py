@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from debatebench.journal.reading import has_begun, is_played_now
-from debatebench.landing.annotation_journals import folders_of_annotations
+from debatebench.landing.annotation_journals import annotations_folder, folders_of_annotations
 from debatebench.landing.importers.kept import MANIFEST, check_part, kept_manifest
 from debatebench.landing.journal_records import CUT_SHORT, journal_records
 from debatebench.landing.run_marks import Marks, landed_marks, marks_journal, read_marks
+from debatebench.shared.activity import each_of
 from debatebench.shared.advice import Vote, advice, advice_on_call
 from debatebench.shared.amounts import amount_text
 from debatebench.shared.duckdb_sql import quoted_identifier
@@ -38,6 +39,7 @@ from debatebench.shared.records import (
 )
 from debatebench.shared.service_tiers import asked_tier, served_otherwise
 from debatebench.shared.workspace import check_known_run
+from debatebench.warehouse.archive import archived_source, archived_tags, unmoved
 from debatebench.warehouse.journal_findings import (
     Finding,
     annotation_findings,
@@ -109,20 +111,24 @@ def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> li
     marks = Marks() if any(finding.is_damage for finding in of_marks) else read_marks(workspace)
     built = _findings_of_models(workspace) if landed and problem is None else {}
     annotated = folders_of_annotations(workspace.journal)
-    known = sorted({*journals, *saved, *imports, *landed, *annotated, *marks.marked})
+    archived = archived_tags(workspace) | marks.archived
+    known = sorted({*journals, *saved, *imports, *landed, *annotated, *archived, *marks.marked})
     for run_tag in run_tags or ():
         check_known_run(run_tag, known, workspace.warehouse)
     found = [problem] if problem is not None else []
     found += of_marks if run_tags is None else []
-    for tag in known if run_tags is None else sorted(set(run_tags)):
+    for tag in each_of("Examining runs", known if run_tags is None else sorted(set(run_tags))):
         journal = workspace.journal / f"{tag}.jsonl"
         of_tag: list[Finding] = []
         try:
-            if tag in journals or tag in saved:
+            is_archived = marks.of(tag).archived
+            if tag in archived:
+                of_tag += _archive_findings(workspace, tag, is_marked=is_archived)
+            elif tag in journals or tag in saved:
                 of_tag += _journal_findings(tag, journal) if tag in journals else saved_events(tag, journal)
-            if tag in imports:
+            if tag in imports and not is_archived:
                 of_tag += _import_findings(tag, imports[tag])
-            if tag in annotated:
+            if tag in annotated and not is_archived:
                 of_tag += annotation_findings(tag, annotated[tag], has_debates=tag in journals or tag in imports)
             is_damaged = any(finding.is_damage for finding in of_tag)
             of_tag += _landing_findings(
@@ -130,16 +136,17 @@ def examine(workspace: Workspace, run_tags: Collection[str] | None = None) -> li
                 tag,
                 journals.get(tag),
                 imports.get(tag),
-                landed,
-                is_known=problem is None,
-                is_damaged=is_damaged,
+                {} if is_archived else landed,
+                is_known=problem is None and not is_archived,
+                is_damaged=is_damaged or is_archived,
             )
         except (DebatebenchError, OSError) as error:
             place = journal if tag in journals else imports.get(tag, journal)
             is_newer = isinstance(error, NewerDataError)
             kind = "newer_import" if is_newer else "unreadable_source"
             of_tag.append(Finding(tag, kind, not is_newer, str(place), str(error)))
-        if problem is None and marks.record(tag) != marks_before.get(tag):
+        is_there = workspace.database.is_file() and problem is None
+        if is_there and marks.record(tag) != marks_before.get(tag):
             detail = "Its marks have changed since they were landed; run `debatebench land`."
             of_tag.append(Finding(tag, "not_landed", False, str(marks_journal(workspace)), detail))
         found += [*of_tag, *built.get(tag, ())]
@@ -431,6 +438,29 @@ def _read_all(con: duckdb.DuckDBPyConnection) -> None:
     )
     for schema, table in tables.fetchall():
         con.execute(f"select bit_xor(hash(t)) from {quoted_identifier(schema)}.{quoted_identifier(table)} as t")
+
+
+def _archive_findings(workspace: Workspace, tag: str, *, is_marked: bool) -> Iterator[Finding]:
+    """The damage in the files of an archived run, and what a killed command has not moved. It has not landed."""
+    for base in (workspace.archive, workspace.warehouse) if is_marked else (workspace.archive,):
+        journal, folder = base / "journal" / f"{tag}.jsonl", base / "imports" / tag
+        annotated = annotations_folder(base / "journal", tag)
+        yield from saved_events(tag, journal)
+        if journal.is_file():
+            yield from line_findings(tag, journal)
+        if folder.is_dir():
+            yield from _import_findings(tag, folder)
+        if annotated.is_dir():
+            yield from annotation_findings(tag, annotated, has_debates=True)
+    if not is_marked:
+        detail = f"It is in the archive, but no mark says so; `debatebench runs restore {tag}` brings it back."
+        yield Finding(tag, "unfinished_archive", False, str(workspace.archive), detail)
+    elif archived_source(workspace, tag) is None:
+        detail = "The run is archived, but its journal or import is missing; put it back."
+        yield Finding(tag, "lost_source", True, str(workspace.archive), detail)
+    else:
+        detail = f"The run is archived, but this is not in the archive; `debatebench runs archive {tag}` moves it."
+        yield from (Finding(tag, "unfinished_archive", False, str(path), detail) for path in unmoved(workspace, tag))
 
 
 def _landing_findings(

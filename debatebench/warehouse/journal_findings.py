@@ -20,8 +20,9 @@ class Finding:
     `finding` is `damaged_line`, `damaged_annotations`, `damaged_journal`, `unreadable_source`, `torn_line`,
     `set_aside`, `ambiguous_call`, `failed_call`, `cut_speech`, `missing_debate`, `silent_judge` (a judge of which no
     verdict counts), `repeated_debates` (an earlier run has them as well), `saved_events`, `changed_import`,
-    `not_landed`, `lost_records`, `lost_source`, `unreadable_warehouse` or `leftover`. `count` is the number of places
-    that share the detail; `place` is the first of them.
+    `unfinished_archive` (a killed command has not moved all of an archived run), `not_landed`, `lost_records`,
+    `lost_source`, `unreadable_warehouse` or `leftover`. `count` is the number of places that share the detail; `place`
+    is the first of them.
     """
 
     run_tag: str

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from debatebench.journal.reading import is_played_now
 from debatebench.landing.run_marks import NO_MARKS, Marks, read_marks
@@ -15,7 +16,8 @@ from debatebench.query.one_debate import check_marts
 from debatebench.query.run_tags import default_order, landed_tags
 from debatebench.query.safe_query import open_for_query, run_query
 from debatebench.shared.workspace import check_known_run
-from debatebench.warehouse.sources import LandingSource, sources
+from debatebench.warehouse.archive import archived_source, archived_tags
+from debatebench.warehouse.sources import LandingSource, landed_contents, sources
 
 if TYPE_CHECKING:
     from debatebench.shared.workspace import Workspace
@@ -59,6 +61,7 @@ def list_runs(workspace: Workspace) -> list[ListedRun]:
     Raises `UsageError` if the SQL models are not built, and what reading the warehouse and the marks does.
     """
     marks, there = read_marks(workspace), sources(workspace)
+    archived = marks.archived | archived_tags(workspace)
     landed: dict[str, dict[str, Any]] = {}
     order: list[str] = []
     if workspace.database.is_file():
@@ -69,8 +72,11 @@ def list_runs(workspace: Workspace) -> list[ListedRun]:
             order = default_order(con)
     default = order[0] if order else None
     pinned = [tag for tag in order if marks.of(tag).pinned is not None]
-    tags = dict.fromkeys([*([default] if default else []), *pinned, *landed, *there, *sorted(marks.archived)])
+    tags = dict.fromkeys([*([default] if default else []), *pinned, *landed, *there, *sorted(archived)])
     listed = [_listed(tag, marks, landed.get(tag, {}), there.get(tag), is_default=tag == default) for tag in tags]
+    listed = [
+        replace(run, path=archived_source(workspace, run.run_tag)) if run.state == "archived" else run for run in listed
+    ]
     return [run for run in listed if run.state != "archived"] + [run for run in listed if run.state == "archived"]
 
 
@@ -81,7 +87,7 @@ def _listed(
     return ListedRun(
         run_tag=tag,
         title=own.title,
-        state=_state(own.archived, row, source),
+        state=_state(own.archived or (source is None and not row), row, source),
         is_default=is_default,
         is_pinned=own.pinned is not None,
         is_excluded=own.excluded,
@@ -110,10 +116,29 @@ def _state(is_archived: bool, row: dict[str, Any], source: LandingSource | None)
     return "finished" if row["count_complete"] >= row["count_planned"] else "unfinished"
 
 
+class Place(NamedTuple):
+    """What the warehouse says of a run that is to be archived."""
+
+    judged_by: str | None = None
+    landed_later: Sequence[str] = ()
+
+
+def place_of(workspace: Workspace, run_tag: str) -> Place:
+    """A run in the warehouse that judges the debates of this one, and the runs that landed after it."""
+    if not workspace.database.is_file():
+        return Place()
+    with closing(open_for_query(workspace.database)) as con:
+        if not landed_tags(con):
+            return Place()
+        found = con.execute("select min(run_tag) from raw.runs where source_run_tag = ?", [run_tag]).fetchall()
+        order = list(landed_contents(con))
+    return Place(found[0][0], order[order.index(run_tag) + 1 :] if run_tag in order else ())
+
+
 def known_run(workspace: Workspace, run_tag: str) -> None:
     """Raise `UsageError` unless the workspace has a run with this tag: its source, its rows, or in the archive."""
     marks = read_marks(workspace)
-    known = {*sources(workspace), *marks.archived}
+    known = {*sources(workspace), *marks.archived, *archived_tags(workspace)}
     if run_tag not in known and workspace.database.is_file():
         with closing(open_for_query(workspace.database)) as con:
             known |= set(landed_tags(con))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, remove_landed
-from debatebench.landing.run_marks import land_marks, read_marks
+from debatebench.landing.run_marks import check_not_archived, land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
-from debatebench.query.run_tags import landing_columns, landing_order
+from debatebench.query.run_tags import landed_tags, landing_columns, landing_order
 from debatebench.query.sql_project import load_project
+from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import close_to_outside
 from debatebench.shared.errors import (
     DamagedDataError,
@@ -29,6 +30,8 @@ from debatebench.warehouse.sources import Content, LandingSource, landed_content
 from debatebench.warehouse.up_to_date import note_current
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from debatebench.shared.workspace import Workspace
@@ -101,6 +104,8 @@ def update_warehouse(
         note=note,
     )
     known = work.sources()
+    for run_tag in set(without) - known.keys():
+        check_known_run(run_tag, [*known, *_landed(workspace.database)], workspace.warehouse)
     wanted = [tag for tag in known if tag not in without] if run_tags is None else list(run_tags)
     for run_tag in wanted:
         work.source_of(run_tag, known)
@@ -119,6 +124,15 @@ def update_warehouse(
     if from_scratch or not (wanted or with_marks):
         raise problem
     return replace(replace(work, build=False).publish(wanted), unbuilt=str(problem))
+
+
+def _landed(database: Path) -> list[str]:
+    """The runs in the warehouse; none if it cannot be read."""
+    from debatebench.query.safe_query import open_for_query
+
+    with suppress(DebatebenchError), closing(open_for_query(database)) as con:
+        return landed_tags(con)
+    return []
 
 
 def _underivable(
@@ -167,6 +181,7 @@ class _Work:
 
     def source_of(self, run_tag: str, known: Mapping[str, LandingSource]) -> LandingSource:
         """Its source, or a `UsageError`."""
+        check_not_archived(self.workspace, run_tag)
         check_known_run(run_tag, known, self.workspace.warehouse)
         return known[run_tag]
 
@@ -243,7 +258,7 @@ class _Work:
             run_tags = sorted(run_tags, key=lambda tag: places.get(tag, len(places)))
         landed: list[Landed] = []
         set_aside = missing if self.is_for_all else {}
-        for run_tag in run_tags:
+        for run_tag in each_of("Landing runs", run_tags):
             try:
                 landed.append(self._land(con, self.source_of(run_tag, known), before.get(run_tag), starts_over))
             except DamagedDataError as error:
@@ -255,6 +270,8 @@ class _Work:
         new = [each.run_tag for each in landed if each.rows is not None and each.run_tag not in before]
         if self.is_for_all and new:
             _number_by_time(con, new)
+        for run_tag in new if before else ():
+            _number_before(con, run_tag, marks.landed_later.get(run_tag, ()))
         return tuple(landed), set_aside, has_changed
 
     def _landed_before(self, con: duckdb.DuckDBPyConnection) -> dict[str, Content]:
@@ -328,10 +345,24 @@ def _number_by_time(con: duckdb.DuckDBPyConnection, new: Collection[str]) -> Non
         "where list_contains(?, run_tag) order by created_at nulls first, run_tag",
         [list(new)],
     ).fetchall()
+    _renumber(con, [tag for tag, _ in rows], sorted(number for _, number in rows))
+
+
+def _number_before(con: duckdb.DuckDBPyConnection, run_tag: str, later: Collection[str]) -> None:
+    """Number a tag before the first of those that had landed later when it was archived."""
+    order = [tag for tag in landed_contents(con) if tag != run_tag]
+    place = next((place for place, tag in enumerate(order) if tag in later), None)
+    if place is None:
+        return
+    order.insert(place, run_tag)
+    _renumber(con, order, range(1, len(order) + 1))
+
+
+def _renumber(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], numbers: Sequence[int]) -> None:
     con.execute(
         "update meta.landings set landing = numbered.landing from (select unnest(?) as run_tag, unnest(?) as landing) "
         "as numbered where landings.run_tag = numbered.run_tag",
-        [[tag for tag, _ in rows], sorted(number for _, number in rows)],
+        [list(run_tags), list(numbers)],
     )
 
 

@@ -166,8 +166,8 @@ def test_titles_and_notes_are_hostile_text(root: Path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("exclude", "dmo"), "No run 'dmo' in {warehouse}. Did you mean 'demo'? Known: demo, second."),
-        (("show", "sekond"), "No run 'sekond' in {warehouse}. Did you mean 'second'? Known: demo, second."),
+        (("exclude", "dmo"), "No run 'dmo' in {warehouse}. Known: demo, second. Did you mean 'demo'?"),
+        (("show", "sekond"), "No run 'sekond' in {warehouse}. Known: demo, second. Did you mean 'second'?"),
         (("title", "nowhere", "x"), "No run 'nowhere' in {warehouse}. Known: demo, second."),
         (("title", "demo", "x" * 201), "This title has 201 characters; a title may have 200."),
         (("title", "demo", "x\ny"), "A title is one line; `debatebench runs note` takes a longer text."),
@@ -247,6 +247,70 @@ def test_a_journal_for_something_else_is_not_read_as_marks(tmp_path: Path):
             journal.append(data)
         with pytest.raises(DamagedDataError, match="event 1 at byte 0 cannot be read by this version"):
             read_marks(Workspace(tmp_path))
+
+
+# --- the archive -----------------------------------------------------------------------------------------------------
+
+
+def everything(root: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table and view of the models, and the order of the landings."""
+    with duckdb.connect(str(Workspace(root).database), read_only=True) as con:
+        names = con.execute(
+            "select schema_name || '.' || table_name from duckdb_tables() "
+            "where schema_name in ('raw', 'ratings', 'marts')"
+        ).fetchall()
+        found = {name: con.execute(f"from {name} order by all").fetchall() for (name,) in names}
+    return found | {"order": rows(root, "select run_tag from meta.landings order by landing")} | contents(root)
+
+
+def test_an_archived_run_leaves_the_warehouse_and_comes_back_with_the_same_rows(root: Path):
+    before = everything(root)
+    assert runs(root, "title", "demo", "First").code == 0
+    done = runs(root, "archive", "demo")
+    assert (done.code, "`debatebench runs restore demo` brings it back" in done.out) == (0, True)
+    assert not (root / "warehouse" / "journal" / "demo.jsonl").exists()
+    landed = "select table_name from duckdb_columns() where schema_name = 'raw' and column_name = 'run_tag'"
+    for (table,) in rows(root, landed):
+        found = rows(root, f"select distinct run_tag from raw.{table} where run_tag <> 'second'")
+        assert found == ([("demo",)] if table == "run_marks" else [])
+    assert rows(root, "select run_tag, title from staging.stg_run_marks where is_archived") == [("demo", "First")]
+    (run,) = [run for run in listed(root).values() if run["state"] == "archived"]
+    assert (run["run_tag"], run["title"], run["kind"]) == ("demo", "First", None)
+    assert run["path"] == str(root / "warehouse" / "archive" / "journal" / "demo.jsonl")
+    assert "archived already" in runs(root, "archive", "demo").out
+    for command in (("show-leaderboard", "--run-tag", "demo"), ("land", "--run-tag", "demo"), ("retry", "demo")):
+        refused = debatebench_here(root, *command)
+        assert (refused.code, "Run 'demo' is archived" in refused.error_line) == (2, True)
+        assert "`debatebench runs restore demo` brings it back" in refused.error_line
+    shown = debatebench_here(root, "doctor")
+    assert (shown.code, shown.out) == (0, "")
+    assert debatebench_here(root, "build", "--from-journals").code == 0
+    assert rows(root, "select run_tag from marts.runs") == [("second",)]
+    assert runs(root, "restore", "demo").code == 0
+    assert runs(root, "title", "demo", "").code == 0
+    assert everything(root) == before
+    assert debatebench_here(root, "doctor").out == ""
+    assert runs(root, "restore", "demo").out == "Run 'demo' is not archived.\n"
+    assert list(listed(root)) == ["second", "demo"], "it is not the last that landed"
+
+
+def test_the_archive_of_a_killed_command_is_finished_by_the_next_landing_and_the_same_command(root: Path):
+    with marking(Workspace(root)) as journal:
+        journal.set("demo", "archived", True, "2026-01-01T00:00:00")
+    # Killed before it moved anything: the run counts as archived.
+    done = debatebench_here(root, "doctor")
+    assert (done.code, "unfinished_archive" in done.out, "not_landed" in done.out) == (0, True, True)
+    assert debatebench_here(root, "land").code == 0
+    assert rows(root, "select run_tag from marts.runs") == [("second",)]
+    assert runs(root, "archive", "demo").code == 0
+    assert (root / "warehouse" / "archive" / "journal" / "demo.jsonl").exists()
+    assert debatebench_here(root, "doctor").out == ""
+
+
+def test_a_run_whose_debates_are_judged_in_the_warehouse_is_not_archived(judged: Path):
+    done = runs(judged, "archive", "held")
+    assert done.code == 2
+    assert done.error_line == "Error: Run 'again' judges the debates of 'held': archive 'again' first."
 
 
 # --- the run that is meant where none is named -----------------------------------------------------------------------

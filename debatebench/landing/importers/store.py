@@ -29,6 +29,8 @@ from debatebench.landing.importers.kept import (
     read_import_manifest,
 )
 from debatebench.landing.land import RowFiles
+from debatebench.landing.run_marks import check_not_archived
+from debatebench.shared.activity import doing
 from debatebench.shared.amounts import counted
 from debatebench.shared.errors import BusyError, DamagedDataError, DebatebenchError, UsageError
 from debatebench.shared.files import sync_path, write_atomically
@@ -89,8 +91,8 @@ def importing(
     A unit that is kept already is ignored if it is identical and refused if it differs; with `replace` the new one
     counts from then on. The first import under a tag freezes the workspace's rating settings. Either everything is kept
     or nothing: `DamagedDataError` lists bad records with file and line, `DebatebenchError` names a differing unit,
-    `UsageError` a tag, format or path that cannot be used or an annotator who has annotated here, `BusyError` another
-    import into the same tag.
+    `UsageError` a tag (also of an archived run), format or path that cannot be used or an annotator who has annotated
+    here, `BusyError` another import into the same tag.
 
     The tag is locked against other imports until the context ends. Until then, the first import under a tag provides
     its rows, so that landing need not read the source again.
@@ -102,6 +104,7 @@ def importing(
     files = _files(importer, format_name, path)
     folder = workspace.imports / run_tag
     with _only_importer(workspace.imports, run_tag):
+        check_not_archived(workspace, run_tag)
         config = load_config(workspace.config_file("config.yaml"), needs_rounds=False)
         manifest = read_import_manifest(folder) or ImportManifest(run_tag=run_tag, format=format_name, elo=config.elo)
         if manifest.format != format_name:
@@ -362,6 +365,7 @@ def _read(importer: Importer, root: Path, run_tag: str, rows: TagRows, row_files
     bad: list[BadRecord] = []
     repeated_otherwise: list[tuple[Key, str]] = []
     for unit in importer.read(root, run_tag, "rows" if row_files else "digests"):
+        doing(f"Reading records of {root.name}", len(source.units))
         if isinstance(unit, BadRecord):
             bad.append(unit)
             continue

@@ -9,6 +9,7 @@ from pathlib import Path
 from debatebench.landing.land import create_raw_tables
 from debatebench.output.export.manifest import Contents
 from debatebench.output.export.snapshot import Snapshot
+from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_text
 from debatebench.shared.records import TABLES
 from debatebench.warehouse.publish import STORAGE_VERSION
@@ -55,7 +56,7 @@ def attached(snapshot: Snapshot, path: Path) -> Iterator[None]:
 def copy_raw_tables(snapshot: Snapshot) -> None:
     """Copy the chosen runs' landed rows into `target`, in the order of their keys."""
     create_raw_tables(snapshot.con)
-    for name, record in TABLES.items():
+    for name, record in each_of("Copying landed tables", TABLES.items()):
         snapshot.con.execute(
             f"insert into target.raw.{name} select * from warehouse.raw.{name} "
             f"where list_contains(?::varchar[], run_tag) order by {', '.join(record.key)}",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.original_record import original_record
 from debatebench.output.export.snapshot import Snapshot
+from debatebench.shared.activity import each_of
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     """
     rows: dict[str, int] = {}
     left_out: list[LeftOut] = []
-    for run_tag in snapshot.run_tags:
+    for run_tag in each_of("Writing runs", snapshot.run_tags):
         run = _run(snapshot.con, run_tag)
         values = {
             "run_tag": run_tag,

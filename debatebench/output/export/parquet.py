@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
+from debatebench.shared.activity import each_of
 from debatebench.shared.errors import UsageError
 from debatebench.shared.records import TABLES
 from debatebench.transform.contracts import columns_of_all
@@ -49,7 +50,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
             left_out.append(LeftOut(what=relation, why="it covers all runs, but only some runs are exported", count=1))
     rows: dict[str, int] = {}
     with stored_views(snapshot.con, [{relation} for _, relation, _ in files]) as views:
-        for path, relation, run_tag in files:
+        for path, relation, run_tag in each_of("Writing tables", files):
             with views.ready({relation}):
                 query = _query(relation, _columns(columns[relation]), relations[relation], run_tag)
                 rows[path] = write_file(views.con, folder / path, query, [] if run_tag is None else [run_tag])

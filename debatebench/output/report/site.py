@@ -13,6 +13,7 @@ from debatebench.output.report.page import load_pages
 from debatebench.output.report.render import Site, find_runs, render_pages
 from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import open_for_reading
+from debatebench.shared.activity import doing
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import new_folder_beside, not_written
 
@@ -41,7 +42,8 @@ def build_site(
 def _publish(site: Site, files: Mapping[str, Path], out_dir: Path) -> None:
     """Render everything next to `out_dir`, then move it there."""
     with new_folder_beside(out_dir) as staging:
-        for path, html in render_pages(site):
+        for count, (path, html) in enumerate(render_pages(site)):
+            doing("Writing pages", count)
             (staging / path).parent.mkdir(parents=True, exist_ok=True)
             (staging / path).write_text(html, encoding="utf-8", newline="\n")
         _copy_assets(files, staging)

@@ -12,6 +12,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, Literal
 
+from debatebench.shared.activity import doing
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.memory import check_memory
@@ -144,6 +145,7 @@ def run_data_tests(
     results: dict[int, TestResult] = {}
     with stored_views(con, list(alike)) as views:
         for reads, numbers in alike.items():
+            doing("Testing the warehouse", len(results), len(tests))
             with views.ready(reads):
                 results |= {number: _run(tests[number], views.con, con) for number in numbers}
     macros = select_macros(project.macros, models, None if select is None else chosen)

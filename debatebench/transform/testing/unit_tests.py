@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from debatebench.shared.activity import each_of
 from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.duckdb_sql import NO_EXTENSIONS, close_to_outside, quoted_identifier
 from debatebench.shared.errors import SqlModelError
@@ -60,9 +61,12 @@ def run_unit_tests(project: Project, select: Sequence[str] | None = None) -> lis
         return [
             *(
                 _run(con, unit, partial(_wrong_values, con, unit, project.macros[unit.tested]))
-                for unit in called_macros
+                for unit in each_of("Testing macros", called_macros)
             ),
-            *(_run(con, unit, partial(_wrong_rows, con, unit, project)) for unit in units),
+            *(
+                _run(con, unit, partial(_wrong_rows, con, unit, project))
+                for unit in each_of("Running unit tests", units)
+            ),
         ]
 
 
