@@ -199,7 +199,14 @@ def test_unit_tests_of_the_models_pass(project: Project):
 
 # A measure that is no dimension's has none; the test of the key takes nulls for equal.
 NO_DIMENSION = {
-    (name, "dimension") for name in ("marts.debater_comparison", "marts.judge_bias", "intermediate.int_judge_bias_sums")
+    (name, "dimension")
+    for name in (
+        "marts.debater_comparison",
+        "marts.judge_bias",
+        "marts.version_trend",
+        "intermediate.int_judge_bias_sums",
+        "intermediate.int_subject_values",
+    )
 }
 
 
