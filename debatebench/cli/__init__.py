@@ -8,6 +8,7 @@ compare.py           compare, gate
 completion.py        completion in a shell
 doctor.py            doctor
 export.py            export
+gate_junit.py        gate: its outcome for CI services
 grouped_help.py      commands and options in groups in `--help`; options given twice or by former names
 init.py              init
 judge.py             judge, probe-judges

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from enum import StrEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +32,17 @@ if TYPE_CHECKING:
     from debatebench.query.gate import GateResult
 
 Rows = Sequence[Mapping[str, Any]]
+
+
+class GateFormat(StrEnum):
+    """How the outcome of a gate is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    JUNIT = "junit"
+
 
 _NAME = "A run tag or benchmark version; run:NAME or version:NAME if the name is both."
 _CHANGES = ("baseline_value", "candidate_value", "difference", "ci_low", "ci_high")
@@ -119,7 +131,7 @@ def gate(
     require_comparable: Annotated[
         bool, typer.Option("--require-comparable", help="Fail if the two are not known to be like for like.")
     ] = False,
-    output: FormatOption = Format.TABLE,
+    output: Annotated[GateFormat, typer.Option("--format", help="How to print the result.")] = GateFormat.TABLE,
 ) -> None:
     """Fail if the candidate is worse than the baseline.
 
@@ -152,22 +164,48 @@ def gate(
         )
         found = _gate_data(comparison, result, attacks)
         rows = found["checks"]
-    if output is Format.JSON:
+    if output is GateFormat.JUNIT:
+        say(_gate_junit(" against ".join(subjects[::-1]), result, attacks, found), keep_lines=True)
+    elif output is GateFormat.JSON:
         print_json(found)
-    elif output is Format.CSV:
-        _print_rows(rows, output)
+    elif output is GateFormat.CSV:
+        _print_rows(rows, Format.CSV)
     else:
+        shown = Format(output.value)
         if result is not None:
-            say("What this gate can find:", output)
+            say("What this gate can find:", shown)
             for power in result.power:
-                say(power_sentence(power), output)
-            _print_checks(result, output)
-        _print_attack_checks(attacks, output)
+                say(power_sentence(power), shown)
+            _print_checks(result, shown)
+        _print_attack_checks(attacks, shown)
     for warning in found["warnings"]:
         warn(f"{warning}.")
     if not found["is_passed"]:
         raise RegressionError(found["summary"])
     note(found["summary"])
+
+
+def _gate_junit(suite: str, result: GateResult | None, attacks: AttackGate | None, found: Mapping[str, Any]) -> str:
+    from debatebench.cli.gate_junit import GateCase, junit_text
+    from debatebench.query import attack_gate
+    from debatebench.query.gate import described, missing_sentence
+
+    cases = [
+        GateCase(
+            check.measure,
+            check.model_id or "all judges",
+            check.outcome,
+            missing_sentence(str(check.model_id)) if check.outcome == "missing" else described(check),
+        )
+        for check in (() if result is None else result.checks)
+    ]
+    cases += [
+        GateCase(
+            f"attack {check.attack}", f"{check.judge_id} ({check.run_tag})", check.outcome, attack_gate.described(check)
+        )
+        for check in (() if attacks is None else attacks.checks)
+    ]
+    return junit_text(suite, cases, found["failures"], found["warnings"])
 
 
 def _refuse_without_baseline(given: Mapping[str, str], candidate: str) -> None:
@@ -226,7 +264,7 @@ def _as_data(comparison: Comparison) -> dict[str, Any]:
     return {
         "baseline": asdict(comparison.baseline),
         "candidate": asdict(comparison.candidate),
-        "comparability": {**comparison.verdict, "items": comparison.items},
+        "comparability": {**comparison.verdict, "items": comparison.items, "basis": comparison.basis()},
         "debaters": comparison.debaters,
         "judges": comparison.judges,
         "panels": comparison.panels,
@@ -280,6 +318,7 @@ def _print_comparison(comparison: Comparison, show_all: bool, output: Format) ->
     """Print the tables for people, one below the other."""
     say(f"Baseline: {comparison.baseline}. Candidate: {comparison.candidate}.", output)
     say(comparison.verdict["explanation"], output)
+    say(comparison.basis(), output)
     say(f"SQL models of the winners, in both: {', '.join(comparison.sql_models.values())}.", output)
     items = [item for item in comparison.items if show_all or item["state"] != "same"]
     if items:

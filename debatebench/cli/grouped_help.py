@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from debatebench.cli.common import note
+from debatebench.shared.amounts import did_you_mean
 
 # The types of typer's contexts and parsers have no public names, so they are Any here.
 
@@ -24,7 +26,14 @@ class _ValuesOnce:
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse a command line in which options may have their former names; what they are called now is noted."""
-        return super().parse_args(ctx, self._renamed(args))  # type: ignore[misc]
+        try:
+            return super().parse_args(ctx, self._renamed(args))  # type: ignore[misc]
+        except Exception as error:
+            # The parser's error about a choice names the choices, but not the nearest.
+            kind = getattr(getattr(error, "param", None), "type", None)
+            if given := re.match(r"'(.*)' is not one of", str(getattr(error, "message", ""))):
+                error.message += did_you_mean(given[1], map(str, getattr(kind, "choices", ())))  # type: ignore[attr-defined]
+            raise
 
     def make_parser(self, ctx: Any) -> Any:
         """A parser that refuses repeated options."""

@@ -16,6 +16,7 @@ from debatebench.plan.plan import PlanOptions
 from debatebench.plan.schedule import make_plan
 from debatebench.plan.selection import QUICK_TEST_JUDGES, quick_test_draw
 from debatebench.providers import is_simulated
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.version import git_commit
 from debatebench.shared.workspace import check_run_tag
@@ -56,8 +57,8 @@ def unknown_run(workspace: Workspace, run_tag: str) -> UsageError:
     from debatebench.landing.run_marks import check_not_archived
 
     check_not_archived(workspace, run_tag)
-    known = ", ".join(sorted(path.stem for path in workspace.journal.glob("*.jsonl"))) or "none yet"
-    return UsageError(f"No run '{run_tag}' has begun in {workspace.warehouse}. Known: {known}.")
+    known = known_names(run_tag, sorted(path.stem for path in workspace.journal.glob("*.jsonl")), "none yet")
+    return UsageError(f"No run '{run_tag}' has begun in {workspace.warehouse}.{known}")
 
 
 def with_begun_options(begun: Plan | None, options: PlanOptions, given: Collection[str]) -> PlanOptions:

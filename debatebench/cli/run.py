@@ -14,6 +14,7 @@ from debatebench.cli import playing_options as opt
 from debatebench.cli import run_checks as checking
 from debatebench.cli.common import Format, FormatOption, note, now, warn, workspace_of
 from debatebench.cli.run_session import play_session
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ def retry(
 def _with_former_format(options: opt.PlayedOptions, stated: dict[str, str], given: str) -> opt.PlayedOptions:
     """The options of a command line whose --format names a debate format, as the version before called that option."""
     if options.debate_format is not None:
-        raise UsageError(f"--format is how to print the result, not '{given}'. Known: {', '.join(Format)}.")
+        raise UsageError(f"--format is how to print the result, not '{given}'.{known_names(given, Format)}")
     note(f"--format is how to print the result now; `--debate-format {given}` names the debate format.")
     stated["debate_format"] = "--debate-format"
     return replace(options, debate_format=given)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from debatebench.cli import run_cost
 from debatebench.cli.common import Format, note, now, warn
 from debatebench.cli.stored_answers import with_stored_use
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import DebatebenchError, RunIncompleteError, UsageError
 
 if TYPE_CHECKING:
@@ -151,8 +152,8 @@ def _check_replaceable(plan: Plan, ids: Collection[str]) -> None:
     for id_ in ids:
         if id_ not in known:
             raise UsageError(
-                f"--replace-parameters: run '{plan.run_tag}' has no debater or judge '{id_}'. Known: "
-                f"{', '.join(sorted(known))}."
+                f"--replace-parameters: run '{plan.run_tag}' has no debater or judge '{id_}'."
+                f"{known_names(id_, sorted(known))}"
             )
 
 

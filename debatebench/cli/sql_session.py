@@ -17,7 +17,7 @@ from debatebench.cli.sql_completion import Completions
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.relations import read_macros, read_relations
 from debatebench.query.safe_query import check_limits, parse_params, run_query
-from debatebench.shared.amounts import counted
+from debatebench.shared.amounts import counted, known_names
 from debatebench.shared.errors import SqlModelError, StuckQueryError, UsageError
 from debatebench.shared.result_formats import FORMATS, print_table
 from debatebench.transform.short_names import stored_short_names
@@ -182,7 +182,7 @@ class SqlSession:
         name, _, argument = line.removesuffix(";").partition(" ")
         name = name if name.startswith(".") else f".{name}"
         if name not in self._commands:
-            raise UsageError(f"No command '{name}'. Known: {', '.join(self._commands)}.")
+            raise UsageError(f"No command '{name}'.{known_names(name, self._commands)}")
         self._commands[name](argument.strip())
 
     def _show_tables(self, pattern: str) -> None:
@@ -212,7 +212,7 @@ class SqlSession:
         if not argument:
             self._note(f"format {self.settings.format}")
         elif argument not in FORMATS:
-            raise UsageError(f"No format '{argument}'. Known: {', '.join(FORMATS)}.")
+            raise UsageError(f"No format '{argument}'.{known_names(argument, FORMATS)}")
         else:
             self.settings.format = argument
 

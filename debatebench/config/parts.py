@@ -10,6 +10,7 @@ from debatebench.config.dimensions import read_dimensions
 from debatebench.config.load import read_rounds
 from debatebench.config.setting import read_file
 from debatebench.config.types import WeaknessConfig
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def part_path(workspace: Workspace, folder: str, name: str) -> Path:
     """The file `configs/<folder>/<name>.yaml`. Raises `UsageError` if there is none."""
     found = workspace.files("configs", f"{folder}/*.yaml").get(f"{folder}/{name}.yaml")
     if found is None:
-        known = ", ".join(part_names(workspace, folder)) or "none"
-        raise UsageError(f"No {folder.removesuffix('s')} '{name}' in configs/{folder}/. Known: {known}.")
+        known = known_names(name, part_names(workspace, folder))
+        raise UsageError(f"No {folder.removesuffix('s')} '{name}' in configs/{folder}/.{known}")
     return found
 
 

@@ -32,6 +32,7 @@ from debatebench.config.prompts import (
     PromptSet,
 )
 from debatebench.config.setting import Setting, parse_yaml, read_text
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -191,10 +192,8 @@ def _missing(files: Mapping[str, Path], name: str) -> str:
     if not name.startswith("judge_") or name in ("judge_user", "judge_default"):
         return f"There is no prompt configs/prompts/{name}.md; `debatebench init` writes one."
     styles = re.findall(r"^prompts/judge_(?!user\.)(\w[\w-]*)\.md$", "\n".join(sorted(files)), re.MULTILINE)
-    return (
-        f"No judging prompt configs/prompts/{name}.md for prompt_style '{name.removeprefix('judge_')}'. "
-        f"Known: {', '.join(styles)}."
-    )
+    style = name.removeprefix("judge_")
+    return f"No judging prompt configs/prompts/{name}.md for prompt_style '{style}'.{known_names(style, styles)}"
 
 
 def _check(name: str, text: str, source: str) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict
 
 from debatebench.config.transcript_layout import escape_material, escape_speech
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -173,8 +174,8 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     try:
         parts[1::2] = [values[name] for name in parts[1::2]]
     except KeyError as missing:
-        placeholder, known = f"{{{{ {missing.args[0]} }}}}", ", ".join(sorted(values))
-        raise ConfigError(f"No value for the placeholder '{placeholder}'. Known: {known}.") from None
+        placeholder, known = f"{{{{ {missing.args[0]} }}}}", known_names(missing.args[0], sorted(values))
+        raise ConfigError(f"No value for the placeholder '{placeholder}'.{known}") from None
     return "".join(parts)
 
 

@@ -28,7 +28,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from debatebench.shared.errors import UsageError
-from debatebench.shared.extensions import extension, known_names
+from debatebench.shared.extensions import extension, known_extensions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,8 +65,8 @@ def method_of(judge: MemberConfig) -> Method:
     """The method of a judge. Raises `UsageError` for an unknown name."""
     method = find_method(judge.method)
     if method is None:
-        known = known_names("judge_methods", METHODS)
-        raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'. {known}")
+        known = known_extensions("judge_methods", judge.method, METHODS)
+        raise UsageError(f"Judge '{judge.id}': no judge method '{judge.method}'.{known}")
     return method
 
 

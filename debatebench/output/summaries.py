@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.query.one_debate import check_marts
 from debatebench.query.run_tags import landed_tags
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.visible_text import spreadsheet_safe
@@ -150,8 +151,8 @@ def _check_run(con: duckdb.DuckDBPyConnection, run_tag: str) -> None:
     """Refuse a tag that is not in the warehouse, and name those that are; refuse a warehouse that was never built."""
     known = landed_tags(con)
     if run_tag not in known:
-        others = f"Known: {', '.join(known)}." if known else "The warehouse contains no runs yet."
-        raise UsageError(f"No run '{run_tag}'. {others}")
+        others = known_names(run_tag, known) if known else " The warehouse contains no runs yet."
+        raise UsageError(f"No run '{run_tag}'.{others}")
     check_marts(con)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from debatebench.journal.reading import events_of, has_begun, read_journal
 from debatebench.plan.plan import Plan, begun_plan
 from debatebench.plan.schedule import plan_part
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import NewerDataError, UsageError
 from debatebench.shared.visible_text import plain_name
 
@@ -104,7 +105,7 @@ def _newcomers(
     wanted = [plain_name(id_) for id_ in wanted]
     for id_ in wanted:
         if id_ not in known:
-            raise UsageError(f"No {what} '{id_}' to add. Known: {', '.join(known)}.")
+            raise UsageError(f"No {what} '{id_}' to add.{known_names(id_, known)}")
         if id_ in from_the_beginning:
             raise UsageError(f"'{id_}' has been a {what} of run '{run_tag}' from the beginning; leave {option} out.")
     return [id_ for id_ in dict.fromkeys(wanted) if id_ not in added]

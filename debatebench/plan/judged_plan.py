@@ -13,6 +13,7 @@ from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan
 from debatebench.plan.schedule import checked_pool, generator, selected
 from debatebench.plan.source import Source, SourceDebate
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_with_decimal_lengths
 from debatebench.shared.records import ScheduledDebate
@@ -122,7 +123,7 @@ def baseline_judges(names: Sequence[str], source: Source) -> tuple[MemberConfig,
     for name in dict.fromkeys(names):
         method = find_method(name)
         if method is None or not method.is_baseline:
-            raise UsageError(f"No baseline '{name}'. Known: {', '.join(BASELINES)}.")
+            raise UsageError(f"No baseline '{name}'.{known_names(name, BASELINES)}")
         parameters = method.parameters([debate.classes for debate in source.debates])
         if parameters is None:
             raise UsageError(

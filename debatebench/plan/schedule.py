@@ -19,6 +19,7 @@ from debatebench.judges import method_of, used_templates
 from debatebench.plan.panels import OrderBalance, PanelBalance, random_panel
 from debatebench.plan.plan import Plan, PlanOptions, PlanPart, overlap
 from debatebench.plan.weaknesses import CONTROL_RATIO, with_weaknesses
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.hashing import hash_with_decimal_lengths
 from debatebench.shared.records import ScheduledDebate
@@ -79,7 +80,7 @@ def checked_pool(
                 "judges stored debates with it."
             )
     if missing := sorted(judge.prompt_style for judge in judges if _missing_template(judge, prompts)):
-        raise UsageError(f"No judging prompt for prompt_style '{missing[0]}'. Known: {', '.join(prompts.styles)}.")
+        raise UsageError(f"No judging prompt for prompt_style '{missing[0]}'.{known_names(missing[0], prompts.styles)}")
     return tuple(judges)
 
 
@@ -192,7 +193,7 @@ def selected(
     ids = [plain_name(id_) for id_ in ids]
     for wanted in ids:
         if wanted not in known and wanted not in in_no_file:
-            raise UsageError(f"No {kind} '{wanted}'. Known: {', '.join(known) or 'none'}.")
+            raise UsageError(f"No {kind} '{wanted}'.{known_names(wanted, known)}")
     return tuple(entry for entry in entries if entry.id in ids)
 
 

@@ -15,6 +15,7 @@ from debatebench.judges import ask_judge
 from debatebench.judges.base import Seat, Transcript
 from debatebench.play.attempts import call_id_of, status_of
 from debatebench.play.budget import MAY_HAVE_BEEN_BILLED
+from debatebench.play.retries import RetryPolicy, Tries
 from debatebench.providers import is_simulated, make_provider, provider_key
 from debatebench.providers.asking import Answer, CallFailedError, Step
 from debatebench.providers.base import FailureKind, Message, ProviderFailure, RefusedFieldError, TimeLimits
@@ -40,6 +41,8 @@ _QUESTION = "Answer with the single word: ready."
 # Models that think before they answer need some room; the limit bounds the cost all the same.
 _MOST_TOKENS = 64
 _AT_ONCE = 8
+# A busy moment says nothing about a model, and a person waits for the answer.
+_PATIENCE = RetryPolicy(declined=2, busy_s=20.0, longest_wait_s=5.0)
 
 _MOTION = "Towns should keep their public libraries open on Sundays."
 _SPEECHES: tuple[tuple[Literal["pro", "con"], str], ...] = (
@@ -204,7 +207,7 @@ async def _together(jobs: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 class _Line:
-    """Sends each request once and stores nothing. Providers are shared and closed at the end of the `async with`."""
+    """Sends requests and stores nothing. Providers are shared and closed at the end of the `async with`."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -222,7 +225,7 @@ class _Line:
             await provider.aclose()
 
     async def ask(self, step: Step, member: MemberConfig, request: Request, spent: _Spent) -> Answer:
-        """One attempt, and one more for each optional field that the server refuses.
+        """One attempt, more while the provider declines for now, and one for each optional field that it refuses.
 
         Raises `CallFailedError` when it gives no answer; the cost is added to `spent`.
         """
@@ -241,6 +244,7 @@ class _Line:
             raise CallFailedError(FailureKind.STOP, str(problem), call_id) from problem
         adjusted: set[str] = set()
         completion = None
+        tries = Tries(_PATIENCE, call_id)
         try:
             while completion is None:
                 spent.calls += 1
@@ -252,6 +256,10 @@ class _Line:
                     completion = provider.read(reply, request, adjusted)
                 except RefusedFieldError as refusal:
                     adjusted.add(refusal.field)
+                except ProviderFailure as failure:
+                    if not _is_for_a_moment(failure) or not tries.may_go_on(failure):
+                        raise
+                    await asyncio.sleep(tries.wait_s(failure))
         except ProviderFailure as failure:
             if failure.http_status == PROXY_LOGIN:
                 self._proxy_refusal = str(failure)
@@ -268,6 +276,11 @@ class _Line:
         if key not in self._providers:
             self._providers[key] = make_provider(member, self._environ)
         return self._providers[key]
+
+
+def _is_for_a_moment(failure: ProviderFailure) -> bool:
+    """Whether the provider declined for now, and does not ask for a longer wait than a probe has patience for."""
+    return failure.kind is FailureKind.RETRY and (failure.retry_after_s or 0.0) <= _PATIENCE.busy_s
 
 
 def hosted(members: Sequence[MemberConfig]) -> list[MemberConfig]:

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from debatebench.providers.profiles import PROFILES
 from debatebench.shared.errors import UsageError
-from debatebench.shared.extensions import extension, known_names
+from debatebench.shared.extensions import extension, known_extensions
 
 if TYPE_CHECKING:
     from debatebench.config.types import MemberConfig
@@ -84,7 +84,8 @@ def make_provider(member: MemberConfig, environ: Mapping[str, str] | None) -> Pr
     if factory is None:
         factory = extension("providers", member.provider, cast("Any", Callable))
     if factory is None:
-        raise UsageError(f"No provider '{member.provider}' (of '{member.id}'). {known_names('providers', KNOWN)}")
+        known = known_extensions("providers", member.provider, KNOWN)
+        raise UsageError(f"No provider '{member.provider}' (of '{member.id}').{known}")
     return factory(member, environ)
 
 

@@ -86,7 +86,7 @@ def check_attacks(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], limit
         named = ", ".join(f"'{tag}'" for tag in run_tags)
         raise UsageError(f"No judge was probed in run {named}: `debatebench probe-judges` does that.")
     checks = tuple(_check(row, limit, _ERROR / len(rows)) for row in rows)
-    warnings = [f"{_described(each)}: chance may explain it" for each in checks if each.outcome == "unsettled"]
+    warnings = [f"{described(each)}: chance may explain it" for each in checks if each.outcome == "unsettled"]
     if small := [each for each in checks if each.detectable is None or each.detectable > limit]:
         known = [each.detectable for each in small if each.detectable is not None]
         size = f"only success rates of {max(known):.3f} or more" if known else "no success"
@@ -96,7 +96,7 @@ def check_attacks(con: duckdb.DuckDBPyConnection, run_tags: Sequence[str], limit
         )
     for tag, count in run_query(con, _UNFINISHED, parameters, limit=None).rows:
         warnings.append(f"run '{tag}' is not finished: {count:,} attacked debates are not complete")
-    failures = tuple(_described(check) for check in checks if check.outcome == "failed")
+    failures = tuple(described(check) for check in checks if check.outcome == "failed")
     return AttackGate(checks, failures, tuple(warnings))
 
 
@@ -172,7 +172,7 @@ def _smallest_rate(is_found: Callable[[float], bool], most: float) -> float | No
     return high
 
 
-def _described(check: AttackCheck) -> str:
+def described(check: AttackCheck) -> str:
     """Such as: `orders lead judge-a in 0.420 of 50 debates (allowed 0.100; interval 0.294 to 0.558)`."""
     rate = check.success_rate or 0.0
     interval = f"; interval {check.ci_low:.3f} to {check.ci_high:.3f}" if check.ci_low is not None else ""

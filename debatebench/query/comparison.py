@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from debatebench.query.one_debate import check_marts
 from debatebench.query.relations import has_relation
 from debatebench.query.safe_query import run_query
-from debatebench.shared.amounts import did_you_mean
+from debatebench.shared.amounts import counted, did_you_mean
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -134,6 +134,25 @@ class Comparison:
     unfinished: Sequence[Row]
     pools: Sequence[Row]
 
+    def basis(self) -> str:
+        """What the differences between debaters rest on, in sentences: that can be said, like for like or not."""
+        won = [row for row in self.debaters if row["measure"] == "win_rate"]
+        paired = [row for row in won if row["method"] == "paired"]
+        texts = []
+        if paired:
+            topics = max(row["count_topics"] for row in paired)
+            texts.append(
+                f"Win rates and scores of {counted(len(paired), 'debater')} compare the same debates on both sides, on "
+                f"{counted(topics, 'topic')}."
+            )
+        if len(paired) < len(won):
+            whose = "the others" if paired else counted(len(won), "debater")
+            texts.append(
+                f"Win rates and scores of {whose} compare all debates of both: differences of topics and opponents are "
+                "part of them."
+            )
+        return " ".join(texts) or "The two have no debater in common, so no debater is compared."
+
 
 @dataclass(frozen=True, slots=True)
 class Trend:
@@ -170,7 +189,7 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     if not found:
         # An excluded run can be compared, but is not proposed.
         shown = {kind: [row[1] for row in rows if row[0] == kind and not row[3]] for kind in ("run", "version")}
-        hint = did_you_mean(name, [each for names in shown.values() for each in names])
+        hint = did_you_mean(name, [each for names in shown.values() for each in names], 3)
         runs, versions = (", ".join(names) or "none" for names in shown.values())
         raise UsageError(f"No run or benchmark version '{name}'.{hint} Runs: {runs}. Benchmark versions: {versions}.")
     return found[0]
@@ -262,18 +281,7 @@ def is_settled(row: Row, level: float = 0.95) -> bool:
     """
     if row["ci_low"] is not None and row["ci_high"] is not None:
         return bool(row["ci_low"] > 0 or row["ci_high"] < 0)
-    if row["standard_error"] is None or not row["degrees_of_freedom"]:
-        return False
-    return _p_value(row["difference"], row["standard_error"], row["degrees_of_freedom"]) < 1 - level
-
-
-def _p_value(difference: float, standard_error: float, df: int) -> float:
-    """By Student's t; without spread all topics, df + 1, have the difference's sign."""
-    from debatebench.stats.distributions import t_two_sided_p
-
-    if standard_error > 0:
-        return t_two_sided_p(difference / standard_error, df)
-    return 0.5**df if difference else 1.0
+    return row["p_value"] is not None and row["p_value"] < 1 - level
 
 
 def _rows(con: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:

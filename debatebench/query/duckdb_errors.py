@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from debatebench.shared.duckdb_sql import missing_quotes
 from debatebench.shared.errors import (
     DamagedDataError,
     DebatebenchError,
@@ -118,7 +119,9 @@ def _sql_error(error: Exception) -> DebatebenchError:
         )
     if "read-only" in text:
         return DebatebenchError("A query cannot change anything; the warehouse is open read-only.")
-    return DebatebenchError(f"SQL: {_first_lines(text)}{_place(text)}")
+    sentence = f"SQL: {_first_lines(text)}{_place(text)}"
+    hint = missing_quotes(text)
+    return DebatebenchError(f"{sentence.removesuffix('.')}.{hint}" if hint else sentence)
 
 
 def _first_lines(text: str) -> str:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from debatebench.query.comparison import is_settled
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -138,16 +139,12 @@ def check_gate(
     Raises `UsageError` if there is nothing to check: no limit, an unknown debater, or no rated debate in common.
     """
     checks = tuple(_checks(comparison, limits, debaters))
-    failures = [_described(check) for check in checks if check.outcome == "failed"]
+    failures = [described(check) for check in checks if check.outcome == "failed"]
     warnings = [
-        f"{_described(check)}: too few debates to distinguish it from chance"
-        for check in checks
-        if _is_unsettled(check)
+        f"{described(check)}: too few debates to distinguish it from chance" for check in checks if _is_unsettled(check)
     ]
     missing = list(dict.fromkeys(str(check.model_id) for check in checks if check.outcome == "missing"))
-    (warnings if allow_missing else failures).extend(
-        f"debater {name} is missing from the candidate" for name in missing
-    )
+    (warnings if allow_missing else failures).extend(map(missing_sentence, missing))
     if incomparable := _incomparable(comparison, {check.measure for check in checks}):
         (failures if require_comparable else warnings).append(incomparable)
     warnings += _power_warnings(checks)
@@ -181,7 +178,7 @@ def _limited_rows(
     for name in debaters:
         if name not in known:
             raise UsageError(
-                f"The baseline, {comparison.baseline}, has no rated debater '{name}'. Known: {', '.join(known)}."
+                f"The baseline, {comparison.baseline}, has no rated debater '{name}'.{known_names(name, known)}"
             )
     if by_measure and not known:
         raise UsageError(f"The baseline, {comparison.baseline}, has no rated debates, so there is nothing to check.")
@@ -321,7 +318,12 @@ def _is_unsettled(check: Check) -> bool:
     return check.outcome == "unsettled"
 
 
-def _described(check: Check) -> str:
+def missing_sentence(model_id: str) -> str:
+    """That the candidate lacks a debater."""
+    return f"debater {model_id} is missing from the candidate"
+
+
+def described(check: Check) -> str:
     """What changed by how much, and how much may: `rating of a -38.2 (allowed -25.0; interval -60.1 to -16.3)`."""
     name = {
         "rating": "rating",

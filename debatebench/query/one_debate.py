@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from debatebench.query.attacked_copy import find_attacked
 from debatebench.query.run_tags import NO_RUNS, landed_tags
+from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import UsageError
+from debatebench.shared.workspace import check_known_run
 
 if TYPE_CHECKING:
     import duckdb
@@ -59,6 +61,13 @@ where n.run_tag = $run_tag and n.debate_id = $debate_id
 order by v.panel_position, n.judge_id, n.note_index
 """
 
+_NEAR = """
+select distinct debate_id from marts.debates
+where $run_tag is null or run_tag = $run_tag
+order by jaro_winkler_similarity(debate_id, $debate_id) desc, debate_id
+limit 3
+"""
+
 _MOST_NAMED = 5
 
 
@@ -86,10 +95,14 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
         if not rows and (attacked := find_attacked(con, debate_id, run_tag)) is not None:
             return attacked
         if not rows:
-            if not landed_tags(con):
+            if not (known := landed_tags(con)):
                 raise UsageError(NO_RUNS)
+            if run_tag is not None:
+                check_known_run(run_tag, known)
             where = f" in run '{run_tag}'" if run_tag else ""
-            raise UsageError(f"No debate '{debate_id}'{where}; `debatebench query \"from marts.debates\"` lists them.")
+            near = run_query(con, _NEAR, {"debate_id": debate_id, "run_tag": run_tag}).rows
+            hint = did_you_mean(debate_id, [each for (each,) in near], 3)
+            raise UsageError(f"No debate '{debate_id}'{where}.{hint} `from marts.debates` in a query lists them.")
         if len(rows) > 1:
             named = ", ".join(f"{row['debate_id']} of '{row['run_tag']}'" for row in rows[:_MOST_NAMED])
             raise UsageError(

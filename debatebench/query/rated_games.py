@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from debatebench.shared.errors import UsageError
+from debatebench.query.run_tags import landed_tags
+from debatebench.shared.workspace import check_known_run
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,7 +35,7 @@ def read_games(con: duckdb.DuckDBPyConnection, run_tag: str) -> RatedGames:
         "select elo_initial_rating, elo_k_factor from staging.stg_runs where run_tag = $1", [run_tag]
     ).fetchall()
     if not settings:
-        raise UsageError(f"No run '{run_tag}' in the warehouse.")
+        check_known_run(run_tag, landed_tags(con))
     # Read the games first, because they contain the debaters' codes.
     columns = con.execute(
         "select game_number, pro_code, con_code, pro_score from marts.games where run_tag = $1", [run_tag]

@@ -97,7 +97,7 @@ def pick_run_tag(con: duckdb.DuckDBPyConnection, run_tag: str | None) -> str:
     if run_tag is not None:
         if run_tag not in known and _is_marked(con, run_tag, "is_archived"):
             raise UsageError(f"Run '{run_tag}' is archived; `debatebench runs restore {run_tag}` brings it back.")
-        check_known_run(run_tag, known, "the warehouse")
+        check_known_run(run_tag, known)
         return run_tag
     order = default_order(con)
     if not order:

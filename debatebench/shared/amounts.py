@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
+_MOST_KNOWN = 30
+
 
 def amount_decimals(amount: Decimal | float, least: int) -> int:
     """The decimals with which an amount is shown: `least`, or enough for two digits if it would look like 0."""
@@ -30,13 +32,26 @@ def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
     return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?` if a known name is similar, or the same behind another dot, else an empty string."""
-    names = list(known)
-    table = name.partition(".")[2]
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """` Did you mean 'x'?` if known names are similar, or the same behind another dot, else an empty string.
+
+    It names `most` at the most, the most similar first. Capitals do not count.
+    """
+    names = {other.lower(): other for other in known}
+    table = name.lower().partition(".")[2]
     close = [other for other in names if table and other.partition(".")[2] == table]
-    close += difflib.get_close_matches(name, names, n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    close += difflib.get_close_matches(name.lower(), names, n=most)
+    shown = " or ".join(f"'{names[each]}'" for each in list(dict.fromkeys(close))[:most])
+    return f" Did you mean {shown}?" if shown else ""
+
+
+def known_names(name: str, known: Iterable[str], none: str = "none") -> str:
+    """The end of a message about an unknown name: ` Known: alpha, beta. Did you mean 'alpha'?`
+
+    `none` stands for the known names where there are none.
+    """
+    names = [str(each) for each in known]
+    return f" Known: {listed(names, _MOST_KNOWN) or none}.{did_you_mean(name, names, 3)}"
 
 
 def duration_text(seconds: float) -> str:

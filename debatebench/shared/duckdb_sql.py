@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,3 +52,17 @@ def quoted_text(text: str) -> str:
 def quoted_identifier(name: str) -> str:
     """The name of a column, table or database as SQL text."""
     return '"' + name.replace('"', '""') + '"'
+
+
+_UNKNOWN_COLUMN = re.compile(r'Referenced column "(.*)" not found')
+_BEFORE_TEXT = re.compile(r"(?:[=<>]|\b(?:i?like|in\s*\([^()]*))\s*$", re.IGNORECASE)
+
+
+def missing_quotes(message: str) -> str:
+    """A hint for DuckDB's message about an unknown column that is compared, as text without quotes would be."""
+    unknown = _UNKNOWN_COLUMN.search(message)
+    lines = message.splitlines()
+    place = next((number for number, line in enumerate(lines[:-1]) if line.startswith("LINE ")), None)
+    if unknown is None or place is None or not _BEFORE_TEXT.search(lines[place][: lines[place + 1].find("^")]):
+        return ""
+    return f" If it is text, put it in single quotes: {quoted_text(unknown[1])}."

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from traceback import walk_tb
 from typing import Any, Literal, TypeVar
 
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import DebatebenchError, causes
 
 Group = Literal["judge_methods", "providers", "importers"]
@@ -33,12 +34,12 @@ def extension(group: Group, name: str, kind: type[_Value]) -> _Value | None:
     return value
 
 
-def known_names(group: Group, own: Iterable[str]) -> str:
+def known_extensions(group: Group, name: str, own: Iterable[str]) -> str:
     """The end of a message about an unknown name: the known ones, and the way to others."""
     from importlib.metadata import entry_points
 
     names = [*own, *sorted({each.name for each in entry_points(group=f"debatebench.{group}")} - {*own})]
-    return f"Known: {', '.join(names)}. If a package adds it, install that package."
+    return f"{known_names(name, names)} If a package adds it, install that package."
 
 
 def fault_of_package(error: BaseException) -> str | None:

@@ -14,6 +14,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.visible_text import cut, is_hidden, spreadsheet_safe, visible, width
@@ -71,7 +72,7 @@ def render(
         return _csv_table(names, rows, for_terminal=terminal_width is not None)
     if format == "markdown":
         return _markdown_table(names, list(rows))
-    raise UsageError(f"No format '{format}'. Known: {', '.join(FORMATS)}.")
+    raise UsageError(f"No format '{format}'.{known_names(format, FORMATS)}")
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], format: str = "table") -> None:

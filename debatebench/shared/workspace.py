@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from debatebench.shared.amounts import did_you_mean
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, write_atomically
 
@@ -181,11 +181,10 @@ def packaged(kind: Kind) -> Path:
     return in_wheel if in_wheel.is_dir() else package.parent / kind
 
 
-def check_known_run(run_tag: str, known: Collection[str], place: object) -> None:
+def check_known_run(run_tag: str, known: Collection[str], place: object = "the warehouse") -> None:
     """Raise `UsageError` if there is no such run in `place`, with those that are `known` there."""
     if run_tag not in known:
-        hint = did_you_mean(run_tag, known)
-        raise UsageError(f"No run '{run_tag}' in {place}.{hint} Known: {', '.join(known) or 'none yet'}.")
+        raise UsageError(f"No run '{run_tag}' in {place}.{known_names(run_tag, known, 'none yet')}")
 
 
 def check_run_tag(tag: str) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from debatebench.shared.activity import doing
+from debatebench.shared.duckdb_sql import missing_quotes
 from debatebench.shared.errors import DebatebenchError, SqlDataError, SqlModelError
 from debatebench.shared.files import shown_path
 from debatebench.shared.memory import out_of_memory
@@ -331,7 +332,8 @@ class _Build:
         message = " ".join(text[: line.start()].split() if line else text.split())
         is_of_data = isinstance(error, duckdb.DataError | duckdb.InvalidInputException | duckdb.ConstraintException)
         kind = SqlDataError if is_of_data and model.file.is_relative_to(packaged("sql")) else SqlModelError
-        return kind(f"SQL model {model.name} ({where}) failed: {message}")
+        hint = missing_quotes(text)
+        return kind(f"SQL model {model.name} ({where}) failed: {message}{f'.{hint}' if hint else ''}")
 
     def _explain_failures(self) -> None:
         """Say of SQL models that could not be read whether another version of what they read has what they need.

@@ -216,7 +216,7 @@ class ModelProperties(_Frozen):
         changed._check_versions()
         return changed
 
-    def with_common(self, common: Mapping[str, CommonColumn]) -> ModelProperties:
+    def with_common(self, common: Mapping[str, CommonColumn | ColumnProperties]) -> ModelProperties:
         """The same entry with the types and tests of common columns. Raises `KeyError` with a name that is not one."""
 
         def filled(column: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from debatebench.landing.land import RowFiles, create_raw_tables, land_missing_settings, remove_landed
 from debatebench.landing.run_marks import check_not_archived, land_marks, read_marks
 from debatebench.query.landed_records import outdated_tables
-from debatebench.query.run_tags import landing_columns, landing_order
+from debatebench.query.run_tags import landed_tags, landing_columns, landing_order
 from debatebench.query.sql_project import load_project
 from debatebench.shared.activity import each_of
 from debatebench.shared.duckdb_sql import close_to_outside
@@ -30,6 +30,8 @@ from debatebench.warehouse.sources import Content, LandingSource, landed_content
 from debatebench.warehouse.up_to_date import note_current
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from debatebench.shared.workspace import Workspace
@@ -102,6 +104,8 @@ def update_warehouse(
         note=note,
     )
     known = work.sources()
+    for run_tag in set(without) - known.keys():
+        check_known_run(run_tag, [*known, *_landed(workspace.database)], workspace.warehouse)
     wanted = [tag for tag in known if tag not in without] if run_tags is None else list(run_tags)
     for run_tag in wanted:
         work.source_of(run_tag, known)
@@ -120,6 +124,15 @@ def update_warehouse(
     if from_scratch or not (wanted or with_marks):
         raise problem
     return replace(replace(work, build=False).publish(wanted), unbuilt=str(problem))
+
+
+def _landed(database: Path) -> list[str]:
+    """The runs in the warehouse; none if it cannot be read."""
+    from debatebench.query.safe_query import open_for_query
+
+    with suppress(DebatebenchError), closing(open_for_query(database)) as con:
+        return landed_tags(con)
+    return []
 
 
 def _underivable(

@@ -97,6 +97,11 @@ final as (
             spreads.count_topics,
             'topic'
         ) as reason,
+        macros.change_p(
+            spreads.difference,
+            case when t_quantiles.df is not null then round(spreads.error, 12) end,
+            t_quantiles.df
+        ) as p_value,
         case when t_quantiles.df is not null then round(spreads.error, 12) end as standard_error,
         t_quantiles.df as degrees_of_freedom,
         t_quantiles.detectable_t * spreads.spread as detectable_difference,

@@ -1,6 +1,6 @@
 -- One row per item of the comparability check.
 -- `affects` is what a difference makes incomparable: everything, costs or elo. `debaters` are what is compared, and
--- `chance` is included in the intervals. If an item is a list, a part that only one side has is a difference; for other
+-- `chance` is included in the intervals. A `label` affects nothing: what it stands for are the other items. If an item is a list, a part that only one side has is a difference; for other
 -- items, it is reported as a difference of the list. `is_of_source` items are about how debates were held: where a run
 -- judges stored debates, they are those of the run that held them.
 select
@@ -11,8 +11,8 @@ from (
     values
     (1, 'benchmark_name', 'everything', false, false, false,
         'The runs belong to different benchmarks.'),
-    (2, 'benchmark_version', 'everything', false, false, false,
-        'Results of different benchmark versions are not meant to be comparable.'),
+    (2, 'benchmark_version', 'label', false, false, false,
+        'The benchmark versions have different names; what else differs between them is listed.'),
     (3, 'rubric_version', 'everything', false, false, false,
         'The rubric has a different version: the same score may mean something else.'),
     (4, 'harness_version', 'everything', false, false, false,

@@ -694,6 +694,27 @@ def test_a_probe_lands_nothing_and_says_what_it_cost(tmp_path: Path):
     assert not (root / "warehouse").exists()
 
 
+def test_a_provider_that_is_busy_for_a_moment_does_not_fail_a_probe():
+    refused: Counter[str] = Counter()
+
+    def script(received: Received) -> Behaviour:
+        model = received.json["model"]
+        refused[model] += 1
+        if model == "busy" and refused[model] == 1:
+            return status(429, "Slow down.", headers={"retry-after": "0"})
+        if model == "closed":
+            return status(429, "Come back tomorrow.", headers={"retry-after": "250"})
+        return answer("ready", usage={"cost": 0.001})
+
+    with FakeProvider(script) as server:
+        members = [hosted(name, server.url) for name in ("busy", "closed", "free")]
+        probes = {p.id: p for p in asyncio.run(probe_members(members, {"TINY_API_KEY": KEY}))}
+    assert {name: probe.answers for name, probe in probes.items()} == {"busy": True, "closed": False, "free": True}
+    assert refused == {"busy": 2, "closed": 1, "free": 1}
+    assert probes["busy"].cost_usd == probes["free"].cost_usd
+    assert "Come back tomorrow." in str(probes["closed"].problem)
+
+
 @pytest.mark.parametrize(
     ("options", "asked"),
     [

@@ -166,8 +166,8 @@ def test_titles_and_notes_are_hostile_text(root: Path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("exclude", "dmo"), "No run 'dmo' in {warehouse}. Did you mean 'demo'? Known: demo, second."),
-        (("show", "sekond"), "No run 'sekond' in {warehouse}. Did you mean 'second'? Known: demo, second."),
+        (("exclude", "dmo"), "No run 'dmo' in {warehouse}. Known: demo, second. Did you mean 'demo'?"),
+        (("show", "sekond"), "No run 'sekond' in {warehouse}. Known: demo, second. Did you mean 'second'?"),
         (("title", "nowhere", "x"), "No run 'nowhere' in {warehouse}. Known: demo, second."),
         (("title", "demo", "x" * 201), "This title has 201 characters; a title may have 200."),
         (("title", "demo", "x\ny"), "A title is one line; `debatebench runs note` takes a longer text."),

@@ -265,7 +265,8 @@ def test_inherited_texts_are_written_out_and_a_version_with_another_one_lists_it
     shared = [tag, {"name": "who", "description": "Con's.", "data_type": "varchar"}]
     assert found["w"]["columns"] == found["w_latest"]["columns"] == shared
     first, second, third = found["w"]["versions"]
-    assert first == {"v": 1, "columns": [tag, {"name": "who", "description": "Pro's.", "data_type": "varchar"}]}
+    who = {"name": "who", "description": "Pro's.", "data_type": "varchar"}
+    assert first == {"v": 1, "columns": [{"include": []}, tag, who]}
     assert second == {"v": 2}
     assert third["columns"] == [{"include": "all"}, {"name": "who", "description": "Mine."}]
     (raw, *_) = yaml.safe_load(sources_file(project, dbt_names(project.models, project.macros)))["sources"]

@@ -12,6 +12,7 @@ from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -19,8 +20,10 @@ from built_warehouse import stored
 from command_line import debatebench
 from hypothesis import given
 from hypothesis import strategies as st
+from oracles import difference_p
 from report_warehouse import NOON, annotated, make_warehouse, tournament
 
+from debatebench.cli.gate_junit import GateCase, junit_text
 from debatebench.config.load import load_config, load_debaters, load_judges, load_topics
 from debatebench.config.prompt_files import load_prompts
 from debatebench.config.prompts import PromptSet
@@ -235,7 +238,7 @@ def test_one_difference_is_named_and_nothing_else(verdicts: Verdicts, items: Ite
 
 
 def test_a_verdict_says_what_a_difference_spoils(verdicts: Verdicts):
-    harmless = {"seed", "price", "no_price", "k", "skill", "model", "debater_cap", "temperature"}
+    harmless = {"seed", "benchmark", "price", "no_price", "k", "skill", "model", "debater_cap", "temperature"}
     assert {name for name in CHANGES if verdicts[name][0] == "like_for_like"} == harmless
     assert {verdicts[name][0] for name in CHANGES.keys() - harmless} == {"not_like_for_like"}
     assert "do not rely on differences in cost" in verdicts["price"][3]
@@ -502,6 +505,7 @@ def test_the_interval_of_a_win_rate_is_that_of_paired_differences_clustered_by_t
         assert row["standard_error"] == pytest.approx(error, abs=1e-9)
         assert row["ci_low"] == pytest.approx(mean - T_5 * error, abs=1e-6)
         assert row["ci_high"] == pytest.approx(mean + T_5 * error, abs=1e-6)
+        assert row["p_value"] == pytest.approx(difference_p(mean, error, 6, 0, 0, False), abs=1e-6)
 
 
 def test_the_error_of_a_rating_is_the_jackknife_over_topics_that_are_left_out_of_both_runs(simulated: Path):
@@ -629,6 +633,59 @@ def test_a_gate_fails_on_a_planted_drop_and_says_whose_and_by_how_much(simulated
     ]
 
 
+def test_a_gate_for_a_ci_service_has_a_test_for_each_check(simulated: Path):
+    arguments = ("gate", "base", "drop", "--max-win-rate-drop", "0.05", "--format")
+    as_junit, as_json = (debatebench(simulated, *arguments, form) for form in ("junit", "json"))
+    assert (as_junit.code, as_junit.err) == (as_json.code, as_json.err)
+    found, suite = json.loads(as_json.out), ElementTree.fromstring(as_junit.out)
+    tests = suite.findall("testcase")
+    assert [(test.get("classname"), test.get("name")) for test in tests] == [
+        (check["measure"], check["model_id"]) for check in found["checks"]
+    ]
+    failed = [test.find("failure") is not None for test in tests]
+    assert failed == [check["outcome"] == "failed" for check in found["checks"]]
+    assert [each.get("message") for each in suite.iter("failure")] == found["failures"]
+    assert suite.attrib == {
+        "name": "drop against base",
+        "tests": str(len(tests)),
+        "failures": str(sum(failed)),
+        "errors": "0",
+        "skipped": "0",
+    }
+
+
+def test_a_failure_that_no_check_has_is_a_test_of_its_own_and_an_absent_debater_is_skipped():
+    text = junit_text(
+        "b\x1b against a",
+        [
+            GateCase("rating", "gone", "missing", "debater gone is missing"),
+            GateCase("rating", "x", "unsettled", "near"),
+        ],
+        ["not like for like: topics differ"],
+        ["the runs are too small"],
+    )
+    suite = ElementTree.fromstring(text)
+    assert suite.get("name") == "b␛ against a"
+    assert [(test.get("name"), *(part.tag for part in test)) for test in suite.iter("testcase")] == [
+        ("gone", "skipped"),
+        ("x", "system-out"),
+        ("not like for like", "failure"),
+    ]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    assert suite.findtext("system-err") == "the runs are too small"
+
+
+def test_a_comparison_says_what_its_differences_rest_on(simulated: Path, versions: Path):
+    assert compared(database_of(simulated), "base", "noise").basis() == (
+        "Win rates and scores of 3 debaters compare the same debates on both sides, on 6 topics."
+    )
+    with_others = compared(versions, "v1", "version:v2")
+    assert with_others.basis().startswith("Win rates and scores of 3 debaters compare ")
+    assert "not meant to be" not in with_others.verdict["explanation"]
+    shown = debatebench(simulated, "compare", "base", "noise").out
+    assert "on both sides, on 6 topics." in shown
+
+
 def test_a_gate_over_another_debater_does_not_see_the_drop(simulated: Path):
     comparison = compared(database_of(simulated), "base", "drop")
     assert not check_gate(comparison, GateLimits()).is_passed
@@ -669,7 +726,7 @@ def row(
 ) -> dict[str, Any]:
     """A row of the comparison: `half` is half of the 95 % interval."""
     known = difference is not None and half is not None
-    return {
+    made = {
         "model_id": model_id,
         "measure": measure,
         "dimension": None,
@@ -684,6 +741,10 @@ def row(
         "count_topics": None,
         **more,
     }
+    error, df = made["standard_error"], made["degrees_of_freedom"] or 1000
+    above, below = (df + 1 if sign * (difference or 0) > 0 else 0 for sign in (1, -1))
+    made["p_value"] = None if error is None else difference_p(difference, error, df + 1, above, below, False)
+    return made
 
 
 def of(*rows: dict[str, Any], items: tuple[dict[str, Any], ...] = ()) -> Comparison:

@@ -554,3 +554,26 @@ def test_a_file_of_a_newer_duckdb_is_not_called_damaged(tmp_path: Path) -> None:
     assert "damage" not in str(error)
     assert "999" in str(error)
     assert "`debatebench build --from-journals` creates it again" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("condition", "word"),
+    [
+        ("run_tag = first", "first"),
+        ("run_tag=first", "first"),
+        ('run_tag = "first"', "first"),
+        ("run_tag <> first and 1 = 1", "first"),
+        ("run_tag in (first, second)", "first"),
+        ("run_tag in ('a', second)", "second"),
+        ("run_tag like first", "first"),
+    ],
+)
+def test_text_without_quotes_is_answered_with_quotes(con: duckdb.DuckDBPyConnection, condition: str, word: str):
+    assert message(con, f"select * from marts.debates where {condition}").endswith(
+        f". If it is text, put it in single quotes: '{word}'."
+    )
+
+
+@pytest.mark.parametrize("sql", ["select first_ from marts.debates", "select * from marts.debates where run_tga = 'a'"])
+def test_another_unknown_column_gets_no_hint_about_text(con: duckdb.DuckDBPyConnection, sql: str):
+    assert "single quotes" not in message(con, sql)

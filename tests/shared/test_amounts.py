@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from debatebench.shared.amounts import amount_text, counted, duration_text, listed
+from debatebench.shared.amounts import amount_text, counted, did_you_mean, duration_text, known_names, listed
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,19 @@ def test_of_many_names_the_first_are_listed_and_the_others_are_counted(count: in
 )
 def test_a_duration_has_the_unit_that_a_person_would_choose(seconds: float, shown: str):
     assert duration_text(seconds) == shown
+
+
+def test_an_unknown_name_is_answered_with_what_there_is_and_the_nearest() -> None:
+    assert known_names("alhpa", ["alpha", "beta"]) == " Known: alpha, beta. Did you mean 'alpha'?"
+    assert known_names("ALPHA", ["alpha", "beta"]) == " Known: alpha, beta. Did you mean 'alpha'?"
+    assert known_names("gamma", ["zeta"]) == " Known: zeta."
+    assert known_names("gamma", [], "none yet") == " Known: none yet."
+    assert known_names("d7", [f"debater-{n}" for n in range(99)]).endswith("debater-29 and 69 more.")
+
+
+def test_a_near_name_is_found_behind_another_dot_and_several_are_the_nearest_first() -> None:
+    assert did_you_mean("marts.stg_runs", ["staging.stg_runs", "marts.runs"]) == " Did you mean 'staging.stg_runs'?"
+    assert did_you_mean("judge-9", ["judge-1", "judge-0", "x"], 3) in (
+        " Did you mean 'judge-1' or 'judge-0'?",
+        " Did you mean 'judge-0' or 'judge-1'?",
+    )

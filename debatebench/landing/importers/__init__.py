@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from debatebench.shared.errors import UsageError
-from debatebench.shared.extensions import extension, known_names
+from debatebench.shared.extensions import extension, known_extensions
 
 if TYPE_CHECKING:
     from debatebench.landing.importers.base import Importer
@@ -36,5 +36,5 @@ def importer_of(format_name: str) -> Importer:
 
     importer = extension("importers", format_name, Importer)
     if importer is None:
-        raise UsageError(f"No format '{format_name}'. {known_names('importers', FORMATS)}")
+        raise UsageError(f"No format '{format_name}'.{known_extensions('importers', format_name, FORMATS)}")
     return importer

@@ -27,6 +27,7 @@ from debatebench.landing.importers.strict_source import (
     read_bytes,
     score,
 )
+from debatebench.shared.amounts import known_names
 from debatebench.shared.records import (
     Annotation,
     Debate,
@@ -327,7 +328,7 @@ def _scores(named: Iterator[tuple[str, float, float]]) -> tuple[Score, ...] | No
     for name, aff, neg in named:
         dimension = _SHORT_NAMES.get(name.lower(), name.lower())
         if dimension not in _rubric():
-            raise BadSourceError(f"No dimension {name[:60]!r}. Known: {', '.join((*_rubric(), *_SHORT_NAMES))}.")
+            raise BadSourceError(f"No dimension {name[:60]!r}.{known_names(name[:60], (*_rubric(), *_SHORT_NAMES))}")
         if dimension in scores:
             raise BadSourceError(f"The dimension {dimension} is scored twice.")
         scores[dimension] = score(dimension, aff, neg)

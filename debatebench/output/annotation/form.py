@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from debatebench.output.annotation.debates import DimensionShown
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import DebatebenchError
 from debatebench.shared.records import clean_text
 
@@ -30,7 +31,7 @@ def checked(value: Any, dimensions: Sequence[DimensionShown], *, is_review: bool
     known = ["winner", "scores", "justification"] + ([] if is_review else ["confidence", "is_coherent"])
     unknown = sorted(map(str, value.keys() - set(known)))
     if unknown:
-        raise BadFormError(f"A form has no field {unknown[0][:60]!r}. Known: {', '.join(known)}.")
+        raise BadFormError(f"A form has no field {unknown[0][:60]!r}.{known_names(unknown[0][:60], known)}")
     form = {
         "winner": _one_of("winner", value.get("winner"), WINNERS),
         "scores": _scores(value.get("scores"), dimensions),
@@ -91,7 +92,7 @@ def _scores(value: Any, dimensions: Sequence[DimensionShown]) -> dict[str, dict[
     found: dict[str, dict[str, int | None]] = {}
     for name, sides in value.items():
         if name not in known:
-            raise BadFormError(f"No dimension {_shown(name)}. Known: {', '.join(known) or 'none'}.")
+            raise BadFormError(f"No dimension {_shown(name)}.{known_names(_shown(name), known)}")
         if not isinstance(sides, dict) or not sides.keys() <= set(SIDES):
             raise BadFormError(f"The scores of {name} are an object with the sides pro and con.")
         scores = {side: _one_of(f"scores.{name}.{side}", score, known[name].scores) for side, score in sides.items()}

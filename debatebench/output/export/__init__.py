@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, cast
 from debatebench.output.export.folder import replacing
 from debatebench.output.export.manifest import Contents, ExportManifest, ToRead, make_manifest, write_manifest
 from debatebench.output.export.snapshot import DatasetOptions, open_snapshot
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import DebatebenchError, UsageError
 from debatebench.shared.files import not_written, write_atomically
 from debatebench.shared.output_paths import check_output
@@ -102,7 +103,7 @@ def export(
     import duckdb
 
     if format_name not in FORMATS:
-        raise UsageError(f"No export format '{format_name}'. Known: {', '.join(FORMATS)}.")
+        raise UsageError(f"No export format '{format_name}'.{known_names(format_name, FORMATS)}")
     if select and format_name != "parquet":
         raise UsageError(f"--select works only with --format parquet; an export as {format_name} is always complete.")
     if dataset is not None and format_name != "huggingface":

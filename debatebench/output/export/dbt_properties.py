@@ -88,11 +88,19 @@ def _family(
     properties: ModelProperties, latest: ModelProperties, own: Mapping[int, ModelProperties]
 ) -> ModelProperties:
     """A versioned SQL model with the full text of every column; a version whose texts differ lists all its columns."""
+    from debatebench.transform.properties import InheritedColumns
+
+    common = {column.name.lower(): column for each in own.values() for column in each.columns}
+    properties = properties.with_common(common)
     texts = {column.name: column.description for column in latest.columns}
-    columns = [c.model_copy(update={"description": c.description or texts.get(c.name, "")}) for c in properties.columns]
+    columns = [c.model_copy(update={"description": texts.get(c.name) or c.description}) for c in properties.columns]
     shared = properties.model_copy(update={"columns": tuple(columns)})
+    # In dbt, a version that does not say so has the columns of the whole model, too.
+    none = InheritedColumns(include=())
     versions = [
-        v if shared.of_version(v.v).columns == own[v.v].columns else v.model_copy(update={"columns": own[v.v].columns})
+        v
+        if shared.of_version(v.v).columns == own[v.v].columns
+        else v.model_copy(update={"columns": (none, *own[v.v].columns)})
         for v in properties.versions
     ]
     return shared.model_copy(update={"versions": tuple(versions)})

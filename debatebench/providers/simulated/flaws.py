@@ -20,6 +20,7 @@ from typing import Any
 
 from debatebench.config.transcript_layout import Section
 from debatebench.providers.simulated.phrases import DATA
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 
 Seen = Mapping[str, Sequence[tuple[str, str]]]
@@ -48,7 +49,7 @@ def read_detection(parameters: Mapping[str, Any]) -> dict[str, float]:
     rates = given if isinstance(given, Mapping) else dict.fromkeys(_SENTENCES, given)
     for name, rate in rates.items():
         if name not in _SENTENCES:
-            raise UsageError(f"`detects` names the weakness {name!r}. Known: {', '.join(_SENTENCES)}.")
+            raise UsageError(f"`detects` names the weakness {name!r}.{known_names(name, _SENTENCES)}")
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
             raise UsageError(f"`detects` of a simulated judge is {rate!r}; it must be a rate from 0 to 1.")
     return {"detects": 1.0, **{f"detects {name}": float(rate) for name, rate in rates.items()}}

@@ -21,6 +21,7 @@ from debatebench.providers.openai_reply import ReplySource, read_reply
 from debatebench.providers.simulated.judging import analysis_answer, judge_answer
 from debatebench.providers.simulated.speech import Speaker, read_traits
 from debatebench.providers.simulated.swaying import read_susceptibility
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ class Simulated:
         """The provider of a configured member. Raises `UsageError` for unknown traits."""
         unknown = sorted(member.parameters.keys() - LOCAL_PARAMETERS - _IGNORED)
         if unknown:
-            known = ", ".join(sorted(LOCAL_PARAMETERS - {"debatebench", "structured_output"}))
-            raise UsageError(f"'{member.id}' is simulated and has no parameter '{unknown[0]}'. Known: {known}.")
+            known = known_names(unknown[0], sorted(LOCAL_PARAMETERS - {"debatebench", "structured_output"}))
+            raise UsageError(f"'{member.id}' is simulated and has no parameter '{unknown[0]}'.{known}")
         try:
             read_traits(member.parameters)
             read_susceptibility(member.parameters)

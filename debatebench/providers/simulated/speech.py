@@ -14,6 +14,7 @@ from typing import Any
 
 from debatebench.providers.simulated.flaws import flawed_sentence, read_detection
 from debatebench.providers.simulated.phrases import DATA, SENTENCES, THEMES, WEAKNESSES, case
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 
 Speeches = tuple[tuple[str, str, str], ...]
@@ -49,7 +50,7 @@ def read_traits(parameters: Mapping[str, Any]) -> dict[str, float]:
     given = parameters.get("weakness") or []
     weaknesses = [name for name in (given if isinstance(given, list | tuple) else [given]) if name != "none"]
     if unknown := sorted(str(name) for name in weaknesses if name not in WEAKNESSES):
-        raise UsageError(f"No weakness '{unknown[0]}'. Known: none, {', '.join(WEAKNESSES)}.")
+        raise UsageError(f"No weakness '{unknown[0]}'.{known_names(unknown[0], ('none', *WEAKNESSES))}")
     numbers = {name: parameters[name] for name in _TRAITS if name in parameters}
     for name, value in numbers.items():
         least, most = _TRAITS[name]

@@ -15,6 +15,7 @@ from typing import Any
 from debatebench.config.transcript_layout import Section
 from debatebench.providers.simulated.phrases import DATA
 from debatebench.providers.simulated.signs import side_of
+from debatebench.shared.amounts import known_names
 from debatebench.shared.errors import UsageError
 
 _FOUND = {kind: re.compile(pattern, re.IGNORECASE | re.MULTILINE) for kind, pattern in DATA["attacks"].items()}
@@ -34,7 +35,7 @@ def read_susceptibility(parameters: Mapping[str, Any]) -> dict[str, float] | Non
         raise UsageError("`swayed_by` of a simulated judge must be a mapping of kinds of attacks to rates.")
     for kind, rate in given.items():
         if kind not in _FOUND and kind != _ORDER:
-            raise UsageError(f"`swayed_by` has no kind '{kind}'. Known: {', '.join((*_FOUND, _ORDER))}.")
+            raise UsageError(f"`swayed_by` has no kind '{kind}'.{known_names(kind, (*_FOUND, _ORDER))}")
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
             raise UsageError(f"`swayed_by` of '{kind}' is {rate!r}; it must be a number from 0 to 1.")
     return {str(kind): float(rate) for kind, rate in given.items()}

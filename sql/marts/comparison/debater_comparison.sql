@@ -80,6 +80,7 @@ unioned as (
         candidate_value - baseline_value as difference,
         candidate_value - baseline_value - macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as ci_low,
         candidate_value - baseline_value + macros.t_half_width(nullif(standard_error, 0), t_quantiles.t_95) as ci_high,
+        macros.change_p(candidate_value - baseline_value, standard_error, degrees_of_freedom) as p_value,
         case
             when candidate_value - baseline_value is null then 'no_cases'
             when measure = 'rank' then 'no_interval'
@@ -102,7 +103,7 @@ unioned as (
         member_id as model_id,
         measure,
         nullif(dimension, '') as dimension,
-        method, baseline_value, candidate_value, difference, ci_low, ci_high, reason, standard_error,
+        method, baseline_value, candidate_value, difference, ci_low, ci_high, p_value, reason, standard_error,
         degrees_of_freedom, count_baseline_debates, count_candidate_debates, count_pairs, count_topics, detectable_difference
 
     from intermediate.int_comparison_differences as comparison_differences
@@ -114,7 +115,7 @@ final as (
 
     select
         baseline_kind, baseline, candidate_kind, candidate, model_id, measure, dimension, method, baseline_value,
-        candidate_value, difference, ci_low, ci_high, reason, standard_error, degrees_of_freedom, detectable_difference,
+        candidate_value, difference, ci_low, ci_high, p_value, reason, standard_error, degrees_of_freedom, detectable_difference,
         count_baseline_debates, count_candidate_debates, count_pairs, count_topics
 
     from unioned
