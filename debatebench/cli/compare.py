@@ -38,8 +38,11 @@ class GateFormat(StrEnum):
     """How the outcome of a gate is printed."""
 
     TABLE = "table"
+    LINE = "line"
     JSON = "json"
+    JSONL = "jsonl"
     CSV = "csv"
+    TSV = "tsv"
     MARKDOWN = "markdown"
     JUNIT = "junit"
 
@@ -83,7 +86,7 @@ def compare(
     comparison = _comparison(context, baseline, candidate)
     if output is Format.JSON:
         print_json(_as_data(comparison))
-    elif output is Format.CSV:
+    elif output.is_one_table:
         _print_rows(comparison.debaters, output)
     else:
         _print_comparison(comparison, show_all, output)
@@ -168,10 +171,9 @@ def gate(
         say(_gate_junit(" against ".join(subjects[::-1]), result, attacks, found), keep_lines=True)
     elif output is GateFormat.JSON:
         print_json(found)
-    elif output is GateFormat.CSV:
-        _print_rows(rows, Format.CSV)
+    elif (shown := Format(output.value)).is_one_table:
+        _print_rows(rows, shown)
     else:
-        shown = Format(output.value)
         if result is not None:
             say("What this gate can find:", shown)
             for power in result.power:
