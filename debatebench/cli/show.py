@@ -261,7 +261,7 @@ def inspect_debate(
 ) -> None:
     """Print one debate: the motion, speeches and verdicts.
 
-    In CSV and Markdown, print only the speeches.
+    In other formats than a table and JSON, print only the speeches.
     """
     from debatebench.query.one_debate import debate_text, find_debate
 

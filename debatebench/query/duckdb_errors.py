@@ -29,7 +29,7 @@ _SIGNS_OF_DAMAGE = (
     "Failed to load metadata",
 )
 _IMPOSSIBLE_ADVICE = re.compile(r' Use "SET .*')
-_HINT = re.compile(r"^(Did you mean|Candidate)")
+_HINT = re.compile(r"^(Did you mean|Candidate|In order to use|PIVOT \.\.\.)")
 _LINE = re.compile(r"^LINE (\d+): (.*)$")
 _KIND = re.compile(r"^([A-Z]\w*(?: \w+)* Error|INTERRUPT Error): ")
 _IN_FUNCTION = re.compile(r"Python exception occurred while executing the UDF: \w+: ")

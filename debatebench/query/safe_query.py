@@ -352,12 +352,28 @@ def _only_statement(con: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statemen
     except ValueError:
         # A kind of statement that DuckDB has but its Python client does not name.
         kind = duckdb.StatementType.INVALID
-    if kind == duckdb.StatementType.MULTI:
-        raise UsageError(f"{_WRONG_SELECT}a PIVOT counts as one if it lists its values: `pivot … on … in (…)`.")
-    if kind != duckdb.StatementType.SELECT:
-        name = "something else" if kind == duckdb.StatementType.INVALID else kind.name.replace("_", " ")
+    # For a PIVOT without a list of its values, DuckDB first collects them, in a statement of its own.
+    is_pivot = kind == duckdb.StatementType.MULTI and in_parentheses(con, statements[0].query) is not None
+    if kind != duckdb.StatementType.SELECT and not is_pivot:
+        is_unnamed = kind in (duckdb.StatementType.INVALID, duckdb.StatementType.MULTI)
+        name = "something else" if is_unnamed else kind.name.replace("_", " ")
         raise UsageError(f"{_WRONG_SELECT}this is {name}.")
     return statements[0]
+
+
+def in_parentheses(con: duckdb.DuckDBPyConnection, sql: str) -> str | None:
+    """One statement as it can stand in FROM: in parentheses, without a closing semicolon; None if it is not a query.
+
+    DuckDB's parser takes nothing but a query there, whatever a query and a statement that writes have in common.
+    """
+    import duckdb
+
+    # A comment may follow the semicolon.
+    for text in (sql, sql.rpartition(";")[0]):
+        with suppress(duckdb.Error):
+            if len(con.extract_statements(f"from (\n{text}\n)")) == 1:
+                return f"(\n{text}\n)"
+    return None
 
 
 def _values_for(statement: duckdb.Statement, params: Mapping[str, Any], asking_for: str) -> dict[str, Any] | None:
@@ -395,7 +411,7 @@ def _answer(
     if any("WITH TIME ZONE" in name for name in types):
         # The client would need another package to convert them to Python values.
         as_text = (f"cast(#{n} as varchar)" if "WITH TIME ZONE" in t else f"#{n}" for n, t in enumerate(types, 1))
-        con.execute(f"select {', '.join(as_text)} from (\n{statement.query.rstrip().rstrip(';')}\n)", values)
+        con.execute(f"select {', '.join(as_text)} from {in_parentheses(con, statement.query)}", values)
     rows: list[tuple[Any, ...]] = []
     most = _peak_memory() + _MOST_BYTES
     while True:
