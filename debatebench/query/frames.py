@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from debatebench.shared.errors import UsageError
-
-if TYPE_CHECKING:
-    from debatebench.query.safe_query import QueryResult
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _INTEGERS = {
@@ -27,7 +24,7 @@ _INTEGERS = {
 }
 
 
-def arrow_table(result: QueryResult) -> Any:
+def arrow_table(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> Any:
     """The rows as a pyarrow table with the types of the query; text where Arrow has no such type."""
     pa = _package("pyarrow")
     simple = {
@@ -49,10 +46,10 @@ def arrow_table(result: QueryResult) -> Any:
         return pa.array(values, simple.get(type_))
 
     failed = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
-    return pa.table(dict(zip(result.columns, _columns(result, typed, failed, pa.array), strict=True)))
+    return pa.table(dict(zip(columns, _columns(types, rows, typed, failed, pa.array), strict=True)))
 
 
-def polars_frame(result: QueryResult) -> Any:
+def polars_frame(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> Any:
     """The rows as a polars frame with the types of the query; text where polars has no such type."""
     pl = _package("polars")
     simple = {
@@ -74,11 +71,11 @@ def polars_frame(result: QueryResult) -> Any:
         return pl.Series(values=values, dtype=simple.get(type_), strict=type_ in simple)
 
     failed = (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError)
-    series = _columns(result, typed, failed, lambda values: pl.Series(values=values, dtype=pl.String))
-    return pl.DataFrame(dict(zip(result.columns, series, strict=True)))
+    series = _columns(types, rows, typed, failed, lambda values: pl.Series(values=values, dtype=pl.String))
+    return pl.DataFrame(dict(zip(columns, series, strict=True)))
 
 
-def pandas_frame(result: QueryResult) -> Any:
+def pandas_frame(columns: Sequence[str], types: Sequence[str], rows: Sequence[Sequence[Any]]) -> Any:
     """The rows as a pandas frame. Integers stay exact beside nulls, and decimals are Python's."""
     pd = _package("pandas")
 
@@ -97,22 +94,23 @@ def pandas_frame(result: QueryResult) -> Any:
 
     # A frame of a dictionary would lose the second of two columns of one name.
     failed = (TypeError, ValueError, OverflowError)
-    series = _columns(result, typed, failed, lambda values: pd.Series(values, dtype="object"))
+    series = _columns(types, rows, typed, failed, lambda values: pd.Series(values, dtype="object"))
     frame = pd.concat(series, axis=1) if series else pd.DataFrame()
-    frame.columns = list(result.columns)
+    frame.columns = list(columns)
     return frame
 
 
 def _columns(
-    result: QueryResult,
+    types: Sequence[str],
+    rows: Sequence[Sequence[Any]],
     typed: Callable[[str, Sequence[Any]], Any],
     failed: tuple[type[BaseException], ...],
     of_text: Callable[[Sequence[str | None]], Any],
 ) -> list[Any]:
     """Every column by `typed`, from its DuckDB type and values; as text where that fails."""
     found = []
-    for number, type_ in enumerate(result.types):
-        values = [row[number] for row in result.rows]
+    for number, type_ in enumerate(types):
+        values = [row[number] for row in rows]
         try:
             found.append(typed(type_, values))
         except failed:

@@ -67,19 +67,19 @@ class QueryResult:
         """The rows as a `pandas.DataFrame`: integers exact, decimals as Python's."""
         from debatebench.query.frames import pandas_frame
 
-        return pandas_frame(self)
+        return pandas_frame(self.columns, self.types, self.rows)
 
     def pl(self) -> Any:
         """The rows as a `polars.DataFrame`, exact."""
         from debatebench.query.frames import polars_frame
 
-        return polars_frame(self)
+        return polars_frame(self.columns, self.types, self.rows)
 
     def arrow(self) -> Any:
         """The rows as a `pyarrow.Table`, exact."""
         from debatebench.query.frames import arrow_table
 
-        return arrow_table(self)
+        return arrow_table(self.columns, self.types, self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)

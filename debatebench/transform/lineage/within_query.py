@@ -47,11 +47,6 @@ class LineageNode:
         more = f" and {len(self.upstream) - _MOST_SHOWN} more" if len(self.upstream) > _MOST_SHOWN else ""
         return f"<{self.name} from {above}{more}>" if above else f"<{self.name}>"
 
-    def __str__(self) -> str:
-        from debatebench.transform.lineage.formats import lineage_text
-
-        return lineage_text(self).rstrip("\n")
-
     @property
     def is_constant(self) -> bool:
         """Whether it is computed only from literals in the SQL."""
