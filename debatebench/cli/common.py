@@ -32,9 +32,17 @@ class Format(StrEnum):
     """How a result is printed."""
 
     TABLE = "table"
+    LINE = "line"
     JSON = "json"
+    JSONL = "jsonl"
     CSV = "csv"
+    TSV = "tsv"
     MARKDOWN = "markdown"
+
+    @property
+    def is_one_table(self) -> bool:
+        """Whether a program reads one table from it, so that a command with several prints only its main one."""
+        return self in (Format.JSONL, Format.CSV, Format.TSV)
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]

@@ -25,9 +25,12 @@ class _ValuesOnce:
     """Options as they were called before → what they are called now, or the arguments in their place, in order."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Parse a command line in which options may have their former names; what they are called now is noted."""
+        """Parse a command line in which options may have their former names; what they are called now is noted.
+
+        A word that begins like a comment of SQL, with `-- `, is an argument and not an option.
+        """
         try:
-            return super().parse_args(ctx, self._renamed(args))  # type: ignore[misc]
+            return super().parse_args(ctx, _comments_last(self._renamed(args)))  # type: ignore[misc]
         except Exception as error:
             # The parser's error about a choice names the choices, but not the nearest.
             kind = getattr(getattr(error, "param", None), "type", None)
@@ -70,6 +73,14 @@ class _ValuesOnce:
             if count > 1 and not is_repeatable:
                 names = "/".join((*option.opts, *option.secondary_opts))
                 ctx.fail(f"Option '{names}' was given {count} times; it takes one value.")
+
+
+def _comments_last(words: list[str]) -> list[str]:
+    """The words with those that begin like a comment behind a `--`, after which there are no options."""
+    end = words.index("--") if "--" in words else len(words)
+    comments = [word for word in words[:end] if word.startswith("--") and word[2:3].isspace()]
+    others = [word for word in words[:end] if word not in comments]
+    return [*others, "--", *comments, *words[end + 1 :]] if comments else words
 
 
 class GroupedCommands(_ValuesOnce, TyperGroup):

@@ -27,15 +27,26 @@ _PRINTED_ROWS = 1000
 # Twice the memory that DuckDB may use, for the rows in Python, plus the stacks of its threads.
 _MEMORY = 4 * 2**30
 _MEMORY_PER_CPU = 32 * 2**20
-_SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".parquet": "parquet", ".txt": "table"}
+_FORMAT_OF_ENDING = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".tsv": "tsv",
+    ".txt": "table",
+}
 
 
 class ResultFormat(StrEnum):
     """How the result of a query is printed or written."""
 
     TABLE = "table"
+    LINE = "line"
     JSON = "json"
+    JSONL = "jsonl"
     CSV = "csv"
+    TSV = "tsv"
     MARKDOWN = "markdown"
     PARQUET = "parquet"
 
@@ -43,7 +54,9 @@ class ResultFormat(StrEnum):
 def query(
     context: typer.Context,
     sql: Annotated[str | None, typer.Argument(help="A SELECT statement; `-` reads it from standard input.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="Read the statement from a file.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Read the statement from a file; `-` is standard input.")
+    ] = None,
     param: ParamOption = None,
     limit: Annotated[
         int | None,
@@ -57,7 +70,7 @@ def query(
     ] = None,
     output: Annotated[
         ResultFormat | None,
-        typer.Option("--format", help="How to write the result. Default: by the suffix of --output, else table."),
+        typer.Option("--format", help="How to write the result. Default: by the ending of --output, else table."),
     ] = None,
 ) -> None:
     """Run one SELECT on the warehouse.
@@ -69,7 +82,10 @@ def query(
     workspace = built_workspace(context, needs_models=False)
     statement, params = _statement(sql, file), parse_params(param or [])
     if output_path is not None:
-        form = output.value if output else _SUFFIXES.get(output_path.suffix.lower(), "table")
+        from debatebench.shared.output_paths import check_output
+
+        check_output(workspace, output_path)
+        form = output.value if output else _format_of(output_path)
         with _guarded():
             _write(workspace, statement, params, output_path, form, limit or None, timeout)
         return
@@ -112,6 +128,16 @@ def sql(
         session.close()
 
 
+def _format_of(path: Path) -> str:
+    """The format that the ending of a file stands for, a table without one; raises `UsageError` for an unknown one."""
+    if not path.suffix:
+        return "table"
+    if path.suffix.lower() not in _FORMAT_OF_ENDING:
+        known = ", ".join(_FORMAT_OF_ENDING)
+        raise UsageError(f"The ending of {path} is not that of a format: {known}. Use one of these, or add --format.")
+    return _FORMAT_OF_ENDING[path.suffix.lower()]
+
+
 def _write(
     workspace: Workspace,
     statement: str,
@@ -125,10 +151,8 @@ def _write(
     from debatebench.query.parquet import write_parquet
     from debatebench.query.safe_query import run_query
     from debatebench.shared.files import not_written, write_atomically
-    from debatebench.shared.output_paths import check_output
     from debatebench.shared.result_formats import render
 
-    check_output(workspace, path)
     if form == "parquet":
         rows = write_parquet(workspace.database, statement, params, path, limit=limit, timeout_s=timeout)
     else:
@@ -175,8 +199,10 @@ def _statement(sql: str | None, file: Path | None) -> str:
     """The SQL text, from exactly one of argument, file or standard input."""
     if (sql is None) == (file is None):
         raise UsageError('Give the query either as an argument ("select …") or with --file.')
+    if sql == "-" or str(file) == "-":
+        return _standard_input()
     if file is None:
-        return _standard_input() if sql == "-" else str(sql)
+        return str(sql)
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -44,7 +44,7 @@ def runs(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
     from debatebench.warehouse.run_list import ListedRun, list_runs
 
     found = list_runs(built_workspace(context))
-    if output in (Format.TABLE, Format.MARKDOWN):
+    if output in (Format.TABLE, Format.LINE, Format.MARKDOWN):
         columns = [
             "run_tag",
             "title",
@@ -98,7 +98,7 @@ def show(context: typer.Context, tag: Tag, output: FormatOption = Format.TABLE) 
     values = dict(zip(found[tag].columns(), _values(found[tag]), strict=True))
     if output is Format.JSON:
         print_json(values)
-    elif output is Format.CSV:
+    elif output.is_one_table:
         print_rows(list(values), [list(values.values())], output)
     else:
         known = [[name, value] for name, value in values.items() if value is not None]

@@ -133,7 +133,7 @@ def run_tests(
 
 def _print_results(results: Sequence[TestResult], output: Format) -> None:
     """Print failures in full and counts for people, every test for programs."""
-    if output in (Format.JSON, Format.CSV):
+    if output is Format.JSON or output.is_one_table:
         columns = ["name", "kind", "model", "status", "failures", "message", "file", "seconds", "query", "rows"]
         print_rows(columns, [_result_row(result) for result in results], output)
         return
@@ -233,7 +233,7 @@ def diff_models(
     diff = diff_model(workspace.database, project, name, before, after, run_tags=run_tag, limit=limit or None)
     if output is Format.JSON:
         _print_diff_json(diff)
-    elif output is Format.CSV:
+    elif output.is_one_table:
         print_rows(["change", *_key_columns(diff), "column", "before", "after"], _cell_rows(diff), output)
     else:
         _print_diff(diff, output)

@@ -29,7 +29,7 @@ _HELP = """\
 A statement runs when it ends with a semicolon. It must be a SELECT, and it can read only the warehouse.
   .tables [PATTERN]    list tables and views, all or those that match, such as marts.*
   .schema NAME         list the columns of a table or view
-  .format [FORMAT]     how to print results: {formats}
+  .format [FORMAT]     how to print results: {formats}; .mode is the same
   .limit [N]           maximum number of rows to print; 0 for all
   .timeout [SECONDS]   stop a query after this many seconds
   .param [NAME=VALUE]  set $NAME; .param lists all, .param NAME removes one
@@ -74,6 +74,7 @@ class SqlSession:
             ".tables": self._show_tables,
             ".schema": self._show_schema,
             ".format": self._set_format,
+            ".mode": self._set_format,
             ".limit": self._set_limit,
             ".timeout": self._set_timeout,
             ".param": self._set_param,
@@ -117,7 +118,7 @@ class SqlSession:
             return completions.candidates(word, "\n".join([*self._lines, before]))
         if not before.strip():
             return [f"{command} " for command in self._commands if command.startswith(word)]
-        if before.split()[0] == ".format":
+        if before.split()[0] in (".format", ".mode"):
             return [name for name in FORMATS if name.startswith(word)]
         return completions.tables(word) if before.split()[0] in (".schema", ".tables") else []
 

@@ -29,7 +29,7 @@ _SIGNS_OF_DAMAGE = (
     "Failed to load metadata",
 )
 _IMPOSSIBLE_ADVICE = re.compile(r' Use "SET .*')
-_HINT = re.compile(r"^(Did you mean|Candidate)")
+_HINT = re.compile(r"^(Did you mean|Candidate|In order to use|PIVOT \.\.\.)")
 _LINE = re.compile(r"^LINE (\d+): (.*)$")
 _KIND = re.compile(r"^([A-Z]\w*(?: \w+)* Error|INTERRUPT Error): ")
 _IN_FUNCTION = re.compile(r"Python exception occurred while executing the UDF: \w+: ")
@@ -85,6 +85,10 @@ def opening_error(database: Path, error: Exception) -> DebatebenchError:
     if "different configuration" in text:
         return HeldWarehouseError(
             f"This process has {database} open with a different configuration; close that connection and try again."
+        )
+    if "Unique file handle conflict" in text:
+        return HeldWarehouseError(
+            f"This process has {database} open for writing; close that connection, or open it with `read_only=True`."
         )
     if "Could not set lock" in text:
         holder = re.search(r"\(PID (\d+)\)", text)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.query.duckdb_errors import sql_errors
-from debatebench.query.safe_query import check_limits, one_select, open_for_reading, within
+from debatebench.query.safe_query import check_limits, in_parentheses, one_select, open_for_reading, within
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
 from debatebench.shared.files import not_written, replacing_file
@@ -74,8 +74,8 @@ def _run(
     carried = [_type_name(type_, is_in_file=False) for type_ in relation.types]
     in_file = [_type_name(type_, is_in_file=True) for type_ in relation.types]
     if (names, carried) != (relation.columns, types):
-        body = statement.query.rstrip().rstrip(";")
-        relation = con.sql(f"select {_columns(names, types, carried)} from (\n{body}\n)", params=values)
+        body = in_parentheses(con, statement.query)
+        relation = con.sql(f"select {_columns(names, types, carried)} from {body}", params=values)
     if limit is not None:
         relation = relation.limit(limit)
     return relation.materialize(), in_file

@@ -1,4 +1,4 @@
-"""Results as text: a table for people, JSON, CSV or Markdown for programs and documents.
+"""Results as text: a table or lines for people, JSON, CSV or Markdown for programs and documents.
 
 Model output is hostile text. In output for people, characters without a shape are made visible; JSON escapes them, and
 CSV in a file keeps them, because there they are data.
@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from html import escape
+from itertools import accumulate
 from typing import Any
 
 from debatebench.shared.amounts import known_names
@@ -19,7 +21,7 @@ from debatebench.shared.errors import UsageError
 from debatebench.shared.markdown import markdown_text
 from debatebench.shared.visible_text import cut, is_hidden, spreadsheet_safe, visible, width
 
-FORMATS = ("table", "json", "csv", "markdown")
+FORMATS = ("table", "line", "json", "jsonl", "csv", "tsv", "markdown")
 _MISSING = "–"
 _DECIMALS = 4
 _NARROWEST = 12
@@ -58,18 +60,24 @@ def render(
     """The rows as text in one of `FORMATS`, ending in a line feed.
 
     `table` aligns columns, rounds to four decimals and shows missing values as `–`; `markdown` does the same between
-    pipes. `json` is an array of objects with exact numbers, ISO times and NaN and infinity as text. `csv` ends lines
-    with LF and puts `'` before text that a spreadsheet would take for a formula. `terminal_width` is the number of
-    columns if the text goes to a terminal: then a table is cut to fit, and control characters in CSV are made visible.
-    Raises `UsageError` for any other format.
+    pipes, and `line` has a line for each value. `json` is an array of objects with exact numbers, ISO times and NaN and
+    infinity as text; `jsonl` has an object on each line, and no line where there are no rows. `csv` ends lines with LF
+    and puts `'` before text that a spreadsheet would take for a formula; `tsv` is the same with tabs. `terminal_width`
+    is the number of columns if the text goes to a terminal: then a table is cut to fit, and control characters in CSV
+    are made visible. Raises `UsageError` for any other format.
     """
     names = unique_names(columns)
     if format == "table":
         return _plain_table(names, list(rows), terminal_width)
+    if format == "line":
+        return _lines(names, list(rows))
     if format == "json":
         return _json_table(names, rows)
-    if format == "csv":
-        return _csv_table(names, rows, for_terminal=terminal_width is not None)
+    if format == "jsonl":
+        return "".join(f"{json_text(dict(zip(names, row, strict=True)))}\n" for row in rows)
+    if format in ("csv", "tsv"):
+        separator = "," if format == "csv" else "\t"
+        return _separated(names, rows, separator, for_terminal=terminal_width is not None)
     if format == "markdown":
         return _markdown_table(names, list(rows))
     raise UsageError(f"No format '{format}'.{known_names(format, FORMATS)}")
@@ -141,17 +149,66 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
+def html_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -> str:
+    """The rows as an HTML table with cells for people; nothing in it is markup, whatever the values hold."""
+    cells = [_cells([row[n] for row in rows]) for n in range(len(columns))]
+    head = "".join(f"<th>{escape(visible(name))}</th>" for name in columns)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="text-align: {"right" if is_number else "left"}">{escape(texts[n])}</td>'
+            for texts, is_number in cells
+        )
+        + "</tr>"
+        for n in range(len(rows))
+    )
+    head = f"<thead><tr>{head}</tr></thead>"
+    return f"<table>{head}<tbody>{body}</tbody></table><p>{escape(visible(caption))}</p>"
+
+
 def _plain_table(names: list[str], rows: list[Sequence[Any]], terminal_width: int | None) -> str:
     columns = [_cells([row[n] for row in rows]) for n in range(len(names))]
     headers = [visible(name) for name in names]
     widths = [max(map(width, [header, *cells])) for header, (cells, _) in zip(headers, columns, strict=True)]
+    is_number = [is_number for _, is_number in columns]
+    shown = len(names)
     if terminal_width is not None:
-        widths = _fitted(widths, terminal_width, [is_number for _, is_number in columns])
-    lines = [_line(headers, widths, [is_number for _, is_number in columns])]
+        shown = _shown(widths, terminal_width, is_number)
+        room = terminal_width - (0 if shown == len(names) else 3)
+        widths = _fitted(widths[:shown], room, is_number[:shown])
+    rest = ["…"] if shown < len(names) else []
+    widths, is_number = [*widths, *map(len, rest)], [*is_number[:shown], *(False for _ in rest)]
+    lines = [_line([*headers[:shown], *rest], widths, is_number)]
     lines.append("  ".join("─" * columns for columns in widths))
     for n in range(len(rows)):
-        lines.append(_line([cells[n] for cells, _ in columns], widths, [is_number for _, is_number in columns]))
+        lines.append(_line([*(cells[n] for cells, _ in columns[:shown]), *rest], widths, is_number))
+    if rest:
+        lines.append(f"{shown} of {len(names)} columns fit; the format `line` shows all.")
     return "\n".join(lines) + "\n"
+
+
+def _shown(widths: list[int], terminal_width: int, is_number: list[bool]) -> int:
+    """How many columns fit when text is cut as far as it may be: all, or the first ones and room for an ellipsis."""
+    least = [each if number else min(each, _NARROWEST) for each, number in zip(widths, is_number, strict=True)]
+    ends = list(accumulate(each + 2 for each in least))
+    if ends and ends[-1] - 2 > terminal_width:
+        return max(1, sum(end + 1 <= terminal_width for end in ends))
+    return len(widths)
+
+
+def _lines(names: list[str], rows: list[Sequence[Any]]) -> str:
+    """`name = value`, one value a line, with an empty line between two rows."""
+    columns = [_cells([row[n] for row in rows])[0] for n in range(len(names))]
+    headers = [visible(name) for name in names]
+    longest = max(map(width, headers), default=0)
+    blocks = [
+        "".join(
+            f"{' ' * (longest - width(header))}{header} = {cells[n]}\n"
+            for header, cells in zip(headers, columns, strict=True)
+        )
+        for n in range(len(rows))
+    ]
+    return "\n".join(blocks)
 
 
 def _fitted(widths: list[int], terminal_width: int, is_number: list[bool]) -> list[int]:
@@ -238,13 +295,16 @@ def _json_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).translate(_JSON_ESCAPES)
 
 
-def _csv_table(names: list[str], rows: Iterable[Sequence[Any]], *, for_terminal: bool) -> str:
+def _separated(names: list[str], rows: Iterable[Sequence[Any]], separator: str, *, for_terminal: bool) -> str:
     # Most readers skip an empty line instead of reading it as a row.
-    lines = [",".join(_csv_cell(value, for_terminal) for value in row) or '""' for row in [names, *rows]]
+    lines = [
+        separator.join(_separated_cell(value, separator, for_terminal) for value in row) or '""'
+        for row in [names, *rows]
+    ]
     return "\n".join(lines) + "\n"
 
 
-def _csv_cell(value: Any, for_terminal: bool) -> str:
+def _separated_cell(value: Any, separator: str, for_terminal: bool) -> str:
     """A cell: numbers are unchanged, text that a spreadsheet would run gets an apostrophe, and only null is empty."""
     if value is None:
         return ""
@@ -254,4 +314,4 @@ def _csv_cell(value: Any, for_terminal: bool) -> str:
     if for_terminal:
         text = visible(text, keep_lines=True)
     # Python's writer leaves a lone carriage return unquoted.
-    return '"' + text.replace('"', '""') + '"' if not text or set(text) & set(',"\r\n') else text
+    return '"' + text.replace('"', '""') + '"' if not text or set(text) & {separator, *'"\r\n'} else text

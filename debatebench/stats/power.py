@@ -114,6 +114,35 @@ def detectable_effect(pairs: int, power: float = 0.8, alpha: float = 0.05) -> fl
     return root(surplus, low, high, _TOLERANCE)
 
 
+@lru_cache(maxsize=4096)
+def pairs_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
+    """The fewest pairs with which a paired t test finds with `power` a mean difference of `effect`.
+
+    `effect` is in standard deviations of the differences (Cohen's dz). This inverts `detectable_effect`. Above
+    10,000 pairs it is the normal approximation ((z(1-α/2) + z(power)) / dz)² + z(1-α/2)² / 2 (W. Guenther, The American
+    Statistician 35, 1981). `None` for no effect, and above a billion pairs.
+    """
+    _check(alpha, power)
+    z_alpha = normal_quantile(1 - alpha / 2)
+    plain = max(z_alpha + normal_quantile(power), 0.0) / abs(effect) if effect else math.inf
+    if plain > math.sqrt(_MOST):
+        return None
+    near = plain**2 + z_alpha**2 / 2
+    if near > 10 * _MOST_TRIED:
+        return math.ceil(near)
+
+    def suffices(pairs: int) -> bool:
+        critical = t_quantile(1 - alpha, pairs - 1)
+        return noncentral_t_rejects(abs(effect) * math.sqrt(pairs), pairs - 1, critical) >= power
+
+    pairs = max(2, math.ceil(near))
+    while not suffices(pairs):
+        pairs += 1
+    while pairs > 2 and suffices(pairs - 1):
+        pairs -= 1
+    return pairs
+
+
 def _critical_wins(games: int, alpha: float) -> int:
     """The most wins, on the losing side, that are still significant; -1 where none is."""
     if not 0 <= games <= _MOST:

@@ -24,7 +24,12 @@ from pydantic import (
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
-from debatebench.transform.testing.generic_tests import GenericTest, accepted_values, parse_generic_test
+from debatebench.transform.testing.generic_tests import (
+    GenericTest,
+    accepted_values,
+    parse_generic_test,
+    values_with_texts,
+)
 
 if TYPE_CHECKING:
     from debatebench.shared.strict_yaml import Yaml
@@ -352,11 +357,15 @@ class MacroTest(_Frozen):
 
 
 class MacroProperties(_Frozen):
-    """One entry of `macros`: a macro with its tests. `sql` is an expression over its arguments."""
+    """One entry of `macros`: a macro with its tests. `sql` is an expression over its arguments.
+
+    `values` are the texts that it can return, if they are few, with their meanings; a column that it makes has them.
+    """
 
     name: str
     description: str = Field(min_length=1)
     arguments: tuple[MacroArgument, ...] = ()
+    values: Annotated[dict[str, str], BeforeValidator(values_with_texts)] = Field(default_factory=dict)
     sql: str = Field(min_length=1)
     unit_tests: tuple[MacroTest, ...] = ()
     meta: dict[str, Any] = Field(default_factory=dict)
@@ -445,10 +454,27 @@ class CommonColumn(_Frozen):
         return accepted_values(self.data_tests)
 
 
+class RecordTable(_Frozen):
+    """A table in which the warehouse records something about itself."""
+
+    name: str = Field(min_length=1)
+    description: str = Field(min_length=1)
+    columns: tuple[ColumnProperties, ...] = ()
+
+
+class SchemaProperties(_Frozen):
+    """One entry of `schemas`: what a schema holds, and those of its tables that are neither SQL models nor landed."""
+
+    name: str = Field(min_length=1)
+    description: str = Field(min_length=1)
+    tables: tuple[RecordTable, ...] = ()
+
+
 class Properties(_Frozen):
     """One YAML file. Its `columns` have the same meaning in every SQL model."""
 
     version: int = 2
+    schemas: tuple[SchemaProperties, ...] = ()
     columns: tuple[CommonColumn, ...] = ()
     models: tuple[
         Annotated[
@@ -502,6 +528,7 @@ class PropertiesFile:
     """
 
     file: Path
+    schemas: tuple[Located[SchemaProperties], ...]
     columns: tuple[Located[CommonColumn], ...]
     models: tuple[Located[ModelProperties], ...]
     added: tuple[Located[AddedVersions], ...]
@@ -541,6 +568,7 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
 
     return PropertiesFile(
         file,
+        located("schemas", SchemaProperties),
         located("columns", CommonColumn),
         (*located("models", ModelProperties), *located("seeds", ModelProperties)),
         located("models", AddedVersions),

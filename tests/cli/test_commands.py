@@ -20,6 +20,7 @@ from built_warehouse import begin_built
 from command_line import debatebench, debatebench_from_the_start, debatebench_here
 from paths import REPOSITORY
 
+import debatebench as db
 from debatebench.cli.app import GROUPS
 
 pytestmark = pytest.mark.slow
@@ -202,7 +203,52 @@ def test_a_query_takes_parameters_files_and_standard_input(played: Path, tmp_pat
     (tmp_path / "q.sql").write_text(sql)
     assert given.out == debatebench_here(played, "query", "--file", str(tmp_path / "q.sql"), *params).out
     assert given.out == debatebench(played, "query", "-", *params, stdin=sql).out
+    assert given.out == debatebench(played, "query", "--file", "-", *params, stdin=sql).out
     assert len(json.loads(given.out)) == 2
+
+
+@pytest.mark.parametrize("comment", ["-- All of them.\n", "--\tall\n\n-- of them\n", "/* All. */", "  -- All.\n"])
+def test_a_query_may_begin_with_a_comment(played: Path, comment: str):
+    plain = debatebench_here(played, "query", "select 1 as x", "--format", "csv")
+    sql, as_csv = f"{comment}select 1 as x", ("--format", "csv")
+    for words in ((sql, *as_csv), (*as_csv, sql)):
+        done = debatebench_here(played, "query", *words)
+        assert (done.out, done.err) == (plain.out, plain.err)
+
+
+@pytest.mark.parametrize(
+    ("ending", "first"),
+    [
+        (".csv", "a,b"),
+        (".tsv", "a\tb"),
+        (".json", "["),
+        (".JSONL", '{"a": 1, "b": "x"}'),
+        (".md", "| a | b |"),
+        (".txt", "a  b"),
+        ("", "a  b"),
+    ],
+)
+def test_the_ending_of_an_output_file_decides_its_format(played: Path, tmp_path: Path, ending: str, first: str):
+    path = tmp_path / f"result{ending}"
+    assert debatebench_here(played, "query", "select 1 as a, 'x' as b", "--output", str(path)).code == 0
+    assert path.read_text().splitlines()[0] == first
+    named = tmp_path / "result.any"
+    assert debatebench_here(played, "query", "select 1 as a", "--output", str(named), "--format", "line").code == 0
+    assert named.read_text() == "a = 1\n"
+
+
+def test_a_pivot_finds_its_values_by_itself(played: Path, tmp_path: Path):
+    pivot = "pivot (select model_id, run_tag, games from leaderboard) on run_tag using first(games) order by all"
+    listed = pivot.replace("on run_tag", "on run_tag in ('t')")
+    wide = debatebench_here(played, "query", listed, "--format", "csv").out
+    assert wide.splitlines()[0] == "model_id,t"
+    assert debatebench_here(played, "query", pivot, "--format", "csv").out == wide
+    assert debatebench_here(played, "query", f"{pivot}; -- done", "--output", str(tmp_path / "x.parquet")).code == 0
+    with duckdb.connect() as con:
+        rows = con.execute("from read_parquet(?)", [str(tmp_path / "x.parquet")]).fetchall()
+    assert len(rows) == len(wide.splitlines()) - 1
+    with db.open(played) as warehouse:
+        assert warehouse.sql(pivot).fetchall() == rows
 
 
 def test_a_long_result_is_cut_and_says_so(played: Path, tmp_path: Path):
@@ -335,6 +381,13 @@ def test_any_duckdb_client_sees_every_mart_and_rating(played: Path):
         (["query", "drop table raw.runs"], 2, "exactly one SELECT"),
         (["query", "select 1; select 2"], 2, "exactly one SELECT"),
         (["query", "select nope"], 1, "nope"),
+        (["query", "--file", "-", "select 1"], 2, "either as an argument"),
+        (["query", "select 1", "--output", "x.xlsx"], 2, r"ending of x\.xlsx is not that of a format: \.csv, \.json, "),
+        (
+            ["query", "-- ?\npivot (from marts.runs where run_tag = $x) on run_tag", "--param", "x=1"],
+            1,
+            r"ON run_tag IN",
+        ),
         (["query", "select $x"], 2, r"--param x=VALUE"),
         (["import", "nope", ".", "--run-tag", "i"], 2, "No format 'nope'. Known: debatebench, debateflow, panelbench"),
         (["import", "debatebench", "missing.jsonl", "--run-tag", "i"], 2, r"missing\.jsonl"),

@@ -175,6 +175,13 @@ def test_settings_are_shown_and_set(ask: Session):
     assert ask("select 1 as x;") == '[\n  {"x": 1}\n]\n'
 
 
+def test_mode_is_another_word_for_format(ask: Session):
+    assert ask(".mode line", "select 'a' as x, 1 as long;") == "   x = a\nlong = 1\n"
+    ask(".format")
+    assert ask.notes == ["format line"]
+    assert ask.session.candidates("l", ".mode ") == ["line"]
+
+
 def test_help_names_every_command(ask: Session):
     text = ask(".help")
     for command in (".help", ".tables", ".schema", ".format", ".limit", ".timeout", ".param", ".quit"):
@@ -194,7 +201,7 @@ def test_words_that_leave(ask: Session, word: str):
         (".schema", "Name one table"),
         (".schema nope", r"\.tables lists them"),
         (".tables nope*", r"matches 'nope\*'"),
-        (".format parquet", "Known: table, json, csv, markdown"),
+        (".format parquet", "Known: table, line, json, jsonl, csv, tsv, markdown"),
         (".limit -1", "not a number of rows"),
         (".limit x", "not a number of rows"),
         (".timeout x", "not a number of seconds"),
@@ -256,7 +263,7 @@ def test_what_may_come_next(before: str, word: str, found: list[str]):
 def test_completion_knows_commands_and_the_lines_before(ask: Session):
     session = ask.session
     assert session.candidates(".f", "") == [".format "]
-    assert session.candidates("j", ".format ") == ["json"]
+    assert session.candidates("j", ".format ") == ["json", "jsonl"]
     assert session.candidates("ratings.elo_h", ".schema ") == ["ratings.elo_history"]
     assert session.candidates("x", ".limit ") == []
     ask("select * from original.winner_counts as w")

@@ -216,7 +216,12 @@ explain analyze select 1
 explain analyze copy (select 1) to '{root}/out.csv'
 explain copy (select 1) to '{root}/out.csv'
 explain (format json) delete from marts.debates
-pivot marts.debates on run_tag
+explain pivot marts.debates on run_tag
+create table t as pivot marts.debates on run_tag
+insert into marts.debates from (pivot marts.debates on run_tag)
+with p as (pivot marts.debates on run_tag) insert into marts.debates from p
+with p as (pivot marts.debates on run_tag) delete from marts.debates
+copy (pivot marts.debates on run_tag) to '{root}/out.csv'
 declare c cursor for select 1
 do $$ begin end $$
 grant all on marts.debates to public
@@ -356,6 +361,8 @@ select * from query_table('{root}/secret.csv')
 select * from query_table(['{root}/secret.csv'])
 select * from json_execute_serialized_sql(json_serialize_sql('from read_text(''{root}/secret.txt'')'))
 pivot (from read_text('{root}/secret.txt')) on content in ('x') using count(*)
+pivot (from read_text('{root}/secret.txt')) on content using count(*)
+from (pivot (from read_csv('{root}/secret.txt')) on column0)
 describe '{root}/secret.csv'
 describe from read_csv('{root}/secret.csv')
 summarize '{root}/secret.csv'

@@ -82,6 +82,11 @@ def test_select_returns_columns_types_and_rows(con: duckdb.DuckDBPyConnection) -
         "summarize marts.debates",
         "table marts.debates",
         "pivot marts.debates on run_tag in ('t0', 't1') using count(*)",
+        "pivot marts.debates on run_tag using count(*)",
+        "pivot marts.debates on run_tag using count(*); -- by run",
+        "from (pivot marts.debates on run_tag using count(*)) order by all",
+        "with wide as (pivot marts.debates on run_tag using count(*)) select * from wide",
+        "-- which?\n/* ; */ pivot (select run_tag, now() as t from marts.debates) on run_tag using max(t) ; -- all",
         "select * from query('select 1')",
     ],
 )
@@ -181,7 +186,13 @@ NOT_A_SELECT = [
     "deallocate p",
     "explain analyze select 1",
     "explain select 1",
-    "pivot marts.debates on run_tag",
+    "explain pivot marts.debates on run_tag",
+    "create table x as pivot marts.debates on run_tag",
+    "insert into marts.verdicts select n from (pivot marts.debates on run_tag)",
+    "with p as (pivot marts.debates on run_tag) insert into marts.verdicts select 1 from p",
+    "copy (pivot marts.debates on run_tag) to '{folder}/out.csv'",
+    "pivot marts.debates on run_tag) ; drop table marts.debates; from (select 1",
+    "prepare p as pivot marts.debates on run_tag",
 ]
 
 MANY_STATEMENTS = [
@@ -190,9 +201,14 @@ MANY_STATEMENTS = [
     "select 1;; copy (select 1) to '{folder}/out.csv'",
     "select 1 /* ; */; attach '{folder}/other.duckdb'",
     "select 1\x00; drop table marts.debates",
+    "pivot marts.debates on run_tag; drop table marts.debates",
 ]
 
 OUT_OF_REACH = [
+    "pivot (from read_text('{folder}/secret.txt')) on content",
+    "pivot (with x as (insert into marts.verdicts values (1) returning id) from x) on id",
+    "with x as (insert into marts.verdicts values (1) returning id) from (pivot x on id)",
+    "pivot marts.files on content",
     "from read_csv('{folder}/secret.csv')",
     "from read_csv_auto('{folder}/secret.csv')",
     "from read_json('{folder}/secret.json')",

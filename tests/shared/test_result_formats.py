@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from debatebench.shared.errors import UsageError
 from debatebench.shared.result_formats import FORMATS, json_text, render, unique_names
+from debatebench.shared.visible_text import width
 
 COLUMNS = ["model_id", "rating", "games", "win_rate", "cost_usd"]
 ROWS = [
@@ -143,6 +144,50 @@ def test_csv_leaves_numbers_alone_and_ends_lines_with_lf() -> None:
     assert render(list("abcdef"), rows, "csv") == 'a,b,c,d,e,f\n-1,-0.5,-0.10,,true,"plain, text"\n'
 
 
+def test_tsv_is_csv_with_tabs() -> None:
+    rows = [(1, "a,b", "c\td"), (None, "", "=x")]
+    text = render(["n", "a", "b"], rows, "tsv")
+    assert text == 'n\ta\tb\n1\ta,b\t"c\td"\n\t""\t\'=x\n'
+    assert list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))[1] == ["1", "a,b", "c\td"]
+
+
+def test_jsonl_is_the_objects_of_json_one_on_each_line() -> None:
+    rows = [(1, "a\nb"), (Decimal("0.10"), None)]
+    lines = render(["n", "x"], rows, "jsonl").splitlines()
+    assert [json.loads(line) for line in lines] == json.loads(render(["n", "x"], rows, "json"))
+    assert lines[1] == '{"n": 0.10, "x": null}'
+    assert render(["n"], [], "jsonl") == ""
+
+
+def test_line_has_a_line_for_each_value_and_an_empty_one_between_rows() -> None:
+    assert render(["model_id", "rating"], [("alpha", 2 / 3), ("b\nc", None)], "line") == (
+        "model_id = alpha\n  rating = 0.6667\n\nmodel_id = b␊c\n  rating = –\n"
+    )
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=40), st.integers(-(10**12), 10**12)), min_size=1, max_size=30),
+    st.integers(40, 200),
+)
+def test_no_line_of_a_table_is_wider_than_the_terminal(values: list[tuple[str, int]], columns: int) -> None:
+    """Each pair makes two columns."""
+    names = [f"{kind}{number}" for number in range(len(values)) for kind in ("text", "n")]
+    row = [cell for pair in values for cell in pair]
+    text = render(names, [row], "table", terminal_width=columns)
+    assert max(map(width, text.splitlines())) <= max(columns, 50)
+    numbers = [str(cell) for cell in row if isinstance(cell, int)]
+    shown = text.splitlines()[2].split()
+    assert "…" in shown or all(number in shown for number in numbers)
+
+
+def test_a_table_that_does_not_fit_shows_its_first_columns_and_says_so() -> None:
+    text = render([f"n{i}" for i in range(50)], [[10**6 + i for i in range(50)]], "table", terminal_width=40)
+    assert text.splitlines()[2:] == [
+        "1000000  1000001  1000002  1000003  …",
+        "4 of 50 columns fit; the format `line` shows all.",
+    ]
+
+
 def test_csv_tells_null_from_empty_text_and_never_writes_a_blank_line() -> None:
     assert render(["a", "b"], [(None, "")], "csv") == 'a,b\n,""\n'
     assert render(["a"], [(None,), ("x",)], "csv") == 'a\n""\nx\n'
@@ -160,7 +205,7 @@ def test_markdown_escapes_what_would_break_its_table() -> None:
 
 
 def test_unknown_format_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"No format 'xml'\. Known: table, json, csv, markdown\."):
+    with pytest.raises(UsageError, match=r"No format 'xml'\. Known: table, line, json, jsonl, csv, tsv, markdown\."):
         render(["a"], [], "xml")
 
 

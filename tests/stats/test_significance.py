@@ -166,6 +166,21 @@ def test_what_a_run_detects_is_significant_after_holm_in_four_of_five_cases() ->
     assert share_found(0.05) < 0.55
 
 
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 66])
+@pytest.mark.parametrize("pairs", [2, 5, 31, 400, 9_000])
+def test_as_many_pairs_are_needed_as_detect_the_effect(pairs: int, alpha: float) -> None:
+    effect = power.detectable_effect(pairs, 0.8, alpha)
+    assert effect is not None
+    assert power.pairs_needed(effect * (1 + 1e-9), 0.8, alpha) == pairs
+    assert power.pairs_needed(-effect * (1 + 1e-9), 0.8, alpha) == pairs
+    assert power.pairs_needed(effect * (1 - 1e-6), 0.8, alpha) == pairs + 1
+
+
+def test_beyond_ten_thousand_pairs_the_approximation_goes_on_where_the_exact_number_ends() -> None:
+    assert power.pairs_needed(0.0280) == pytest.approx(power.pairs_needed(0.0282) * (0.0282 / 0.0280) ** 2, abs=3)  # type: ignore[operator]
+    assert power.pairs_needed(1e-7) is None
+
+
 @pytest.mark.parametrize("games", [6, 17, 100, 2_000])
 def test_the_detectable_win_rate_has_just_that_power(games: int) -> None:
     rate = power.detectable_win_rate(games)
@@ -183,6 +198,7 @@ def test_without_data_there_is_no_result() -> None:
     assert power.games_needed(0.5) is None
     assert power.detectable_win_rate(5) is None
     assert power.detectable_effect(1) is None
+    assert power.pairs_needed(0) is None
 
 
 @pytest.mark.parametrize(

@@ -26,4 +26,5 @@ FUNCTIONS: Mapping[str, SqlFunction] = {
     "games_needed": SqlFunction(power.games_needed, ("DOUBLE",) * 3, "BIGINT", _POWER),
     "detectable_win_rate": SqlFunction(power.detectable_win_rate, ("BIGINT", "DOUBLE", "DOUBLE"), "DOUBLE", _POWER),
     "detectable_effect": SqlFunction(power.detectable_effect, ("BIGINT", "DOUBLE", "DOUBLE"), "DOUBLE", _POWER),
+    "pairs_needed": SqlFunction(power.pairs_needed, ("DOUBLE",) * 3, "BIGINT", _POWER),
 }

@@ -133,12 +133,15 @@ final as (
                     else 'no_family'
                 end
             else
-                macros.reason_of(
-                    p_value is null or case when measure = 'rate' then effective_n else half_width end is null,
-                    n,
-                    value,
-                    count_clusters,
-                    cluster_unit
+                macros.bias_reason(
+                    bias,
+                    macros.reason_of(
+                        p_value is null or case when measure = 'rate' then effective_n else half_width end is null,
+                        n,
+                        value,
+                        count_clusters,
+                        cluster_unit
+                    )
                 )
         end as reason,
         neutral, count_debates,
