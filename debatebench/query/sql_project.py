@@ -49,6 +49,12 @@ class _Debates:
             for table, record in TABLES.items()
         }
 
+    @cached_property
+    def descriptions(self) -> Mapping[str, str]:
+        from debatebench.shared.records import TABLES
+
+        return {f"raw.{table}": " ".join((record.__doc__ or "").split()) for table, record in TABLES.items()}
+
     @property
     def functions(self) -> PythonFunctions:
         from debatebench.stats import sql

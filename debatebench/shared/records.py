@@ -227,7 +227,9 @@ class Debater(Record):
     earlier_parameters: Json = Field(
         None, description="Parameters that were replaced after the model had answered with them, oldest first."
     )
-    pricing: Json = None
+    pricing: Json = Field(
+        None, description="Prices in US dollars per token, as configured, as JSON; null where none is configured."
+    )
 
 
 class Judge(Record):
@@ -254,7 +256,9 @@ class Judge(Record):
     earlier_parameters: Json = Field(
         None, description="Parameters that were replaced after the model had answered with them, oldest first."
     )
-    pricing: Json = None
+    pricing: Json = Field(
+        None, description="Prices in US dollars per token, as configured, as JSON; null where none is configured."
+    )
 
 
 class Dimension(Record):
@@ -401,7 +405,7 @@ class Turn(Record):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     total_tokens: int | None = None
-    cost: Money | None = None
+    cost: Money | None = Field(None, description="Cost in the currency of `currency`; null, not 0, when unknown.")
     cost_source: CostSource | None = None
     currency: Text | None = None
     finish_reason: Text | None = None
@@ -456,7 +460,7 @@ class Verdict(Record):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     total_tokens: int | None = None
-    cost: Money | None = None
+    cost: Money | None = Field(None, description="Cost in the currency of `currency`; null, not 0, when unknown.")
     cost_source: CostSource | None = None
     currency: Text | None = None
     asks: int = Field(1, description="The number of requests to the judge about this debate.")
@@ -630,7 +634,7 @@ class RunSetting(Record):
 
     item: Text
     part: Text
-    value: Text | None = Field(None, description="the setting as text; null where it is not known")
+    value: Text | None = Field(None, description="The setting as text; null where it is not known.")
 
 
 class RunMark(Record):

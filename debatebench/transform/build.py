@@ -32,6 +32,7 @@ from debatebench.transform.build_state import (
     state_sha256,
     write_builds,
 )
+from debatebench.transform.comments import commented
 from debatebench.transform.create_macros import update_macros
 from debatebench.transform.create_seeds import create_seed
 from debatebench.transform.incremental import catalog_of, changed_parts, replace_parts
@@ -98,19 +99,20 @@ def build(
     state = state_sha256(con, project)
     models = project.models
     create_meta_tables(con)
-    has_macros = update_macros(con, project.macros, drop_others=select is None)
-    work = _Build(con, project, full_refresh, now)
-    chosen = set(project.select(select))
-    try:
-        work.run(chosen)
-        dropped = work.drop_removed() if select is None else ()
-        update_short_names(con, project, {row.name: row.materialized for row in work.rows.values()}, work.columns)
-    except BaseException:
-        write_builds(con, work.rows.values(), None)
-        raise
+    with commented(con, project):
+        has_macros = update_macros(con, project.macros, drop_others=select is None)
+        work = _Build(con, project, full_refresh, now)
+        chosen = set(project.select(select))
+        try:
+            work.run(chosen)
+            dropped = work.drop_removed() if select is None else ()
+            update_short_names(con, project, {row.name: row.materialized for row in work.rows.values()}, work.columns)
+        except BaseException:
+            write_builds(con, work.rows.values(), None)
+            raise
+        remember_parsed(con, (query.sha256 for query in project.queries))
     is_complete = has_macros and work.is_complete()
     write_builds(con, work.rows.values(), state if is_complete else None)
-    remember_parsed(con, (query.sha256 for query in project.queries))
     result = BuildResult(
         built=tuple(work.built),
         unchanged=tuple(work.unchanged),

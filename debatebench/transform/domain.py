@@ -52,6 +52,10 @@ class Domain(Protocol):
         """Dotted name of each landed table → its columns, in order."""
 
     @property
+    def descriptions(self) -> Mapping[str, str]:
+        """Dotted name of each landed table → what it holds."""
+
+    @property
     def asked(self) -> Sequence[str]:
         """The schemas whose SQL models people ask, which have names without a schema too; see `short_names`."""
 

@@ -26,6 +26,7 @@ from debatebench.transform.properties import (
     MacroTest,
     ModelProperties,
     PropertiesFile,
+    SchemaProperties,
     SeedProperties,
     UnitTest,
     read_properties,
@@ -47,6 +48,7 @@ from debatebench.transform.testing.generic_tests import Relationships, RowCount
 _TAKEN_SCHEMAS = {"raw", "meta", "main", "temp", "pg_catalog", "information_schema", "system"}
 
 T = TypeVar("T")
+Named = TypeVar("Named", CommonColumn, SchemaProperties)
 Test = TypeVar("Test", UnitTest, MacroTest)
 Item = TypeVar("Item", SqlModel, Macro, SingularTest)
 
@@ -61,6 +63,7 @@ class Checked:
     unit_tests: tuple[LocatedTest[UnitTest], ...]
     macro_tests: tuple[LocatedTest[MacroTest], ...]
     common_columns: dict[str, CommonColumn]
+    schemas: dict[str, SchemaProperties]
     broken: Broken
     """What was left out."""
 
@@ -131,9 +134,8 @@ class _Loading:
     def __init__(self, files: Mapping[str, Path], domain: Domain, broken: Broken) -> None:
         self.files, self.domain, self.broken = files, domain, broken
         self.yaml_files = read_yaml_files(files, broken)
-        columns = [column for read in self.yaml_files.values() for column in read.columns]
-        once = self._once((f"the column '{column.entry.name.lower()}'", column) for column in columns)
-        self.common = {column.entry.name.lower(): column.entry for column in once.values()}
+        self.common = self._named("column", (column for read in self.yaml_files.values() for column in read.columns))
+        self.schemas = self._named("schema", (schema for read in self.yaml_files.values() for schema in read.schemas))
         self.described = self._once(self._described_models())
         self.described_macros = self._described_macros()
         versions = (f"{name}_v{v.v}" for name, located in self.described.items() for v in located.entry.versions)
@@ -149,6 +151,11 @@ class _Loading:
                     raise SqlModelError(f"{located.where}: {name} is already described at {found[name].where}.")
                 found[name] = located
         return found
+
+    def _named(self, kind: str, entries: Iterable[Located[Named]]) -> dict[str, Named]:
+        """Name in lower case → entry; a second entry with the same name is refused."""
+        once = self._once((f"the {kind} '{located.entry.name.lower()}'", located) for located in entries)
+        return {located.entry.name.lower(): located.entry for located in once.values()}
 
     def _described_macros(self) -> dict[str, LocatedMacro]:
         """Dotted name → entry. A later folder, such as a workspace's, replaces entries of an earlier one."""
@@ -203,6 +210,7 @@ class _Loading:
             unit_tests=tuple(self._unit_tests(ordered)),
             macro_tests=tuple(self._macro_tests(macros)),
             common_columns=self.common,
+            schemas=self.schemas,
             broken=self.broken,
         )
 

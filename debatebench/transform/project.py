@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from debatebench.transform.domain import Domain
     from debatebench.transform.load import Checked
     from debatebench.transform.macros import Macro
-    from debatebench.transform.properties import CommonColumn, LocatedTest, MacroTest, UnitTest
+    from debatebench.transform.properties import CommonColumn, LocatedTest, MacroTest, SchemaProperties, UnitTest
     from debatebench.transform.sql_model import Query, SingularTest, SqlModel
 
 
@@ -68,6 +68,11 @@ class Project:
     def common_columns(self) -> dict[str, CommonColumn]:
         """The columns that have the same meaning in every SQL model, by name in lower case."""
         return self._checked.common_columns
+
+    @property
+    def schemas(self) -> dict[str, SchemaProperties]:
+        """What each schema holds, by name in lower case."""
+        return self._checked.schemas
 
     @property
     def macro_tests(self) -> tuple[LocatedTest[MacroTest], ...]:

@@ -445,10 +445,27 @@ class CommonColumn(_Frozen):
         return accepted_values(self.data_tests)
 
 
+class RecordTable(_Frozen):
+    """A table in which the warehouse records something about itself."""
+
+    name: str = Field(min_length=1)
+    description: str = Field(min_length=1)
+    columns: tuple[ColumnProperties, ...] = ()
+
+
+class SchemaProperties(_Frozen):
+    """One entry of `schemas`: what a schema holds, and those of its tables that are neither SQL models nor landed."""
+
+    name: str = Field(min_length=1)
+    description: str = Field(min_length=1)
+    tables: tuple[RecordTable, ...] = ()
+
+
 class Properties(_Frozen):
     """One YAML file. Its `columns` have the same meaning in every SQL model."""
 
     version: int = 2
+    schemas: tuple[SchemaProperties, ...] = ()
     columns: tuple[CommonColumn, ...] = ()
     models: tuple[
         Annotated[
@@ -502,6 +519,7 @@ class PropertiesFile:
     """
 
     file: Path
+    schemas: tuple[Located[SchemaProperties], ...]
     columns: tuple[Located[CommonColumn], ...]
     models: tuple[Located[ModelProperties], ...]
     added: tuple[Located[AddedVersions], ...]
@@ -541,6 +559,7 @@ def _properties(file: Path, content: bytes) -> PropertiesFile:
 
     return PropertiesFile(
         file,
+        located("schemas", SchemaProperties),
         located("columns", CommonColumn),
         (*located("models", ModelProperties), *located("seeds", ModelProperties)),
         located("models", AddedVersions),

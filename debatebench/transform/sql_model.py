@@ -28,6 +28,8 @@ logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 """The name of a schema, a SQL model, a macro or an argument."""
 
+_GRAIN = re.compile(r"\s*--[ \t]*(.+)")
+
 _VERSIONED = re.compile(r"(?P<base>.+)_v(?P<version>[1-9][0-9]*)")
 
 MACROS = "macros"
@@ -107,6 +109,8 @@ class Parsed:
 PARSED: dict[str, Parsed] = {}
 """What this process knows about texts that were parsed, by hash of the text. It saves time and decides nothing."""
 
+_TREES: dict[str, exp.Expr] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Seed:
@@ -155,6 +159,11 @@ class SqlModel:
         return tuple(reference.name for reference in self.query.references)
 
     @property
+    def grain(self) -> str:
+        """What a row is, which the first line of the file says; empty without, as for unsuffixed names and seeds."""
+        return "" if self.seed else first_comment(self.query.sql)
+
+    @property
     def materialized(self) -> str:
         """`table` or `view`."""
         return self.properties.config.materialized
@@ -171,6 +180,12 @@ class SingularTest:
     name: str
     file: Path
     query: Query
+
+
+def first_comment(sql: str) -> str:
+    """The text of the first line, if it is a comment."""
+    match = _GRAIN.match(sql)
+    return match[1].strip() if match else ""
 
 
 def split_version(name: str) -> tuple[str, int | None]:
@@ -202,6 +217,18 @@ def parse_query(sql: str, file: Path, known: Collection[str] = ()) -> Query:
     return found.query(sql)
 
 
+def syntax_tree(query: Query) -> exp.Expr:
+    """The syntax tree of a query, which belongs to the caller."""
+    from sqlglot.dialects.duckdb import DuckDB
+
+    # Most texts that are parsed at all are parsed a moment before.
+    tree = _TREES.pop(query.sha256, None)
+    if tree is None:
+        dialect = DuckDB()
+        tree = next(tree for tree in dialect.parser().parse(dialect.tokenize(query.sql), query.sql) if tree is not None)
+    return tree
+
+
 def text_sha256(sql: str) -> str:
     """The hash of a text, which is its key in `PARSED`."""
     return hashlib.sha256(sql.encode("utf-8")).hexdigest()
@@ -215,6 +242,7 @@ def _parsed(sql: str, file: Path, known: Collection[str]) -> Parsed:
     if not isinstance(tree, exp.Query):
         raise SqlModelError(f"{shown_path(file)}: contains a statement that is not a query; write a `select`.")
     length, sha256 = tokens_sha256(sql, tokens)
+    _TREES[text_sha256(sql)] = tree
     return Parsed(
         length=length,
         tokens_sha256=sha256,

@@ -60,7 +60,7 @@ def create_all(
     with ExitStack() as stack:
         stack.callback(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(_TURN_S)
-        connections = [stack.enter_context(_connection(con)) for _ in range(workers)]
+        connections = [stack.enter_context(connection_beside(con)) for _ in range(workers)]
         idle = list(connections)
         pool = stack.enter_context(ThreadPoolExecutor(workers))
         working: dict[Future[_Result[T]], tuple[duckdb.DuckDBPyConnection, list[SqlModel]]] = {}
@@ -90,7 +90,7 @@ def create_all(
 
 
 @contextmanager
-def _connection(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+def connection_beside(con: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     """Another connection to the same database, which may differ from the one that DuckDB was opened with."""
     ((database,),) = con.execute("select current_database()").fetchall()
     with closing(con.cursor()) as cursor:

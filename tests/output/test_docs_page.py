@@ -173,7 +173,7 @@ def test_prereleases_and_deprecations_are_shown(tmp_path: Path, files: dict[str,
 
 def test_a_column_without_a_text_shows_that_of_the_column_it_comes_from(tmp_path: Path, files: dict[str, Path]):
     mine = {
-        "columns.yml": "columns: [{name: run_tag, description: The same everywhere.}]",
+        "columns.yml": "columns: [{name: topic_id, description: The same everywhere.}]",
         "marts/m.sql": "select winner as result from staging.stg_debates",
         "marts/m.yml": "models: [{name: m, description: M.}]",
     }

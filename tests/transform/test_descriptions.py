@@ -104,7 +104,7 @@ def test_a_star_hands_on_every_text_also_of_columns_that_the_yaml_does_not_list(
         {**STAGING, "marts/m.sql": f"select * from {S}", "marts/m.yml": "models: [{name: m, description: M.}]"},
     )
     texts = Descriptions(project)
-    columns = texts.lineage.columns(S)
+    columns = texts.columns(S)
     assert len(columns) == 6
     assert [texts.text("marts.m", c) for c in columns] == [texts.text(S, c) for c in columns]
 
@@ -199,7 +199,7 @@ def test_a_text_ends_with_the_values_of_a_test_and_their_meanings_are_inherited_
     texts = Descriptions(write_project(tmp_path, {**STAGING, **LISTED}))
     assert texts.description("marts.below", "answer") == "The answer."
     assert texts.values("marts.below", "answer") == {"yes": "it holds", "no": "", "1": "one of them"}
-    assert {column: texts.text("marts.m", column) for column in texts.lineage.columns("marts.m")} == {
+    assert {column: texts.text("marts.m", column) for column in texts.columns("marts.m")} == {
         "x": "The answer. Values: `no`; `yes`: it holds.",
         "word": "Its own. Values: `yes`: it holds; `no`: it is not so.",
         "y": "The answer. Values: `yes`: it holds; `no`; `1`: one of them.",
@@ -346,6 +346,6 @@ def test_a_column_without_any_text_is_reported_and_inherited_ones_are_not(tmp_pa
 def test_every_column_that_comes_with_the_project_is_described():
     project = load_project(Workspace(Path("no-such-workspace")).files("sql", "**/*"))
     texts = Descriptions(project)
-    columns = [(name, column) for name in project.models for column in texts.lineage.columns(name)]
+    columns = [(name, column) for name in project.models for column in texts.columns(name)]
     assert len(columns) > 1000
     assert [key for key in columns if not texts.text(*key)] == []

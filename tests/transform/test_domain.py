@@ -61,6 +61,8 @@ class Orders:
         "raw.closed": {"shop": LandedColumn("VARCHAR", "A shop that has closed.")},
     }
 
+    descriptions: Mapping[str, str] = {"raw.orders": "An order."}
+
     def __init__(self, folder: Path) -> None:
         self.hashes = {"a": "1", "b": "1"}
         self.file = folder / "function"

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES, Record
 from debatebench.shared.visible_text import shortened
+from debatebench.transform.lineage.column_lineage import Lineage
 from debatebench.transform.lineage.descriptions import Descriptions
 from debatebench.transform.lineage.formats import place
 from debatebench.transform.model_versions import is_prerelease, versions_of
+from debatebench.transform.sql_model import first_comment
 
 if TYPE_CHECKING:
     from debatebench.transform.lineage.within_query import LineageNode
@@ -33,7 +35,6 @@ _SAFE = re.compile(r"[a-z0-9_.]+")
 _PLAIN_ARGUMENTS = {"values", "expression", "combination_of_columns"}
 # Of a CSV file.
 _SHOWN_LINES, _LONGEST_LINE = 20, 200
-_GRAIN = re.compile(r"\s*--[ \t]*(.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,14 @@ def spans(text: str) -> list[tuple[str, bool]]:
 
 def describe_relations(project: Project, today: date) -> list[Entry]:
     """Every landed table and SQL model, each after those that it reads. `today` determines what is deprecated."""
-    models, descriptions = project.models, Descriptions(project)
+    models, descriptions, lineage = project.models, Descriptions(project), Lineage(project)
     readers = _reversed({name: model.dependencies for name, model in models.items()})
     unit_tests: dict[str, list[UnitTest]] = {}
     for located in project.unit_tests:
         unit_tests.setdefault(located.tested, []).append(located.test)
     landed = [_landed_table(f"raw.{table}", record, descriptions, readers) for table, record in TABLES.items()]
     described = [
-        _sql_model(model, models, descriptions, readers, unit_tests.get(name, []), today)
+        _sql_model(model, models, descriptions, lineage, readers, unit_tests.get(name, []), today)
         for name, model in models.items()
     ]
     return [*landed, *described]
@@ -147,7 +148,7 @@ def describe_tests(project: Project) -> list[Entry]:
             key=f"tests.{test.name}",
             title=test.name.replace("_", " "),
             file=place(test.file, None),
-            description=_grain(test.query.sql),
+            description=first_comment(test.query.sql),
             edges=_edges(Reads=[reference.name for reference in test.query.references]),
             sql=test.query.sql,
         )
@@ -179,6 +180,7 @@ def _sql_model(
     model: SqlModel,
     models: Mapping[str, SqlModel],
     descriptions: Descriptions,
+    lineage: Lineage,
     readers: Mapping[str, Sequence[str]],
     unit_tests: Iterable[UnitTest],
     today: date,
@@ -186,21 +188,23 @@ def _sql_model(
     is_alias = model.alias_of is not None
     versions = versions_of(models, model.name)[1].values() if is_alias else ()
     described = {column.name.lower(): column for column in model.properties.columns}
-    names = dict.fromkeys([*descriptions.lineage.columns(model.name), *described])
+    names = dict.fromkeys([*lineage.columns(model.name), *described])
     return Entry(
         group=model.schema,
         key=model.name,
         title=model.name.partition(".")[2],
         file=place(model.file, None),
         description=model.properties.description,
-        grain="" if is_alias or model.seed else _grain(model.query.sql),
+        grain=model.grain,
         badges=tuple(_badges(model, today)),
         versions=tuple((each.name, tuple(_version_badges(each, today))) for each in versions),
         edges=(
             *_edges(Reads=model.dependencies, Calls=_called(model.query)),
             ("Read by", _links(readers.get(model.name, ()))),
         ),
-        columns=tuple(_column(model.name, name, described.get(name), descriptions) for name in names),
+        columns=tuple(
+            _column(lineage.column(model.name, name), name, described.get(name), descriptions) for name in names
+        ),
         tests=tuple(_test_words(test) for test in model.properties.data_tests),
         unit_tests=_unit_tests(unit_tests),
         sql="" if is_alias else _shown_sql(model),
@@ -242,8 +246,7 @@ def _version_badges(model: SqlModel, today: date) -> Iterator[Badge]:
         yield f"{'deprecated since' if deprecated <= today else 'to be deprecated on'} {deprecated}", "warning"
 
 
-def _column(relation: str, name: str, described: ColumnProperties | None, descriptions: Descriptions) -> Column:
-    node = descriptions.lineage.column(relation, name)
+def _column(node: LineageNode, name: str, described: ColumnProperties | None, descriptions: Descriptions) -> Column:
     sources = dict.fromkeys(link for each in node.upstream for link in _nearest(each))
     landed = dict.fromkeys(_node_link(each) for each in node.nodes() if each.is_source)
     # The CTEs between a column and the relations that its SQL model reads.
@@ -251,7 +254,7 @@ def _column(relation: str, name: str, described: ColumnProperties | None, descri
     return Column(
         name=name,
         data_type=(described.data_type or "") if described else "",
-        description=descriptions.text(relation, name),
+        description=descriptions.text(node.relation, name),
         tests=tuple(_test_words(test) for test in described.data_tests) if described else (),
         # For a column that is only passed on under its own name, the link next to it is enough.
         expression=None if (node.expression or "").rpartition(".")[2] == name else node.expression,
@@ -306,12 +309,6 @@ def _called(query: Query) -> list[str]:
 
 def _unit_tests(tests: Iterable[UnitTest | MacroTest]) -> tuple[tuple[str, str], ...]:
     return tuple((test.name.replace("_", " "), test.description) for test in tests)
-
-
-def _grain(sql: str) -> str:
-    """The text of the first line, if it is a comment."""
-    match = _GRAIN.match(sql)
-    return match[1].strip() if match else ""
 
 
 def _test_words(test: GenericTest) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-from debatebench.transform.lineage.column_lineage import Lineage
+from debatebench.transform.graph import upstream
+from debatebench.transform.lineage.passed_on import OutputColumns
+from debatebench.transform.sql_model import syntax_tree
 
 if TYPE_CHECKING:
     from debatebench.transform.domain import LandedColumn
@@ -16,12 +19,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Sources = tuple[tuple[str, str] | None, ...]
+"""(relation, column) of what a column passes on; None for what is computed."""
+
+_COMPUTED: Sources = (None,)
+
 
 class Descriptions:
     """The descriptions of all columns of a project, and their values. What a column's own YAML omits is traced."""
 
     def __init__(self, project: Project) -> None:
-        self.project, self.lineage = project, Lineage(project)
+        self.project = project
+        self._columns: dict[str, dict[str, Sources]] = {}
         self._of_every = project.common_columns
         self._own: dict[str, ColumnProperties | LandedColumn] = {
             f"{name}.{column.name.lower()}": column
@@ -44,7 +53,8 @@ class Descriptions:
         """The description of a column of a SQL model or landed table, without its values; empty if there is none.
 
         It is the column's own description; else that of the column that it passes on unchanged, perhaps renamed, if all
-        sides of a union agree; else the project's common description for columns of this name.
+        sides of a union agree; else the project's common description for columns of this name. A landed column without
+        its own has that of the column of a SQL model that passes it on.
         """
         column = column.lower()
         written = self._inherited(relation, column, self._described, "")
@@ -65,24 +75,63 @@ class Descriptions:
         known = {**common, **self._inherited(relation, column, self._explained, nothing)}
         return {value: text or known.get(value, "") for value, text in listed.items()}
 
+    def columns(self, relation: str) -> Mapping[str, Sources]:
+        """The columns of a SQL model or landed table, each with what it passes on.
+
+        A pattern hides which columns a query selects, so those of the YAML are added.
+        """
+        if relation not in self._columns:
+            models = self.project.models
+            # From the bottom up, so that a long chain does not recurse deeply.
+            above = upstream(models, [relation]) - self._columns.keys() if relation in models else set()
+            for name in [*(name for name in models if name in above), relation]:
+                self._columns[name] = self._of_relation(name)
+        return self._columns[relation]
+
+    def _of_relation(self, name: str) -> dict[str, Sources]:
+        model = self.project.models.get(name)
+        if model is None:
+            return dict.fromkeys(self.project.domain.tables.get(name, ()), ())
+        if model.seed is not None:
+            return dict.fromkeys(model.seed.types, ())
+        outputs = OutputColumns(self._passed_on, _COMPUTED, lambda *_: _COMPUTED, _merged)
+        found = outputs.of(syntax_tree(model.query))
+        described = dict.fromkeys((column.name.lower() for column in model.properties.columns), ())
+        return found | {column: nothing for column, nothing in described.items() if column not in found}
+
+    def _passed_on(self, relation: str) -> dict[str, Sources]:
+        return {column: ((relation, column),) for column in self.columns(relation)}
+
     def _inherited(self, relation: str, column: str, said_of: Callable[[str], T], nothing: T) -> T:
         """What is said of a column, or of the nearest ones that it passes on: the same on all sides of a union."""
-        own = said_of(f"{relation}.{column}")
-        if own or column not in self.lineage.columns(relation):
-            return own
         found: list[T] = []
-        seen: set[int] = set()
-        open_nodes = [self.lineage.column(relation, column)]
-        while open_nodes:
-            node = open_nodes.pop()
-            # A CTE may use a common name with another meaning.
-            said = nothing if node.kind == "cte" else said_of(node.name)
-            if said or not node.same_as:
-                found.append(said)
-            elif id(node) not in seen:
-                seen.add(id(node))
-                open_nodes.extend(node.same_as)
+        open_columns, seen = [(relation, column)], set()
+        while open_columns:
+            place = open_columns.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            said = said_of(".".join(place))
+            sources = () if said else self.columns(place[0]).get(place[1], ())
+            if not sources:
+                found.append(said or next(filter(None, map(said_of, self._readers.get(place, ()))), nothing))
+            found += [nothing for source in sources if source is None]
+            open_columns += [source for source in sources if source is not None]
         return found[0] if all(said == found[0] for said in found) else nothing
+
+    @cached_property
+    def _readers(self) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Landed column → the columns that pass it on, those of the SQL model with the shortest name first."""
+        found: dict[tuple[str, str], list[str]] = {}
+        models = self.project.models.values()
+        reading = [
+            model.name for model in models if not self.project.domain.tables.keys().isdisjoint(model.dependencies)
+        ]
+        for reader in sorted(reading, key=lambda name: (len(name), name)):
+            for name, sources in self.columns(reader).items():
+                if len(sources) == 1 and sources[0] is not None:
+                    found.setdefault(sources[0], []).append(f"{reader}.{name}")
+        return found
 
     def _described(self, name: str) -> str:
         return self._own[name].description if name in self._own else ""
@@ -102,3 +151,7 @@ def values_text(values: Values) -> str:
     """``Values: `open`: not yet paid; `paid`; `closed`.``"""
     listed = (f"`{value}`: {text}" if text else f"`{value}`" for value, text in values.items())
     return f"Values: {'; '.join(listed)}."
+
+
+def _merged(found: Sequence[Sources]) -> Sources:
+    return tuple(dict.fromkeys(source for sources in found for source in sources))
