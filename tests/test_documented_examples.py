@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 __all__ = ["two_runs"]
 
-RUN_BY_OTHER_TESTS = {"debateflow.md", "exporting.md", "extending.md", "sql-models.md"}
+RUN_BY_OTHER_TESTS = {"debateflow.md", "exporting.md", "extending.md", "marts.md", "sql-models.md"}
 BLOCK = re.compile(r"^(?:<!-- (?P<note>[^\n]*) -->\n)?```(?P<language>sql|python|sh)\n(?P<text>.*?)^```$", re.M | re.S)
 
 

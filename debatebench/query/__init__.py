@@ -1,6 +1,7 @@
 """Queries on a built warehouse: safe SELECTs, one debate, two runs, two versions of a SQL model.
 
-attack_gate.py     a limit on how often attacks succeed with a judge
+attack_finding.py         tables and columns by words, in names and texts
+gate.py     a limit on how often attacks succeed with a judge
 attacked_copy.py   one attacked copy of a stored debate
 attached.py        a warehouse attached to a database in memory, where a reader can create tables
 column_names.py    the rule for the names of columns
