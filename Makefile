@@ -53,8 +53,9 @@ test-datasets: $(VENV)/.installed-test  ## Let Hugging Face's `datasets` read an
 	$(PIP) --editable '.[datasets]'
 	$(BIN)/python -m pytest -s tests/output/test_export_huggingface.py
 
-docs: $(VENV)/.installed  ## Write docs/marts.md from the descriptions of the SQL models
+docs: $(VENV)/.installed  ## Write docs/marts.md, and what README.md shows of the demo
 	$(BIN)/debatebench --root docs docs --format markdown --out-dir docs
+	$(BIN)/python docs/build.py
 
 lint: $(VENV)/.installed-test  ## Mend style, then check types
 	$(BIN)/ruff check --fix .

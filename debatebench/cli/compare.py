@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,7 +28,7 @@ from debatebench.shared.errors import RegressionError, UsageError
 
 if TYPE_CHECKING:
     from debatebench.query.attack_gate import AttackGate
-    from debatebench.query.comparison import Comparison
+    from debatebench.query.comparison import Comparison, Trend
     from debatebench.query.gate import GateResult
 
 Rows = Sequence[Mapping[str, Any]]
@@ -53,6 +54,7 @@ _CAPTIONS = {
     "rating": "Bradley–Terry ratings",
     "win_rate": "Win rates",
     "mean_score": "Mean scores",
+    "dimension_score": "Mean scores by dimension",
     "turn_cost_usd": "Cost of a debater's own turns in a debate, USD",
     "agreement": "Agreement of judges: share of pairs of judges on a panel that named the same winner",
 }
@@ -64,16 +66,23 @@ def compare(
     context: typer.Context,
     baseline: Annotated[str, typer.Argument(help=f"What to compare with. {_NAME}")],
     candidate: Annotated[str, typer.Argument(help="What to compare.")],
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[MORE]...", help="Further ones: a table of each debater's way from one to the next."),
+    ] = None,
     show_all: Annotated[
         bool, typer.Option("--all", help="Also print equal settings, unchanged dimensions and all flipped debates.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare two runs or benchmark versions.
+    """Compare two runs or benchmark versions, or more.
 
-    Print whether the two are like for like, and what changed, with intervals.
+    Print whether they are like for like, and what changed, with intervals.
     """
     built_workspace(context)
+    if more:
+        _compare_many(context, [baseline, candidate, *more], show_all, output)
+        return
     comparison = _comparison(context, baseline, candidate)
     if output is Format.JSON:
         print_json(_as_data(comparison))
@@ -81,7 +90,7 @@ def compare(
         _print_rows(comparison.debaters, output)
     else:
         _print_comparison(comparison, show_all, output)
-    _note_unfinished(comparison)
+    _note_doubts(comparison)
 
 
 def gate(
@@ -238,8 +247,11 @@ def _print_attack_checks(attacks: AttackGate | None, output: Format) -> None:
         _print_rows(rows, output)
 
 
-def _note_unfinished(comparison: Comparison) -> None:
-    for run in comparison.unfinished:
+def _note_doubts(found: Comparison | Trend) -> None:
+    """Print why the numbers may mislead: versions that pool what does not belong together, and unfinished runs."""
+    for pool in found.pools:
+        warn(pool["explanation"])
+    for run in found.unfinished:
         warn(
             f"run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} "
             "debates are complete."
@@ -261,6 +273,7 @@ def _as_data(comparison: Comparison) -> dict[str, Any]:
         "debates": {**comparison.debates, "flipped_debates": comparison.flipped},
         "sql_models": comparison.sql_models,
         "unfinished": comparison.unfinished,
+        "pools": comparison.pools,
     }
 
 
@@ -326,6 +339,58 @@ def _print_comparison(comparison: Comparison, show_all: bool, output: Format) ->
         names = ("judge_id", "measure", *_CHANGES, "method")
         _print_rows([_picked(row, names) for row in comparison.judges], output)
     _print_flipped(comparison, show_all, output)
+
+
+def _compare_many(context: typer.Context, names: Sequence[str], show_all: bool, output: Format) -> None:
+    """Print how each debater does from one subject to the next."""
+    from debatebench.query.comparison import find_subject, trend
+    from debatebench.query.safe_query import open_for_reading
+
+    with open_for_reading(workspace_of(context).database) as con:
+        found = trend(con, [find_subject(con, name) for name in names])
+    if output is Format.JSON:
+        print_json({**asdict(found), "subjects": [asdict(subject) for subject in found.subjects]})
+    elif output is Format.CSV:
+        _print_rows(found.rows, output)
+    else:
+        say(f"From one to the next: {', '.join(map(str, found.subjects))}.", output)
+        for (before, after), verdict in zip(pairwise(found.subjects), found.verdicts, strict=True):
+            say(f"{after.name} against {before.name}: {verdict['explanation']}", output)
+        for measure in dict.fromkeys(row["measure"] for row in found.rows):
+            if show_all or measure != "dimension_score":
+                print_caption(_CAPTIONS[measure], output)
+                _print_rows(_trend_rows(found, measure), output)
+        note("A change is over the debates that both have, with its 95 % interval; it need not be that of the values.")
+    _note_doubts(found)
+
+
+def _trend_rows(found: Trend, measure: str) -> list[dict[str, Any]]:
+    """One row for each debater, and for each dimension of it: its values, and the changes between them."""
+    of_debaters: dict[tuple[str, str | None], dict[int, Mapping[str, Any]]] = {}
+    for row in found.rows:
+        if row["measure"] == measure:
+            of_debaters.setdefault((row["model_id"], row["dimension"]), {})[row["position"]] = row
+    table = []
+    for (model_id, dimension), rows in of_debaters.items():
+        shown: dict[str, Any] = {"model_id": model_id} | ({"dimension": dimension} if dimension else {})
+        for position, subject in enumerate(found.subjects, 1):
+            if position > 1:
+                shown[f"change {position}"] = _change_text(measure, rows.get(position, {}))
+            value = rows[position]["value"] if position in rows else None
+            shown[f"{position}: {subject.name}"] = _rounded(measure, value)
+        table.append(shown)
+    return table
+
+
+def _change_text(measure: str, row: Mapping[str, Any]) -> str | None:
+    """A difference with its interval, such as `+12.5 (-3.1 to +28.1)`; None if there is none."""
+    if row.get("difference") is None:
+        return None
+    digits = _DECIMALS[measure]
+    text = f"{row['difference']:+.{digits}f}"
+    if row["difference_ci_low"] is None:
+        return text
+    return f"{text} ({row['difference_ci_low']:+.{digits}f} to {row['difference_ci_high']:+.{digits}f})"
 
 
 def _print_measure(comparison: Comparison, measure: str, output: Format) -> None:

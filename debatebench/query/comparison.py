@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from debatebench.query.one_debate import check_marts
@@ -23,8 +24,9 @@ Kind = Literal["run", "version"]
 Row = dict[str, Any]
 
 _SUBJECTS = """
-select kind, subject, list_sort(list(run_tag)) as run_tags
+select kind, subject, list_sort(list(run_tag)) as run_tags, coalesce(bool_and(is_excluded), false) as is_excluded
 from intermediate.int_comparison_members
+left join staging.stg_run_marks using (run_tag)
 group by kind, subject
 order by kind, subject
 """
@@ -81,6 +83,18 @@ from marts.runs
 where list_contains($run_tags, run_tag) and count_complete < count_planned
 order by run_tag
 """
+_POOLS = """
+select benchmark_version, kind, explanation
+from marts.version_warnings
+where list_contains($versions, benchmark_version)
+order by list_position($versions, benchmark_version), kind
+"""
+_VALUES = """
+select model_id, measure, dimension, value, ci_low, ci_high, reason, count_debates, count_topics
+from intermediate.int_subject_values
+where kind = $kind and subject = $subject
+"""
+_MEASURES = ("rating", "win_rate", "mean_score", "dimension_score", "turn_cost_usd")
 _TIMEOUT_S = 600.0
 
 
@@ -103,7 +117,8 @@ class Comparison:
     `verdict` is the row of `marts.comparability_verdicts`, `items` are the rows of `marts.run_comparability`,
     `debaters`, `judges` and `panels` those of the models of these names, `flipped` those of `marts.debate_comparison`,
     whose counts are `debates`. `sql_models` names the versions of the rules for winners behind all numbers.
-    `unfinished` are runs with planned debates that are not complete.
+    `unfinished` are runs with planned debates that are not complete, and `pools` are the rows of
+    `marts.version_warnings` about the versions.
     """
 
     baseline: Subject
@@ -117,6 +132,7 @@ class Comparison:
     flipped: Sequence[Row]
     sql_models: Mapping[str, str]
     unfinished: Sequence[Row]
+    pools: Sequence[Row]
 
     def basis(self) -> str:
         """What the differences between debaters rest on, in sentences: that can be said, like for like or not."""
@@ -138,6 +154,22 @@ class Comparison:
         return " ".join(texts) or "The two have no debater in common, so no debater is compared."
 
 
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Three subjects or more, one after another, each compared with the one before.
+
+    `rows` has a row for each debater, measure and subject: the subject's value with its interval, and the difference to
+    the subject before, as `marts.version_trend` has them for all versions. `verdicts` are rows of
+    `marts.comparability_verdicts`; `pools` and `unfinished` are as in `Comparison`.
+    """
+
+    subjects: Sequence[Subject]
+    rows: Sequence[Row]
+    verdicts: Sequence[Row]
+    unfinished: Sequence[Row]
+    pools: Sequence[Row]
+
+
 def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     """The run or benchmark version that `name` means; `run:NAME` and `version:NAME` say which.
 
@@ -146,7 +178,8 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     check_marts(con)
     if not has_relation(con, "marts.comparability_verdicts"):
         raise UsageError("The warehouse was built without comparisons; run `debatebench build` to add them.")
-    known = [Subject(cast(Kind, row[0]), row[1], tuple(row[2])) for row in _rows(con, _SUBJECTS)]
+    rows = _rows(con, _SUBJECTS)
+    known = [Subject(cast(Kind, kind), subject, tuple(run_tags)) for kind, subject, run_tags, _ in rows]
     found = [subject for subject in known if subject.name == name]
     kind, colon, rest = name.partition(":")
     if not found and colon:
@@ -154,24 +187,17 @@ def find_subject(con: duckdb.DuckDBPyConnection, name: str) -> Subject:
     if len(found) > 1:
         raise UsageError(f"'{name}' is both a run and a benchmark version; write run:{name} or version:{name}.")
     if not found:
-        runs, versions = (", ".join(s.name for s in known if s.kind == kind) or "none" for kind in ("run", "version"))
-        hint = did_you_mean(name, [subject.name for subject in known], 3)
+        # An excluded run can be compared, but is not proposed.
+        shown = {kind: [row[1] for row in rows if row[0] == kind and not row[3]] for kind in ("run", "version")}
+        hint = did_you_mean(name, [each for names in shown.values() for each in names], 3)
+        runs, versions = (", ".join(names) or "none" for names in shown.values())
         raise UsageError(f"No run or benchmark version '{name}'.{hint} Runs: {runs}. Benchmark versions: {versions}.")
     return found[0]
 
 
 def compare(con: duckdb.DuckDBPyConnection, baseline: Subject, candidate: Subject) -> Comparison:
     """Everything that the warehouse says about the pair. Raises `UsageError` if they share a run."""
-    if shared := sorted(set(baseline.run_tags) & set(candidate.run_tags)):
-        raise UsageError(
-            f"Run '{shared[0]}' is on both sides; compare two runs, or two versions, without a common run."
-        )
-    pair = {
-        "baseline_kind": baseline.kind,
-        "baseline": baseline.name,
-        "candidate_kind": candidate.kind,
-        "candidate": candidate.name,
-    }
+    pair = _pair(baseline, candidate)
     (verdict,) = _records(con, _VERDICT, pair)
     (debates,) = _records(con, _DEBATES, pair)
     return Comparison(
@@ -185,8 +211,67 @@ def compare(con: duckdb.DuckDBPyConnection, baseline: Subject, candidate: Subjec
         debates=debates,
         flipped=_records(con, _FLIPPED, pair),
         sql_models=dict(_rows(con, _SQL_MODELS)),
-        unfinished=_records(con, _UNFINISHED, {"run_tags": [*baseline.run_tags, *candidate.run_tags]}),
+        unfinished=_unfinished(con, [baseline, candidate]),
+        pools=_pools(con, [baseline, candidate]),
     )
+
+
+def trend(con: duckdb.DuckDBPyConnection, subjects: Sequence[Subject]) -> Trend:
+    """How each debater does from subject to subject, in the given order.
+
+    Raises `UsageError` if a subject shares a run with the one before it.
+    """
+    pairs = [_pair(*both) for both in pairwise(subjects)]
+    verdicts = [_records(con, _VERDICT, pair)[0] for pair in pairs]
+    changes = [{_key(row): row for row in _records(con, _DEBATERS, pair)} for pair in pairs]
+    rows: list[Row] = []
+    for place, subject in enumerate(subjects):
+        for value in _records(con, _VALUES, {"kind": subject.kind, "subject": subject.name}):
+            change = changes[place - 1].get(_key(value), {}) if place else {"reason": "first_subject"}
+            rows.append(
+                {
+                    "position": place + 1,
+                    "kind": subject.kind,
+                    "subject": subject.name,
+                    **value,
+                    "difference": change.get("difference"),
+                    "difference_ci_low": change.get("ci_low"),
+                    "difference_ci_high": change.get("ci_high"),
+                    "difference_reason": change.get("reason"),
+                    "method": change.get("method"),
+                }
+            )
+    rows.sort(
+        key=lambda row: (_MEASURES.index(row["measure"]), row["model_id"], row["dimension"] or "", row["position"])
+    )
+    return Trend(subjects, rows, verdicts, _unfinished(con, subjects), _pools(con, subjects))
+
+
+def _key(row: Row) -> tuple[str, str, str | None]:
+    return row["model_id"], row["measure"], row["dimension"]
+
+
+def _pair(baseline: Subject, candidate: Subject) -> dict[str, str]:
+    """The columns that name a pair. Raises `UsageError` if the two share a run."""
+    if shared := sorted(set(baseline.run_tags) & set(candidate.run_tags)):
+        raise UsageError(
+            f"Run '{shared[0]}' is on both sides; compare two runs, or two versions, without a common run."
+        )
+    return {
+        "baseline_kind": baseline.kind,
+        "baseline": baseline.name,
+        "candidate_kind": candidate.kind,
+        "candidate": candidate.name,
+    }
+
+
+def _unfinished(con: duckdb.DuckDBPyConnection, subjects: Sequence[Subject]) -> list[Row]:
+    return _records(con, _UNFINISHED, {"run_tags": [tag for subject in subjects for tag in subject.run_tags]})
+
+
+def _pools(con: duckdb.DuckDBPyConnection, subjects: Sequence[Subject]) -> list[Row]:
+    versions = [subject.name for subject in subjects if subject.kind == "version"]
+    return _records(con, _POOLS, {"versions": versions}) if versions else []
 
 
 def is_settled(row: Row, level: float = 0.95) -> bool:

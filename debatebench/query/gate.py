@@ -148,6 +148,7 @@ def check_gate(
     if incomparable := _incomparable(comparison, {check.measure for check in checks}):
         (failures if require_comparable else warnings).append(incomparable)
     warnings += _power_warnings(checks)
+    warnings += [str(pool["explanation"]).removesuffix(".") for pool in comparison.pools]
     for run in comparison.unfinished:
         warnings.append(
             f"run '{run['run_tag']}' is not finished: {run['count_complete']} of {run['count_planned']} debates are "

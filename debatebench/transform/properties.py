@@ -24,7 +24,12 @@ from pydantic import (
 
 from debatebench.shared.errors import SqlModelError
 from debatebench.shared.files import shown_path
-from debatebench.transform.testing.generic_tests import GenericTest, accepted_values, parse_generic_test
+from debatebench.transform.testing.generic_tests import (
+    GenericTest,
+    accepted_values,
+    parse_generic_test,
+    values_with_texts,
+)
 
 if TYPE_CHECKING:
     from debatebench.shared.strict_yaml import Yaml
@@ -352,11 +357,15 @@ class MacroTest(_Frozen):
 
 
 class MacroProperties(_Frozen):
-    """One entry of `macros`: a macro with its tests. `sql` is an expression over its arguments."""
+    """One entry of `macros`: a macro with its tests. `sql` is an expression over its arguments.
+
+    `values` are the texts that it can return, if they are few, with their meanings; a column that it makes has them.
+    """
 
     name: str
     description: str = Field(min_length=1)
     arguments: tuple[MacroArgument, ...] = ()
+    values: Annotated[dict[str, str], BeforeValidator(values_with_texts)] = Field(default_factory=dict)
     sql: str = Field(min_length=1)
     unit_tests: tuple[MacroTest, ...] = ()
     meta: dict[str, Any] = Field(default_factory=dict)

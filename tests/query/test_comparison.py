@@ -32,7 +32,7 @@ from debatebench.output.report.site import build_site
 from debatebench.plan.plan import Plan, PlanOptions
 from debatebench.plan.plan_records import run_records
 from debatebench.plan.schedule import make_plan
-from debatebench.query.comparison import Comparison, Subject, compare, find_subject
+from debatebench.query.comparison import Comparison, Subject, compare, find_subject, trend
 from debatebench.query.gate import GateLimits, Power, check_gate, power_sentence
 from debatebench.query.safe_query import open_for_reading, run_query
 from debatebench.shared.errors import UsageError
@@ -295,6 +295,8 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "+debates",
             *(f"+{part}_comparison" for part in ("debater", "judge", "panel", "debate")),
             "+comparability_verdicts",
+            "+version_trend",
+            "+version_warnings",
         ],
     )
 
@@ -342,6 +344,68 @@ def test_versions_are_compared_over_all_their_debates(versions: Path):
     assert (row["count_baseline_debates"], row["count_candidate_debates"]) == (14, 8)
     assert (row["method"], row["count_pairs"], row["count_topics"]) == ("paired", 8, 2)
     assert row["difference"] == pytest.approx(row["candidate_value"] - row["baseline_value"])
+
+
+def test_a_version_that_pools_the_same_debates_twice_is_warned_of(versions: Path):
+    text = (
+        "{count} debates of 'b' are also in an earlier run of benchmark version 'v1': its ratings count each once, its "
+        "win rates, scores and costs each copy."
+    )
+    (count,) = rows_of(versions, "select count(*) from marts.duplicate_debates where run_tag = 'b'")[0]
+    found = compared(versions, "v1", "version:v2")
+    explanations = {row["kind"]: row["explanation"] for row in found.pools}
+    assert explanations["same_debates"] == text.format(count=count)
+    warnings = check_gate(found, GateLimits(1e9), allow_missing=True).warnings
+    assert text.format(count=count).removesuffix(".") in warnings
+    assert compared(versions, "a", "c").pools == []
+
+
+def test_the_trend_over_all_versions_is_that_of_the_comparisons(versions: Path):
+    rows = rows_of(
+        versions,
+        "select benchmark_version, model_id, value, previous_version, difference, difference_ci_low, difference_reason "
+        "from marts.version_trend where measure = 'win_rate' and model_id in ('x', 'z') "
+        "order by version_number, model_id",
+    )
+    # All runs were made at the same time, so versions are in the order of their names.
+    assert [row[0] for row in rows] == ["v1", "v1", "v2", "v2", "v3", "v3"]
+    for version, model_id, value, previous, difference, low, reason in rows:
+        (played,) = rows_of(
+            versions,
+            "select avg(case when pro_model_id = $model then pro_score else 1 - pro_score end) "
+            "from marts.games inner join marts.runs using (run_tag) "
+            "where benchmark_version = $version and $model in (pro_model_id, con_model_id)",
+            model=model_id,
+            version=version,
+        )[0]
+        assert value == pytest.approx(played)
+        if previous is None:
+            assert (version, difference, reason) == ("v1", None, "first_version")
+            continue
+        change = compared(versions, f"version:{previous}", f"version:{version}").debaters
+        (row,) = [r for r in change if (r["model_id"], r["measure"]) == (model_id, "win_rate")]
+        assert (difference, low, reason) == (row["difference"], row["ci_low"], row["reason"])
+
+
+def test_three_subjects_are_compared_from_one_to_the_next(versions: Path):
+    with open_for_reading(versions) as con:
+        subjects = [find_subject(con, name) for name in ("v1", "c", "v3")]
+        found = trend(con, subjects)
+        with pytest.raises(UsageError, match="Run 'c' is on both sides"):
+            trend(con, [*subjects[:2], find_subject(con, "version:v2")])
+    assert len(found.verdicts) == 2
+    ratings = [row for row in found.rows if row["measure"] == "rating" and row["model_id"] == "x"]
+    assert [(row["position"], row["kind"], row["subject"]) for row in ratings] == [
+        (1, "version", "v1"),
+        (2, "run", "c"),
+        (3, "version", "v3"),
+    ]
+    assert ratings[0]["difference_reason"] == "first_subject"
+    for before, after in pairwise(ratings):
+        change = compared(versions, *(f"{row['kind']}:{row['subject']}" for row in (before, after))).debaters
+        (row,) = [r for r in change if (r["model_id"], r["measure"]) == ("x", "rating")]
+        assert (after["difference"], after["difference_ci_low"]) == (row["difference"], row["ci_low"])
+    assert {row["benchmark_version"] for row in found.pools} == {"v1"}
 
 
 def test_a_version_of_one_run_is_that_run(versions: Path):
@@ -509,6 +573,27 @@ def test_sql_table_and_json_tell_the_same(simulated: Path):
             ]
 
 
+def test_three_runs_are_printed_as_a_trend(simulated: Path):
+    three = ("compare", "base", "noise", "drop")
+    done = debatebench(simulated, *three)
+    assert done.code == 0, done.err
+    head = done.out.splitlines()[0]
+    assert head == "From one to the next: run 'base', run 'noise', run 'drop'."
+    (ratings,) = [each for each in done.out.split("\n\n") if each.startswith("Bradley–Terry ratings")]
+    assert ratings.splitlines()[1].split("  ")[0] == "model_id"
+    for column in ("1: base", "change 2", "2: noise", "change 3", "3: drop"):
+        assert column in ratings
+    assert "by dimension" not in done.out
+    assert "by dimension" in debatebench(simulated, *three, "--all").out
+    found = json.loads(debatebench(simulated, *three, "--format", "json").out)
+    assert [subject["name"] for subject in found["subjects"]] == ["base", "noise", "drop"]
+    assert len(found["verdicts"]) == 2
+    lines = debatebench(simulated, *three, "--format", "csv").out.splitlines()
+    assert lines[0].startswith("position,kind,subject,model_id,measure,dimension,value,ci_low,ci_high,")
+    # Rating, win rate, mean score, five dimensions and cost of three debaters in three runs.
+    assert len(lines) == 1 + 3 * 3 * 9 == 1 + len(found["rows"])
+
+
 def test_csv_is_one_table_of_every_measure(simulated: Path):
     lines = debatebench(simulated, "compare", "base", "drop", "--format", "csv").out.splitlines()
     assert lines[0].startswith("model_id,measure,dimension,method,baseline_value,")
@@ -626,7 +711,8 @@ def test_a_site_of_two_runs_or_more_has_a_page_that_compares_them(versions: Path
     build_site(versions, wanted, tmp_path / "all", now=NOON)
     page = (tmp_path / "all" / "comparison.html").read_text()
     # The runs were made at the same time, so that the first by name counts as the newest.
-    for text in ("Which runs are like for like", "a against b: ratings", "benchmark_version", "not like for like"):
+    texts = ("Which runs are like for like", "a against b: ratings", "benchmark_version", "not like for like")
+    for text in (*texts, "are also in an earlier run of benchmark version", "Ratings by benchmark version"):
         assert text in page
     build_site(versions, wanted, tmp_path / "one", run_tags=["a"], now=NOON)
     assert not (tmp_path / "one" / "comparison.html").exists()
@@ -675,6 +761,7 @@ def of(*rows: dict[str, Any], items: tuple[dict[str, Any], ...] = ()) -> Compari
         flipped=(),
         sql_models={},
         unfinished=(),
+        pools=(),
     )
 
 

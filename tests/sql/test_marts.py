@@ -200,7 +200,14 @@ def test_unit_tests_of_the_models_pass(project: Project):
 # A measure that is no dimension's has none, and a judge of debates without verdicts of people has no truth. The test of
 # the key takes nulls for equal.
 MAY_BE_MISSING = {
-    (name, "dimension") for name in ("marts.debater_comparison", "marts.judge_bias", "intermediate.int_judge_bias_sums")
+    (name, "dimension")
+    for name in (
+        "marts.debater_comparison",
+        "marts.judge_bias",
+        "marts.version_trend",
+        "intermediate.int_judge_bias_sums",
+        "intermediate.int_subject_values",
+    )
 } | {(name, part) for name in ("marts.judge_value", "intermediate.int_judge_prices") for part in ("format", "truth")}
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from debatebench.transform.graph import upstream
 from debatebench.transform.lineage.passed_on import OutputColumns
-from debatebench.transform.sql_model import syntax_tree
+from debatebench.transform.sql_model import MACROS, is_macro_call, syntax_tree
 
 if TYPE_CHECKING:
+    from sqlglot import exp
+
     from debatebench.transform.domain import LandedColumn
     from debatebench.transform.project import Project
     from debatebench.transform.properties import ColumnProperties
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Sources = tuple[tuple[str, str] | None, ...]
-"""(relation, column) of what a column passes on; None for what is computed."""
+"""(relation, column) of what a column passes on, (macro, an empty text) of a macro that makes it, None for all else.
+
+Beside None, macros are those in an expression.
+"""
 
 _COMPUTED: Sources = (None,)
 
@@ -32,6 +37,7 @@ class Descriptions:
         self.project = project
         self._columns: dict[str, dict[str, Sources]] = {}
         self._of_every = project.common_columns
+        self._of_macros = {f"{name}.": macro.properties.values for name, macro in project.macros.items()}
         self._own: dict[str, ColumnProperties | LandedColumn] = {
             f"{name}.{column.name.lower()}": column
             for name, model in project.models.items()
@@ -63,8 +69,9 @@ class Descriptions:
     def values(self, relation: str, column: str) -> Values:
         """The values that a column can have, as text, each with its meaning or an empty text; empty if any is possible.
 
-        They are those of the column's own test `accepted_values`; else those of the column that it passes on unchanged.
-        A value without a meaning has the one that it has there, or else in the project's common column of this name.
+        They are those of the column's own test `accepted_values`; else those of the column that it passes on unchanged,
+        or of the macro that makes it. A value without a meaning has the one that it has there, or in a macro of the
+        column's expression, or else in the project's common column of this name.
         """
         column = column.lower()
         nothing: Values = {}
@@ -72,7 +79,7 @@ class Descriptions:
         if all(listed.values()):
             return listed
         common = self._of_every[column].values if column in self._of_every else {}
-        known = {**common, **self._inherited(relation, column, self._explained, nothing)}
+        known = {**common, **self._meanings(relation, column)}
         return {value: text or known.get(value, "") for value, text in listed.items()}
 
     def columns(self, relation: str) -> Mapping[str, Sources]:
@@ -94,7 +101,7 @@ class Descriptions:
             return dict.fromkeys(self.project.domain.tables.get(name, ()), ())
         if model.seed is not None:
             return dict.fromkeys(model.seed.types, ())
-        outputs = OutputColumns(self._passed_on, _COMPUTED, lambda *_: _COMPUTED, _merged)
+        outputs = OutputColumns(self._passed_on, _COMPUTED, _computed, _merged)
         found = outputs.of(syntax_tree(model.query))
         described = dict.fromkeys((column.name.lower() for column in model.properties.columns), ())
         return found | {column: nothing for column, nothing in described.items() if column not in found}
@@ -119,6 +126,17 @@ class Descriptions:
             open_columns += [source for source in sources if source is not None]
         return found[0] if all(said == found[0] for said in found) else nothing
 
+    def _meanings(self, relation: str, column: str) -> Values:
+        """Value → what it means, where a column comes from; the nearest text of each."""
+        found: dict[str, str] = {}
+        places = [(relation, column)]
+        for place in places:
+            explained = {value: text for value, text in self._listed(".".join(place)).items() if text}
+            found = explained | found
+            sources = self.columns(place[0]).get(place[1], ())
+            places += [source for source in sources if source is not None and source not in places]
+        return found
+
     @cached_property
     def _readers(self) -> Mapping[tuple[str, str], Sequence[str]]:
         """Landed column → the columns that pass it on, those of the SQL model with the shortest name first."""
@@ -137,10 +155,7 @@ class Descriptions:
         return self._own[name].description if name in self._own else ""
 
     def _listed(self, name: str) -> Values:
-        return self._own[name].values if name in self._own else {}
-
-    def _explained(self, name: str) -> Values:
-        return {value: text for value, text in self._listed(name).items() if text}
+        return self._own[name].values if name in self._own else self._of_macros.get(name, {})
 
     def _common(self, name: str) -> str:
         common = self._of_every.get(name.rpartition(".")[2])
@@ -151,6 +166,18 @@ def values_text(values: Values) -> str:
     """``Values: `open`: not yet paid; `paid`; `closed`.``"""
     listed = (f"`{value}`: {text}" if text else f"`{value}`" for value, text in values.items())
     return f"Values: {'; '.join(listed)}."
+
+
+def _computed(expression: exp.Expr, _: object) -> Sources:
+    """The macro that an expression calls, or those in it."""
+    if is_macro_call(expression):
+        return (_macro(expression),)
+    calls = [node for node in expression.walk(prune=is_macro_call) if is_macro_call(node)]
+    return tuple(dict.fromkeys([None, *map(_macro, calls)]))
+
+
+def _macro(call: exp.Expr) -> tuple[str, str]:
+    return f"{MACROS}.{call.expression.name}".lower(), ""
 
 
 def _merged(found: Sequence[Sources]) -> Sources:

@@ -116,9 +116,20 @@ class _Sources(Generic[T]):
         elif isinstance(source, exp.Lateral) and isinstance(source.this, exp.Subquery):
             found = self.outputs.of(source.this.this, ctes)
         else:
-            # A function makes rows of its arguments.
-            return dict.fromkeys((name.lower() for name in source.alias_column_names), self.outputs.unknown)
+            return self._made(source)
         return _renamed(found, source)
+
+    def _made(self, source: exp.Expr) -> Columns[T]:
+        """The columns of VALUES, or of a function that makes rows of its arguments."""
+        from sqlglot import exp
+
+        outputs, names = self.outputs, [name.lower() for name in source.alias_column_names]
+        if not isinstance(source, exp.Values):
+            return dict.fromkeys(names, outputs.of_expression(source, lambda column: None))
+        rows = [
+            [outputs.of_expression(cell, lambda column: None) for cell in row.expressions] for row in source.expressions
+        ]
+        return {name: outputs.merged(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)}
 
     def named(self, column: exp.Column) -> T | None:
         """What a name in the SELECT stands for; None if no source has it, or several that USING does not merge."""

@@ -111,7 +111,7 @@ class NotNull(GenericTest):
         return f"{quoted_identifier(column or '')} is null"
 
 
-def _with_texts(values: Any) -> Any:
+def values_with_texts(values: Any) -> Any:
     """A list of values, or a mapping of values to texts of which some are missing, as a mapping with all texts."""
     if isinstance(values, list | tuple) and values and all(isinstance(value, Hashable) for value in values):
         return dict.fromkeys(values, "")
@@ -131,7 +131,7 @@ class AcceptedValues(GenericTest):
 
     kind = "accepted_values"
     needs_column = True
-    values: Annotated[dict[str | bool | int | float | date, str], BeforeValidator(_with_texts)]
+    values: Annotated[dict[str | bool | int | float | date, str], BeforeValidator(values_with_texts)]
     quote: bool = True
 
     def bad_row(self, column: str | None) -> str:
