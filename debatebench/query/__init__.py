@@ -1,12 +1,12 @@
 """Queries on a built warehouse: safe SELECTs, one debate, two runs, two versions of a SQL model.
 
-attack_finding.py         tables and columns by words, in names and texts
-gate.py     a limit on how often attacks succeed with a judge
+attack_gate.py     a limit on how often attacks succeed with a judge
 attacked_copy.py   one attacked copy of a stored debate
 attached.py        a warehouse attached to a database in memory, where a reader can create tables
 column_names.py    the rule for the names of columns
 comparison.py      two runs or benchmark versions side by side, from `marts.*_comparison`
 duckdb_errors.py   errors of DuckDB, in one sentence each
+finding.py         tables and columns by words, in names and texts
 frames.py          the rows of a query as a pandas or polars frame or a pyarrow table
 gate.py            limits on a comparison: is the candidate worse than the baseline?
 landed_records.py  rows of raw tables → records
