@@ -1,31 +1,39 @@
 -- One row per three debaters of a run who all met each other: whether they beat each other in a circle.
 with
 
--- Each pair from both sides, with the chance of either majority if win rates were those of the ratings.
-edges as materialized (
+-- Each pair from both sides.
+sides as (
 
     select
         pairs.run_tag,
-        sides.model_id, sides.opponent_id, sides.wins, sides.losses,
-        (sides.wins + 0.5 * pairs.ties) / pairs.games as win_rate,
-        pairs.games,
-        coalesce(pairs.wins_p_value / 2, 1) as p,
+        case when sides.is_first then pairs.model_a else pairs.model_b end as model_id,
+        case when sides.is_first then pairs.model_b else pairs.model_a end as opponent_id,
+        case when sides.is_first then pairs.a_wins else pairs.b_wins end as wins,
+        case when sides.is_first then pairs.b_wins else pairs.a_wins end as losses,
+        pairs.ties, pairs.games, pairs.wins_p_value
+
+    from marts.debater_differences as pairs
+    cross join (values (true), (false)) as sides (is_first)
+    where pairs.games > 0
+
+),
+
+-- With the chance of either majority if win rates were those of the ratings.
+edges as materialized (
+
+    select
+        sides.run_tag, sides.model_id, sides.opponent_id, sides.wins, sides.losses,
+        (sides.wins + 0.5 * sides.ties) / sides.games as win_rate,
+        sides.games,
+        coalesce(sides.wins_p_value / 2, 1) as p,
         macros.majority_chance(sides.wins + sides.losses, 1 / (1 + power(10, (other.rating - own.rating) / 400)))
             as win_chance,
         macros.majority_chance(sides.wins + sides.losses, 1 / (1 + power(10, (own.rating - other.rating) / 400)))
             as loss_chance
 
-    from marts.debater_differences as pairs
-
-    cross join lateral (
-        values
-        (pairs.model_a, pairs.model_b, pairs.a_wins, pairs.b_wins),
-        (pairs.model_b, pairs.model_a, pairs.b_wins, pairs.a_wins)
-    ) as sides (model_id, opponent_id, wins, losses)
-
-    inner join ratings.bradley_terry as own on pairs.run_tag = own.run_tag and sides.model_id = own.model_id
-    inner join ratings.bradley_terry as other on pairs.run_tag = other.run_tag and sides.opponent_id = other.model_id
-    where pairs.games > 0
+    from sides
+    inner join ratings.bradley_terry as own using (run_tag, model_id)
+    inner join ratings.bradley_terry as other on sides.run_tag = other.run_tag and sides.opponent_id = other.model_id
 
 ),
 
