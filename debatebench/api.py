@@ -5,25 +5,37 @@ from __future__ import annotations
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from debatebench.query.duckdb_errors import sql_errors
 from debatebench.query.relations import Relation, read_relations
-from debatebench.query.safe_query import QueryResult, one_select, open_for_query, run_query
-from debatebench.shared.errors import DebatebenchError, HeldWarehouseError, SqlModelError, UsageError
+from debatebench.query.run_tags import pick_run_tag
+from debatebench.query.safe_query import (
+    QueryResult,
+    closing_unless_stuck,
+    cursor_of,
+    one_select,
+    open_for_query,
+    run_query,
+    search_path_of,
+)
+from debatebench.shared.amounts import counted, did_you_mean, listed
+from debatebench.shared.errors import DebatebenchError, SqlModelError, UsageError
 from debatebench.shared.workspace import Workspace, packaged
 
 if TYPE_CHECKING:
     import duckdb
 
+    from debatebench.query.comparison import Comparison
+    from debatebench.query.one_debate import StoredDebate
     from debatebench.transform.build_state import BuiltModel
     from debatebench.transform.lineage.descriptions import Descriptions
     from debatebench.transform.lineage.within_query import LineageNode
@@ -32,6 +44,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnInfo", "ModelInfo", "QueryResult", "RunInfo", "Warehouse", "open"]
 
+T = TypeVar("T")
+
+_MOST_NAMED = 8
+_LEADERBOARD = """
+select * exclude (run_tag, is_displayed)
+from marts.leaderboard
+where run_tag = $run_tag and is_displayed
+order by rank, model_id
+"""
 _ASKING_FOR = 'params={{"{name}": …}}'
 
 
@@ -44,7 +65,7 @@ class ColumnInfo:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ModelInfo:
     """A SQL model as it is in the warehouse.
 
@@ -65,8 +86,12 @@ class ModelInfo:
     rows: int | None
     built_at: datetime | None
 
+    def __repr__(self) -> str:
+        rows = "" if self.rows is None else f" of {counted(self.rows, 'row')}"
+        return f"<{self.name}: {self.materialized}{rows}, {counted(len(self.columns), 'column')}>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class RunInfo:
     """A run or import: a row of `marts.runs`, where every column is described.
 
@@ -99,6 +124,11 @@ class RunInfo:
     total_tokens: int | None
     cost_usd: Decimal | None
 
+    def __repr__(self) -> str:
+        version = f", version {self.benchmark_version}" if self.benchmark_version else ""
+        kind = "simulated " if self.is_simulated else ""
+        return f"<{kind}{self.source} {self.run_tag}: {counted(self.count_debates, 'debate')}{version}>"
+
 
 def open(database: str | os.PathLike[str] = "warehouse/debatebench.duckdb", *, memory_limit: str = "2GB") -> Warehouse:
     """Open a warehouse for reading. `database` is its file, or its workspace folder.
@@ -123,22 +153,16 @@ class Warehouse:
     again. Use a `Warehouse` in only one thread at a time.
     """
 
-    _all_open: ClassVar[weakref.WeakSet[Warehouse]] = weakref.WeakSet()
-
     def __init__(self, database: Path, *, memory_limit: str = "2GB") -> None:
         self.database = database
         """The file."""
         self._file = _identity(database)
-        for other in list(Warehouse._all_open):
-            # All DuckDB connections of a process share the file that the first one opened.
-            if other._file != self._file and other.database.resolve() == database.resolve():
-                raise HeldWarehouseError(
-                    f"{database} has been published again, but this process still has the old file open; close it."
-                )
-        self._con: duckdb.DuckDBPyConnection | None = open_for_query(database, memory_limit=memory_limit)
+        self._con: duckdb.DuckDBPyConnection | None = open_for_query(
+            database, memory_limit=memory_limit, is_alone=False
+        )
+        self._search_path = search_path_of(self._con)
         # Also at the end of the process, because DuckDB warns on stderr about open connections.
         self._closer = weakref.finalize(self, _close, self._con)
-        Warehouse._all_open.add(self)
         try:
             self._lacks_models = self._check_fits()
         except BaseException:
@@ -189,7 +213,6 @@ class Warehouse:
     def close(self) -> None:
         """Close the file. Relations from `sql` can no longer be read. Closing twice is not an error."""
         self._con = None
-        Warehouse._all_open.discard(self)
         self._closer()
 
     @property
@@ -199,6 +222,10 @@ class Warehouse:
             raise UsageError(f"The warehouse {self.database} is closed; open it again.")
         return self._con
 
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection for one query, which a reader that is still open elsewhere does not block."""
+        return cursor_of(self.connection, self._search_path)
+
     @property
     def is_outdated(self) -> bool:
         """Whether the file on disk is no longer the one that was opened: a publication replaced it, or it is gone."""
@@ -207,13 +234,15 @@ class Warehouse:
     def sql(self, sql: str, params: Mapping[str, Any] | None = None) -> duckdb.DuckDBPyRelation:
         """One SELECT as a DuckDB relation: `.fetchall()`, `.df()`, `.pl()`, `.arrow()`, `.filter(…)`, `.show()`.
 
+        Each relation has a connection of its own, so one that is not read to its end does not block other queries.
+
         `params` are the values of `$name` in `sql`. The query runs again each time the relation is read;
         `.materialize()` keeps its rows. pandas, polars and pyarrow are needed only for their own results. Raises
         `UsageError` for anything but one SELECT and for parameters that do not fit, `DebatebenchError` for unknown
         names; errors while rows are read are DuckDB's own. Ctrl-C does not stop such a read, because DuckDB 2.0 does
         not check for it; see `query`.
         """
-        con = self.connection
+        con = self._cursor()
         with sql_errors():
             statement, values = one_select(con, sql, params or {}, asking_for=_ASKING_FOR)
             return con.sql(statement, params=values)
@@ -230,7 +259,40 @@ class Warehouse:
 
         Raises `UsageError` as `sql` does, and `DebatebenchError` for every other error.
         """
-        return run_query(self.connection, sql, params, limit=limit, timeout_s=timeout_s, asking_for=_ASKING_FOR)
+        with closing_unless_stuck(self._cursor()) as con:
+            return run_query(con, sql, params, limit=limit, timeout_s=timeout_s, asking_for=_ASKING_FOR)
+
+    def leaderboard(self, run_tag: str | None = None) -> QueryResult:
+        """The debaters of a run that are shown, by rank: their rows of `marts.leaderboard`.
+
+        Without a tag it is the run that landed last and does not judge the debates of another. Raises `UsageError` for
+        an unknown run, or if SQL models of this version are missing.
+        """
+        self._check_models()
+        with sql_errors(), closing(self._cursor()) as con:
+            return run_query(con, _LEADERBOARD, {"run_tag": pick_run_tag(con, run_tag)}, limit=None)
+
+    def compare(self, baseline: str, candidate: str) -> Comparison:
+        """Two runs or benchmark versions side by side, as in `debatebench compare`; see `query.comparison.Comparison`.
+
+        Raises `UsageError` for an unknown name, and for two sides that share a run.
+        """
+        from debatebench.query.comparison import compare, find_subject
+
+        self._check_models()
+        with sql_errors(), closing(self._cursor()) as con:
+            return compare(con, find_subject(con, baseline), find_subject(con, candidate))
+
+    def debate(self, debate_id: str, run_tag: str | None = None) -> StoredDebate:
+        """A debate by its id, or the beginning of it: its row of `marts.debates`, `turns`, `verdicts` and `notes`.
+
+        `print` shows it as text. Raises `UsageError` if there is none or more than one.
+        """
+        from debatebench.query.one_debate import find_debate
+
+        self._check_models()
+        with sql_errors(), closing(self._cursor()) as con:
+            return find_debate(con, debate_id, run_tag)
 
     def elo(self, run_tag: str, *, initial: float | None = None, k: float | None = None) -> dict[str, float]:
         """Debater → Elo rating after a run's last game; `initial` and `k` replace the run's own settings.
@@ -242,8 +304,8 @@ class Warehouse:
         from debatebench.stats.elo import elo_ratings
 
         self._check_models()
-        with sql_errors():
-            games = read_games(self.connection, run_tag)
+        with sql_errors(), closing(self._cursor()) as con:
+            games = read_games(con, run_tag)
         ratings = elo_ratings(
             games.pro,
             games.con,
@@ -262,24 +324,30 @@ class Warehouse:
         """
         self._check_models()
         columns = ", ".join(field.name for field in fields(RunInfo))
-        with sql_errors():
-            rows = self.connection.execute(f"select {columns} from marts.runs order by created_at, run_tag").fetchall()
-        return MappingProxyType({row[0]: RunInfo(*row) for row in rows})
+        with sql_errors(), closing(self._cursor()) as con:
+            rows = con.execute(f"select {columns} from marts.runs order by created_at, run_tag").fetchall()
+        runs = {row[0]: RunInfo(*row) for row in rows}
+        return Named("run", runs, runs.__getitem__)
 
     @cached_property
     def models(self) -> Mapping[str, ModelInfo]:
         """Dotted name → SQL model, for all that the last build made, sorted by name. Each is described on first access.
+
+        A name without its schema is that of a mart, else of the only schema that has it.
 
         If some of the workspace's own SQL models cannot be read, a `UserWarning` says what is left out, and why.
         """
         from debatebench.transform.broken import why_broken
         from debatebench.transform.lineage.descriptions import Descriptions
 
-        builds, catalogue, described = self._builds, read_relations(self.connection), self._project.models
+        with closing(self._cursor()) as con:
+            catalogue = read_relations(con)
+        builds, described = self._builds, self._project.models
         if self._project.broken:
             warnings.warn(f"Not described is what is broken: {why_broken(self._project.broken)}", stacklevel=3)
         descriptions = Descriptions(self._project)
-        return _Models(
+        return Named(
+            "SQL model",
             sorted(name for name in builds if name in catalogue),
             lambda name: _model_info(builds[name], catalogue[name], described.get(name), descriptions),
         )
@@ -302,8 +370,8 @@ class Warehouse:
     def _builds(self) -> dict[str, BuiltModel]:
         from debatebench.transform.build_state import read_builds
 
-        with sql_errors():
-            return read_builds(self.connection)
+        with sql_errors(), closing(self._cursor()) as con:
+            return read_builds(con)
 
     @cached_property
     def _project(self) -> Project:
@@ -311,8 +379,8 @@ class Warehouse:
         from debatebench.query.sql_project import load_project
         from debatebench.transform.parse_cache import recall_parsed
 
-        with sql_errors():
-            recall_parsed(self.connection)
+        with sql_errors(), closing(self._cursor()) as con:
+            recall_parsed(con)
         workspace = self._workspace or Workspace(packaged("sql").parent)
         return load_project(workspace.files("sql", "**/*"), skip_broken=True)
 
@@ -324,20 +392,29 @@ class Warehouse:
         return workspace if workspace.database == path else None
 
 
-class _Models(Mapping[str, ModelInfo]):
-    """SQL models by name. Each is described on first access, because inherited descriptions need the lineage."""
+class Named(Mapping[str, T]):
+    """Things of a warehouse by name; each is made on first access, because that of a SQL model needs its lineage."""
 
-    def __init__(self, names: Sequence[str], describe: Callable[[str], ModelInfo]) -> None:
+    def __init__(self, kind: str, names: Iterable[str], make: Callable[[str], T]) -> None:
+        self._kind = kind
         self._names = dict.fromkeys(names)
-        self._describe = cache(describe)
+        self._make = cache(make)
 
-    def __getitem__(self, name: str) -> ModelInfo:
-        if name not in self._names:
-            raise KeyError(name)
-        return self._describe(name)
+    def __getitem__(self, name: str) -> T:
+        if (found := self._found(name)) is None:
+            raise KeyError(f"No {self._kind} '{name}'.{did_you_mean(name, self._names, 3)}")
+        return self._make(found)
+
+    def _found(self, name: object) -> str | None:
+        """The whole name for one that may lack its schema."""
+        if name in self._names:
+            return str(name)
+        alike = [each for each in self._names if "." in each and each.partition(".")[2] == name]
+        marts = [each for each in alike if each.startswith("marts.")]
+        return (marts or alike)[0] if marts or len(alike) == 1 else None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return self._found(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -346,7 +423,7 @@ class _Models(Mapping[str, ModelInfo]):
         return len(self._names)
 
     def __repr__(self) -> str:
-        return repr(dict(self))
+        return f"<{counted(len(self), self._kind)}: {listed(list(self), _MOST_NAMED)}>"
 
 
 def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None, descriptions: Descriptions) -> ModelInfo:

@@ -106,15 +106,26 @@ def test_what_is_no_warehouse_cannot_be_opened(
         db.open(tmp_path / "w.duckdb")
 
 
-def test_file_that_this_process_has_open_otherwise_is_busy(copied: Path):
+def test_the_file_is_read_beside_connections_with_another_configuration(copied: Path):
+    count = "select count(*) from marts.runs"
     with (
-        duckdb.connect(str(copied), read_only=True),
-        pytest.raises(HeldWarehouseError, match=r"This process has .* open with a different configuration"),
+        duckdb.connect(str(copied), read_only=True) as before,
+        db.open(copied) as one,
+        db.open(copied, memory_limit="1GB") as two,
+        duckdb.connect(str(copied), read_only=True) as after,
     ):
+        readers = (before.sql(count), one.sql(count), two.sql(count), after.sql(count))
+        assert [reader.fetchall() for reader in readers] == [[(2,)]] * 4
+    with db.open(copied) as first, duckdb.connect(str(copied), read_only=True) as plain:
+        assert (first.sql(count).fetchall(), plain.sql(count).fetchall()) == ([(2,)], [(2,)])
+
+
+def test_a_file_that_this_process_has_open_for_writing_says_how_to_open_it(copied: Path):
+    with duckdb.connect(str(copied)), pytest.raises(HeldWarehouseError, match=r"open for writing; .* `read_only=True`"):
         db.open(copied)
 
 
-def test_new_warehouse_is_read_after_closing_the_old_one(copied: Path):
+def test_a_new_warehouse_is_read_beside_the_old_one(copied: Path):
     old = db.open(copied)
     assert not old.is_outdated
     changed = copied.with_name("changed.duckdb")
@@ -123,12 +134,20 @@ def test_new_warehouse_is_read_after_closing_the_old_one(copied: Path):
         con.execute("create table marts.added as select 1 as x")
     os.replace(changed, copied)
     assert old.is_outdated
-    assert len(old.runs) == 2, "an open warehouse keeps the file that it opened"
-    with pytest.raises(HeldWarehouseError, match="published again, but this process still has the old file open"):
-        db.open(copied)
-    old.close()
     with db.open(copied) as new:
         assert new.sql("from marts.added").fetchall() == [(1,)]
+        assert len(old.runs) == 2, "an open warehouse keeps the file that it opened"
+        with pytest.raises(db.DebatebenchError, match="added does not exist"):
+            old.query("from marts.added")
+    old.close()
+
+
+@pytest.mark.parametrize("name", ["memory", "temp", "main", "my warehouse", "x'; drop"])
+def test_the_file_may_have_any_name(copied: Path, name: str):
+    other = copied.rename(copied.with_name(f"{name}.duckdb"))
+    with db.open(other) as warehouse:
+        assert warehouse.query("select count(*) from marts.runs").rows == [(2,)]
+        assert len(warehouse.runs) == 2
 
 
 def test_warehouse_that_nobody_closes_leaves_no_complaint(two_runs: Path):
@@ -210,7 +229,159 @@ def test_query_is_bounded_in_rows_and_time(wh: db.Warehouse):
     assert wh.query("select 1").rows == [(1,)]
 
 
+# --- what never blocks a later query ----------------------------------------------------------------------------------
+
+MANY = "select run_tag, debate_id, range as n from marts.debates, range(20000)"
+
+
+def test_a_reader_that_is_still_open_blocks_no_later_query(wh: db.Warehouse):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    reader = wh.sql(MANY).arrow()
+    reader.read_next_batch()
+    again = wh.sql(MANY).arrow()
+    assert wh.query("select 1 as x").rows == [(1,)]
+    assert wh.sql("select 2 as x").fetchall() == [(2,)]
+    assert wh.leaderboard("demo").rows
+    assert wh.elo("demo")
+    assert sum(len(batch) for batch in again) == 60 * 20000
+
+
+def test_a_relation_has_the_time_zone_of_the_warehouse(two_runs: Path):
+    program = (
+        "import sys, debatebench as db\n"
+        "with db.open(sys.argv[1]) as wh:\n"
+        "    q = \"select cast(timestamptz '2026-01-01 00:00:00+00' as varchar)\"\n"
+        "    print(wh.sql(q).fetchall() == wh.query(q).rows, wh.query(q).rows[0][0])"
+    )
+    environ = {**os.environ, "TZ": "America/New_York"}
+    done = subprocess.run([sys.executable, "-c", program, str(two_runs)], capture_output=True, text=True, env=environ)
+    assert done.stdout == "True 2026-01-01 00:00:00+00\n", done.stderr
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+TYPED = """
+    select
+        1::bigint as i, 1.50::decimal(4, 2) as d, 'x' as t, date '2026-01-02' as day, true as b, 2.5::double as f,
+        timestamp '2026-01-02 03:04:05' as at, [1, 2] as l, 170141183460469231731687303715884105727::hugeint as h
+    union all select 9007199254740993, null, null, null, null, null, null, null, null
+    order by i
+"""
+
+
+def test_a_result_is_an_arrow_table_with_the_types_of_the_query(wh: db.Warehouse):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    table = wh.query(TYPED).arrow()
+    types = [str(field.type) for field in table.schema]
+    assert types[:7] == ["int64", "decimal128(4, 2)", "string", "date32[day]", "bool", "double", "timestamp[us]"]
+    assert [row["i"] for row in table.to_pylist()] == [1, 9007199254740993]
+    assert table.to_pylist()[0]["h"] == str(2**127 - 1), "no type of Arrow has so many digits"
+    assert [str(field.type) for field in wh.query(f"select * from ({TYPED}) limit 0").arrow().schema][:2] == types[:2]
+
+
+def test_a_result_is_a_polars_frame_with_the_types_of_the_query(wh: db.Warehouse):
+    pytest.importorskip("polars", reason="polars is not installed")
+    frame = wh.query(TYPED).pl()
+    assert frame["i"].to_list() == [1, 9007199254740993]
+    assert frame["h"].to_list() == [2**127 - 1, None]
+    assert frame["d"].to_list() == [Decimal("1.50"), None]
+
+
+def test_a_result_is_a_pandas_frame_whose_integers_are_exact(wh: db.Warehouse):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = wh.query(f"select i, d, null::bigint as n, i as i from ({TYPED})").df()
+    assert list(frame.columns) == ["i", "d", "n", "i"]
+    assert frame.iloc[:, 0].tolist() == [1, 9007199254740993]
+    assert frame["d"].tolist() == [Decimal("1.50"), None]
+    assert str(frame["n"].dtype) == "Int64"
+
+
+def test_a_package_that_is_not_there_is_named(wh: db.Warehouse, monkeypatch: pytest.MonkeyPatch):
+    result = wh.query("select 1 as x")
+    for package, convert in (("pandas", result.df), ("polars", result.pl), ("pyarrow", result.arrow)):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(UsageError, match=rf"{package} is not installed; `pip install {package}`"):
+            convert()
+
+
+def test_a_notebook_shows_a_result_as_a_table_in_which_nothing_is_markup(wh: db.Warehouse):
+    hostile = "<script>alert(1)</script> & \u202e\x1b[31m"
+    html = wh.query('select $x as "<b>x</b>", 1.25 as n, null as e', {"x": hostile})._repr_html_()
+    assert "<script>" not in html
+    assert "<b>" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; �␛[31m" in html
+    assert '<td style="text-align: right">1.25</td>' in html
+    assert "<p>1 row</p>" in html
+
+
+def test_a_long_result_is_shown_in_part_and_says_so(wh: db.Warehouse):
+    result = wh.query("select range as n from range(2000)")
+    assert result._repr_html_().count("<tr>") == 51
+    assert "The first 50 of the first 1,000 rows, and there are more." in result._repr_html_()
+    assert str(wh.query("select range as n from range(60)")).endswith("The first 50 of 60 rows.\n")
+    assert str(wh.query("select 1 as n")).split() == ["n", "─", "1"]
+    assert repr(result) == "<the first 1,000 rows, and there are more: n>"
+    assert len(result) == 1000
+
+
 # --- what there is ----------------------------------------------------------------------------------------------------
+
+
+def test_everything_has_a_short_repr(wh: db.Warehouse):
+    debate_id = wh.query("select debate_id from marts.debates where run_tag = 'demo' order by 1 limit 1").rows[0][0]
+    shown = {
+        "<2 runs: demo, second>": wh.runs,
+        "<simulated run demo: 30 debates, version v1>": wh.runs["demo"],
+        f"<debate {debate_id} of run 'demo': ": wh.debate(debate_id, "demo"),
+        "<run 'demo' and run 'second': ": wh.compare("demo", "second"),
+        "<marts.leaderboard.win_rate from ": wh.lineage("marts.leaderboard.win_rate"),
+        "<marts.leaderboard: view, ": wh.models["leaderboard"],
+        f"<{len(wh.models)} SQL models: ": wh.models,
+        "<6 rows: rank, ": wh.leaderboard("demo"),
+    }
+    for start, thing in shown.items():
+        assert repr(thing).startswith(start), repr(thing)
+        assert len(repr(thing)) < 500
+
+
+def test_a_model_is_found_without_its_schema_and_a_misspelt_one_is_suggested(wh: db.Warehouse):
+    assert wh.models["leaderboard"] is wh.models["marts.leaderboard"]
+    assert wh.models["stg_debates"].name == "staging.stg_debates"
+    assert "leaderboard" in wh.models
+    assert "leaderbord" not in wh.models
+    with pytest.raises(KeyError, match=r"Did you mean 'marts\.leaderboard'"):
+        wh.models["leaderbord"]
+    with pytest.raises(KeyError, match="Did you mean 'demo'"):
+        wh.runs["deno"]
+
+
+def test_the_leaderboard_is_that_of_the_run_or_of_the_last(wh: db.Warehouse):
+    result = wh.leaderboard("demo")
+    expected = wh.sql(
+        "select model_id, rating from marts.leaderboard where run_tag = 'demo' and is_displayed order by rank, model_id"
+    )
+    assert [(row["model_id"], row["rating"]) for row in result.dicts()] == expected.fetchall()
+    assert wh.leaderboard().rows == wh.leaderboard("second").rows
+    with pytest.raises(UsageError, match=r"No run 'deno'.*Did you mean 'demo'"):
+        wh.leaderboard("deno")
+
+
+def test_a_debate_is_its_row_with_speeches_and_verdicts_and_prints_as_text(wh: db.Warehouse):
+    debate_id = wh.query("select debate_id from marts.debates where run_tag = 'demo' order by 1 limit 1").rows[0][0]
+    debate = wh.debate(debate_id, "demo")
+    assert (debate["run_tag"], len(debate["turns"])) == ("demo", 6)
+    assert str(debate).startswith(debate["motion"])
+    assert debate._repr_html_().startswith("<pre>")
+    with pytest.raises(UsageError, match="No debate 'nope'"):
+        wh.debate("nope")
+
+
+def test_a_comparison_is_the_one_of_the_command(wh: db.Warehouse):
+    compared = wh.compare("demo", "second")
+    assert (compared.baseline.name, compared.candidate.name) == ("demo", "second")
+    assert {row["model_id"] for row in compared.debaters} == {row[3] for row in wh.leaderboard("demo").rows}
+    with pytest.raises(UsageError, match="Did you mean 'second'"):
+        wh.compare("demo", "secnd")
 
 
 def test_runs_are_in_the_order_of_their_making(wh: db.Warehouse):

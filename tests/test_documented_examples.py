@@ -1,32 +1,53 @@
-"""What the documentation shows runs: SQL, Python and commands that ask the warehouse in README.md and docs/*.md.
+"""What the documentation shows runs as a reader would paste it: SQL, Python and commands of README.md and docs/*.md.
 
-A block ```sql is one query on a warehouse with the runs `demo` and `second`, and has rows. `$tag` is `demo`; an HTML
-comment before the block gives other values: `<!-- params: tag=second n=3 -->`. Blocks ```python of a page run in order,
-in one namespace; `<!-- needs: pandas -->` skips one where pandas is missing. Of blocks ```sh the lines that begin with
-`debatebench query`, `compare` or `gate` run. Pages that other tests run whole are left to those.
+A block ```sql is the argument of `debatebench query` on a warehouse with the runs `demo` and `second`, and has rows.
+`$tag` is `demo`; an HTML comment before the block gives other values: `<!-- params: tag=second n=3 -->`. Blocks
+```python of a page run in order, in one namespace; `<!-- needs: pandas -->` skips one where pandas is missing. Blocks
+```sh of a page are pasted into one bash in such a workspace, those of README.md into a checkout. A comment such as
+`<!-- not run: needs a key -->` leaves one out, and how many there are is held below. Pages that other tests run whole
+are left to those.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+import yaml
+from command_line import debatebench_here
 from paths import REPOSITORY
 from two_runs import two_runs
 
-from debatebench.query.safe_query import parse_params, run_query
+from debatebench.cli.app import GROUPS
+from debatebench.query.safe_query import parse_params
 
 pytestmark = pytest.mark.slow
 
 __all__ = ["two_runs"]
+
+CI_PAGE = REPOSITORY / "docs" / "ci.md"
+
+
+def _documents() -> dict[str, Callable[..., dict[Path, str]]]:
+    spec = importlib.util.spec_from_file_location("build_documents", REPOSITORY / "docs" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return vars(module)
+
+
+built = _documents()["built"]
 
 RUN_BY_OTHER_TESTS = {"debateflow.md", "exporting.md", "extending.md", "sql-models.md"}
 BLOCK = re.compile(r"^(?:<!-- (?P<note>[^\n]*) -->\n)?```(?P<language>sql|python|sh)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -62,28 +83,27 @@ PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 BLOCKS = [block for page in PAGES if page.name not in RUN_BY_OTHER_TESTS for block in blocks_of(page)]
 QUERIES = [block for block in BLOCKS if block.language == "sql"]
 PROGRAMS = sorted({block.page for block in BLOCKS if block.language == "python"})
-COMMANDS = [
-    (str(block), line)
-    for block in BLOCKS
-    if block.language == "sh"
-    for line in block.text.splitlines()
-    if re.match(r"(echo .*\| )?debatebench (query|compare|gate) ", line)
-]
+SHELL = {page: [block for block in BLOCKS if block.page == page and block.language == "sh"] for page in PAGES}
+NOT_RUN = {"needs a key": 3, "needs the network": 1, "needs PanelBench": 1, "is the test": 1}
+"""Why blocks of shell are not run, and how many."""
 
 
 def test_there_are_examples_to_run():
     assert {"README.md", "querying.md"} <= {block.page.name for block in QUERIES}
     assert [page.name for page in PROGRAMS] == ["python-api.md"]
-    assert len(COMMANDS) >= 5
+    left_out = Counter(block.note.removeprefix("not run: ") for block in BLOCKS if block.note.startswith("not run: "))
+    assert left_out == NOT_RUN
+    assert sum(map(len, SHELL.values())) >= 18
 
 
 @pytest.mark.parametrize("block", QUERIES, ids=str)
-def test_a_documented_query_runs_and_has_rows(two_runs: Path, block: Block):
+def test_a_documented_query_can_be_pasted_and_has_rows(two_runs: Path, block: Block):
     params = {"tag": "demo", **parse_params(block.noted("params"))}
-    wanted = {name: value for name, value in params.items() if f"${name}" in block.text}
-    result = run_query(two_runs / "warehouse" / "debatebench.duckdb", block.text, wanted)
-    assert result.rows
-    assert not result.truncated
+    given = [f"--param={name}={value}" for name, value in params.items() if f"${name}" in block.text]
+    done = debatebench_here(two_runs, "query", block.text, *given, "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)
+    assert "Only the first" not in done.err
 
 
 @pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.name)
@@ -98,18 +118,109 @@ def test_documented_python_runs_from_top_to_bottom(two_runs: Path, page: Path, m
     assert "A query may read only the warehouse" in printed
 
 
-@pytest.mark.parametrize("command", [command for _, command in COMMANDS], ids=[place for place, _ in COMMANDS])
-def test_a_documented_command_runs(two_runs: Path, tmp_path: Path, command: str):
-    shutil.copytree(two_runs, tmp_path / "ws")
+def pasted(page: Path, folder: Path, environ: Mapping[str, str]) -> None:
+    """Paste the commands of a page into one shell; each must succeed, or end with the code that a comment names."""
+    blocks = [block for block in SHELL[page] if not block.note.startswith("not run: ")]
+    script = "set -eu\n" + "".join(f"echo {block} >&2\n{block.text}" for block in blocks)
     done = subprocess.run(
-        ["bash", "-ec", f'debatebench() {{ "{sys.executable}" -m debatebench "$@"; }}\n{command}'],
-        cwd=tmp_path / "ws",
+        ["bash", "-c", script],
+        cwd=folder,
+        env={**os.environ, **environ},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        env=os.environ,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout or "rows to" in done.stderr
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.fixture
+def on_the_path(tmp_path: Path) -> dict[str, str]:
+    """An environment in which `debatebench` is a command."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    command = folder / "debatebench"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m debatebench "$@"\n')
+    command.chmod(0o755)
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES[1:] if SHELL[page]], ids=lambda page: page.name)
+def test_the_commands_of_a_page_can_be_pasted(two_runs: Path, tmp_path: Path, on_the_path: dict[str, str], page: Path):
+    pasted(page, Path(shutil.copytree(two_runs, tmp_path / "workspace")), on_the_path)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh copy of the project's files."""
+    folder = tmp_path_factory.mktemp("checkout")
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split():
+        if (REPOSITORY / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(REPOSITORY / name, folder / name)
+    return folder
+
+
+def test_the_commands_of_the_readme_can_be_pasted_in_a_fresh_checkout(checkout: Path, on_the_path: dict[str, str]):
+    pasted(PAGES[0], checkout, on_the_path)
+    assert (checkout / "reports" / "site" / "index.html").is_file()
+    assert built(checkout) == {path: path.read_text(encoding="utf-8") for path in built(checkout)}, (
+        "`python docs/build.py` writes these files again"
+    )
+
+
+def test_the_readme_lists_the_commands_in_the_groups_of_the_overview():
+    table = PAGES[0].read_text(encoding="utf-8").partition("## Commands")[2].partition("\nFrom Python")[0]
+    rows = [line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ") and line != "| | |"]
+    listed: dict[str, list[str]] = {}
+    for row in rows:
+        if row.startswith("**"):
+            listed[row.strip("*")] = []
+        else:
+            listed[list(listed)[-1]] += [name.split()[0] for name in re.findall(r"`([^`]+)`", row)]
+    assert {group: sorted(names) for group, names in listed.items()} == {
+        group: sorted(names) for group, names in GROUPS.items()
+    }
+    assert list(listed) == list(GROUPS)
+
+
+PIPELINES = {
+    name: re.search(rf"^```yaml {re.escape(name)}\n(.*?)^```$", CI_PAGE.read_text(encoding="utf-8"), re.M | re.S)[1]
+    for name in (".github/workflows/debates.yml", ".gitlab-ci.yml")
+}
+
+
+SCHEMAS = dict(zip(PIPELINES, ("vendor.github-workflows", "vendor.gitlab-ci"), strict=True))
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_documented_pipeline_is_valid(tmp_path: Path, name: str):
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[name]]
+    for text, is_valid in ((PIPELINES[name], True), (PIPELINES[name].replace("gate:", "gate: 1\nrest:"), False)):
+        (tmp_path / "pipeline.yml").write_text(text)
+        done = subprocess.run([*check, str(tmp_path / "pipeline.yml")], capture_output=True, text=True)
+        assert (done.returncode == 0) == is_valid, done.stdout
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_the_commands_of_a_documented_pipeline_run(
+    two_runs: Path, tmp_path: Path, on_the_path: dict[str, str], name: str
+):
+    pipeline = yaml.safe_load(PIPELINES[name])
+    job = pipeline.get("jobs", pipeline)["gate"]
+    steps = job.get("script") or [step["run"] for step in job["steps"] if "run" in step]
+    commands = [step for step in steps if step.startswith("debatebench ")]
+    assert len(commands) >= 4
+    root = Path(shutil.copytree(two_runs, tmp_path / "workspace"))
+    topics = json.loads((root / "configs" / "topics.json").read_text())
+    (root / "configs" / "topics.json").write_text(json.dumps(topics[:1]))
+    environ = {**os.environ, **on_the_path, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    for command in commands:
+        # The simulated judges have no limit on the length of their answers, which a limit on the cost needs.
+        words = command.replace(" --max-cost 20", "")
+        done = subprocess.run(["bash", "-ec", words], cwd=root, capture_output=True, text=True, env=environ)
+        assert done.returncode in (0, 6 if " gate " in command else 0), (command, done.stderr)
+    assert ElementTree.parse(root / "gate.xml").getroot().findall("testcase")
 
 
 def test_every_file_that_the_documentation_names_is_there():

@@ -46,14 +46,13 @@ def annotate(
     The address is printed on one line. Everything that the page calls saved is in a journal; Ctrl-C stops the server.
     """
     from debatebench.output.annotation.review import open_review
-    from debatebench.output.annotation.serve import check_extra, serve
+    from debatebench.output.annotation.serve import serve
     from debatebench.output.annotation.session import Session, open_session
 
     if overlap is not None and annotators is None:
         raise UsageError("--overlap needs --annotators, the names of the people with commas between them.")
     if review and (annotators is not None or revise):
         raise UsageError("--review cannot be combined with --annotators, --overlap or --revise.")
-    check_extra()
     workspace = workspace_of(context)
     if review:
         work: Session | Review = open_review(workspace, run_tag, annotator, now=now)

@@ -81,6 +81,7 @@ order by model_id
 """
 _MOST_NAMED = 5
 
+_FIRST_COLUMNS = ["ranks", "model_id", "rating", "interval", "win_rate", "cost_usd"]
 _DECIMALS = {
     "elo_rating": 1,
     "rating": 1,
@@ -96,6 +97,9 @@ def show_leaderboard(
     context: typer.Context,
     run_tag: RunTagsOption = None,
     top: Annotated[int | None, typer.Option("--top", min=1, help="Show only the best N debaters.")] = None,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Print every column. Default: six; JSON and CSV have every column.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the debaters of a run, ranked by rating.
@@ -111,8 +115,10 @@ def show_leaderboard(
         found = {tag: _leaderboard(con, tag) for tag in run_tags}
     columns = found[run_tags[0]].columns
     rows: Sequence[Sequence[Any]] = [row for each in found.values() for row in each.rows[:top]]
-    if output is Format.TABLE:
+    if output in (Format.TABLE, Format.MARKDOWN):
         columns, rows = _with_ranges(columns, _rounded(columns, rows))
+        if not show_all:
+            columns, rows = _FIRST_COLUMNS, [[row[columns.index(name)] for name in _FIRST_COLUMNS] for row in rows]
     if len(run_tags) > 1:
         tags = [tag for tag, each in found.items() for _ in each.rows[:top]]
         columns, rows = ["run_tag", *columns], [[tag, *row] for tag, row in zip(tags, rows, strict=True)]
@@ -204,7 +210,9 @@ def _with_ranges(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple
     for row in rows:
         values = dict(zip(columns, row, strict=True))
         for low, (high, _, form) in ranges.items():
-            values[low] = "–".join(form.format(values[end]) for end in (low, high))
+            # A dash beside a minus is hard to read.
+            to = " to " if values[low] < 0 else "–"
+            values[low] = to.join(dict.fromkeys(form.format(values[end]) for end in (low, high)))
         shown.append([values[name] for name in columns if name not in seconds])
     return [ranges[name][1] if name in ranges else name for name in columns if name not in seconds], shown
 

@@ -110,7 +110,7 @@ class Subject:
         return f"{'run' if self.kind == 'run' else 'benchmark version'} '{self.name}'"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """A pair of subjects: the SQL models' rows about it, unchanged, without the columns that name the pair.
 
@@ -133,6 +133,9 @@ class Comparison:
     sql_models: Mapping[str, str]
     unfinished: Sequence[Row]
     pools: Sequence[Row]
+
+    def __repr__(self) -> str:
+        return f"<{self.baseline} and {self.candidate}: {counted(len(self.debaters), 'row')} about debaters>"
 
     def basis(self) -> str:
         """What the differences between debaters rest on, in sentences: that can be said, like for like or not."""

@@ -86,6 +86,10 @@ def opening_error(database: Path, error: Exception) -> DebatebenchError:
         return HeldWarehouseError(
             f"This process has {database} open with a different configuration; close that connection and try again."
         )
+    if "Unique file handle conflict" in text:
+        return HeldWarehouseError(
+            f"This process has {database} open for writing; close that connection, or open it with `read_only=True`."
+        )
     if "Could not set lock" in text:
         holder = re.search(r"\(PID (\d+)\)", text)
         by = f"process {holder[1]}" if holder else "another process"

@@ -77,7 +77,23 @@ def check_marts(con: duckdb.DuckDBPyConnection) -> None:
         raise UsageError("The SQL models are not built yet; run `debatebench build`.")
 
 
-def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str, Any]:
+class StoredDebate(dict[str, Any]):
+    """A debate as `find_debate` describes it; as text it is what `debatebench inspect-debate` prints."""
+
+    def __repr__(self) -> str:
+        sides = f"{self['pro_model_id']} against {self['con_model_id']}"
+        return f"<debate {self['debate_id']} of run '{self['run_tag']}': {sides}>"
+
+    def __str__(self) -> str:
+        return debate_text(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(debate_text(self))}</pre>"
+
+
+def find_debate(database: Path | duckdb.DuckDBPyConnection, debate_id: str, run_tag: str | None) -> StoredDebate:
     """The debate whose id is, or uniquely begins with, `debate_id`: its row of `marts.debates`, `turns`, `verdicts`
     and `notes` (what the judges wrote).
 
@@ -87,33 +103,41 @@ def find_debate(database: Path, debate_id: str, run_tag: str | None) -> dict[str
     """
     from debatebench.query.safe_query import open_for_query, run_query
 
-    with closing(open_for_query(database)) as con:
-        check_marts(con)
-        found = run_query(con, _DEBATES, {"debate_id": debate_id, "run_tag": run_tag}, limit=None)
-        rows = found.dicts()
-        rows = [row for row in rows if row["debate_id"] == debate_id] or rows
-        if not rows and (attacked := find_attacked(con, debate_id, run_tag)) is not None:
-            return attacked
-        if not rows:
-            if not (known := landed_tags(con)):
-                raise UsageError(NO_RUNS)
-            if run_tag is not None:
-                check_known_run(run_tag, known)
-            where = f" in run '{run_tag}'" if run_tag else ""
-            near = run_query(con, _NEAR, {"debate_id": debate_id, "run_tag": run_tag}).rows
-            hint = did_you_mean(debate_id, [each for (each,) in near], 3)
-            raise UsageError(f"No debate '{debate_id}'{where}.{hint} `from marts.debates` in a query lists them.")
-        if len(rows) > 1:
-            named = ", ".join(f"{row['debate_id']} of '{row['run_tag']}'" for row in rows[:_MOST_NAMED])
-            raise UsageError(
-                f"'{debate_id}' matches {len(rows)} debates ({named}); give a longer prefix, or --run-tag."
-            )
-        (debate,) = rows
-        key = {"run_tag": debate["run_tag"], "debate_id": debate["debate_id"]}
-        for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS), ("notes", _NOTES)):
-            part = run_query(con, sql, key, limit=None)
-            debate[name] = part.dicts()
+    if isinstance(database, Path):
+        with closing(open_for_query(database)) as con:
+            return find_debate(con, debate_id, run_tag)
+    con = database
+    check_marts(con)
+    found = run_query(con, _DEBATES, {"debate_id": debate_id, "run_tag": run_tag}, limit=None)
+    rows = found.dicts()
+    rows = [row for row in rows if row["debate_id"] == debate_id] or rows
+    if not rows and (attacked := find_attacked(con, debate_id, run_tag)) is not None:
+        return StoredDebate(attacked)
+    if not rows:
+        raise _no_debate(con, debate_id, run_tag)
+    if len(rows) > 1:
+        named = ", ".join(f"{row['debate_id']} of '{row['run_tag']}'" for row in rows[:_MOST_NAMED])
+        raise UsageError(f"'{debate_id}' matches {len(rows)} debates ({named}); give a longer prefix, or --run-tag.")
+    debate = StoredDebate(rows[0])
+    key = {"run_tag": debate["run_tag"], "debate_id": debate["debate_id"]}
+    for name, sql in (("turns", _TURNS), ("verdicts", _VERDICTS), ("notes", _NOTES)):
+        part = run_query(con, sql, key, limit=None)
+        debate[name] = part.dicts()
     return debate
+
+
+def _no_debate(con: duckdb.DuckDBPyConnection, debate_id: str, run_tag: str | None) -> UsageError:
+    """The error for an unknown debate, with the near ones; it is raised for an unknown run."""
+    from debatebench.query.safe_query import run_query
+
+    if not (known := landed_tags(con)):
+        return UsageError(NO_RUNS)
+    if run_tag is not None:
+        check_known_run(run_tag, known)
+    where = f" in run '{run_tag}'" if run_tag else ""
+    near = run_query(con, _NEAR, {"debate_id": debate_id, "run_tag": run_tag}).rows
+    hint = did_you_mean(debate_id, [each for (each,) in near], 3)
+    return UsageError(f"No debate '{debate_id}'{where}.{hint} `from marts.debates` in a query lists them.")
 
 
 def debate_text(debate: dict[str, Any]) -> str:

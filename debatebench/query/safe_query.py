@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from debatebench.query.duckdb_errors import check_no_folder, opening_error, sql_errors
-from debatebench.shared.duckdb_sql import NO_EXTENSIONS
+from debatebench.shared.amounts import counted
+from debatebench.shared.duckdb_sql import NO_EXTENSIONS, quoted_identifier, quoted_text
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +28,12 @@ T = TypeVar("T")
 
 ASKING_FOR = "--param {name}=VALUE"
 
+# Names that DuckDB has for databases of its own.
+_TAKEN_CATALOGS = {"memory", "temp", "system", "main"}
+_CATALOG = "warehouse"
 _ROWS_AT_ONCE = 2_000
+# Of a result, on a page of a notebook.
+_MOST_SHOWN = 50
 # The memory that rows may take in Python. DuckDB does not count it, and a process without memory ends with no message.
 _MOST_BYTES = 3 * 2**29
 _INTERRUPT_EVERY_S = 0.05
@@ -40,9 +46,13 @@ _WRONG_SELECT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class QueryResult:
-    """The rows of a query. `types` are DuckDB's names; `truncated` says that the row cap cut the result."""
+    """The rows of a query. `types` are DuckDB's names; `truncated` says that the row cap cut the result.
+
+    The rows are in memory: nothing that becomes of them keeps the warehouse from the next query. A notebook shows them
+    as a table.
+    """
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
@@ -53,15 +63,58 @@ class QueryResult:
         """The rows as column → value."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
+    def df(self) -> Any:
+        """The rows as a `pandas.DataFrame`: integers exact, decimals as Python's."""
+        from debatebench.query.frames import pandas_frame
+
+        return pandas_frame(self.columns, self.types, self.rows)
+
+    def pl(self) -> Any:
+        """The rows as a `polars.DataFrame`, exact."""
+        from debatebench.query.frames import polars_frame
+
+        return polars_frame(self.columns, self.types, self.rows)
+
+    def arrow(self) -> Any:
+        """The rows as a `pyarrow.Table`, exact."""
+        from debatebench.query.frames import arrow_table
+
+        return arrow_table(self.columns, self.types, self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<{self._size()}: {', '.join(self.columns)}>"
+
+    def __str__(self) -> str:
+        from debatebench.shared.result_formats import render
+
+        return render(self.columns, self.rows[:_MOST_SHOWN]) + (f"{self._rest()}\n" if self._rest() else "")
+
+    def _repr_html_(self) -> str:
+        from debatebench.shared.result_formats import html_table
+
+        return html_table(self.columns, self.rows[:_MOST_SHOWN], self._rest() or self._size())
+
+    def _size(self) -> str:
+        size = counted(len(self.rows), "row")
+        return f"the first {size}, and there are more" if self.truncated else size
+
+    def _rest(self) -> str:
+        """What is not shown; empty if all is."""
+        return f"The first {_MOST_SHOWN} of {self._size()}." if len(self.rows) > _MOST_SHOWN else ""
+
 
 def open_for_query(
-    database: Path, *, memory_limit: str = "2GB", threads: int | None = None
+    database: Path, *, memory_limit: str = "2GB", threads: int | None = None, is_alone: bool = True
 ) -> duckdb.DuckDBPyConnection:
     """Open the warehouse so that SQL can read nothing else and change nothing.
 
-    `memory_limit` is in DuckDB's notation. Raises `UsageError` if there is no warehouse, `HeldWarehouseError` if
-    a program has it open for writing, `DamagedDataError` if the file is not a DuckDB database. The caller closes the
-    connection.
+    `memory_limit` is in DuckDB's notation. DuckDB lets a process open a file with one configuration only; unless
+    `is_alone`, others in this process may read it in their own way, before and after. Raises `UsageError` if there is
+    no warehouse, `HeldWarehouseError` if a program has it open for writing, `DamagedDataError` if the file is not a
+    DuckDB database. The caller closes the connection.
     """
     import duckdb
 
@@ -79,13 +132,14 @@ def open_for_query(
     if threads is not None:
         config["threads"] = threads
     try:
-        con = duckdb.connect(str(database), read_only=True, config=config)
+        con = duckdb.connect(str(database), read_only=True, config=config) if is_alone else _beside(database, config)
     except duckdb.Error as error:
         raise opening_error(database, error) from error
     try:
         # Connections of one process share the settings of the file: for a second one they are locked already.
         if not con.execute("select current_setting('lock_configuration')").fetchall()[0][0]:
-            con.execute("set TimeZone = 'UTC'")
+            # For its cursors, too.
+            con.execute("set global TimeZone = 'UTC'")
             con.execute("set enable_external_access = false")
             con.execute("set disabled_filesystems = 'LocalFileSystem'")
             con.execute("set lock_configuration = true")
@@ -93,6 +147,37 @@ def open_for_query(
         con.close()
         raise
     return con
+
+
+def _beside(database: Path, config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+    """A connection of an instance of its own, whose default database is the file."""
+    import duckdb
+
+    con = duckdb.connect(":memory:", config=dict(config))
+    name = quoted_identifier(_CATALOG if database.stem in _TAKEN_CATALOGS else database.stem)
+    try:
+        con.execute(f"attach {quoted_text(str(database))} as {name} (type duckdb, read_only)")
+        con.execute(f"use {name}")
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def search_path_of(con: duckdb.DuckDBPyConnection) -> str:
+    """Where `con` looks for names without a schema."""
+    return str(con.execute("select current_setting('search_path')").fetchall()[0][0])
+
+
+def cursor_of(con: duckdb.DuckDBPyConnection, search_path: str) -> duckdb.DuckDBPyConnection:
+    """Another connection like `con`, so that a result that is not read to its end blocks nothing but itself.
+
+    It is closed with `con`. `search_path` is that of `con`.
+    """
+    cursor = con.cursor()
+    if search_path:
+        cursor.execute(f"set search_path = {quoted_text(search_path)}")
+    return cursor
 
 
 @contextmanager

@@ -23,6 +23,8 @@ of others, so it is shown with `visible`: on one line, whatever it quotes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from pathlib import Path
 from typing import ClassVar
 
 from debatebench.shared.visible_text import visible
@@ -44,6 +46,18 @@ class DebatebenchError(Exception):
 
     def __str__(self) -> str:
         return "\n  ".join([self.message, *map(visible, self.details)])
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows instead of a traceback: the line of the user's own code, and the sentence."""
+        from traceback import extract_tb
+
+        package = str(Path(__file__).parents[1])
+        frames = extract_tb(self.__traceback__)
+        own = list(takewhile(lambda each: not each.filename.startswith(package), frames))
+        return [
+            *(f"Line {each.lineno}: {each.line}" for each in own[-1:] if each.line),
+            f"{type(self).__name__}: {self}",
+        ]
 
 
 class UsageError(DebatebenchError):

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
+from html import escape
 from itertools import accumulate
 from typing import Any
 
@@ -146,6 +147,23 @@ def _as_text(value: Any) -> str:
     if isinstance(value, Mapping | list | tuple):
         return json_text(value)
     return str(value)
+
+
+def html_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str) -> str:
+    """The rows as an HTML table with cells for people; nothing in it is markup, whatever the values hold."""
+    cells = [_cells([row[n] for row in rows]) for n in range(len(columns))]
+    head = "".join(f"<th>{escape(visible(name))}</th>" for name in columns)
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="text-align: {"right" if is_number else "left"}">{escape(texts[n])}</td>'
+            for texts, is_number in cells
+        )
+        + "</tr>"
+        for n in range(len(rows))
+    )
+    head = f"<thead><tr>{head}</tr></thead>"
+    return f"<table>{head}<tbody>{body}</tbody></table><p>{escape(visible(caption))}</p>"
 
 
 def _plain_table(names: list[str], rows: list[Sequence[Any]], terminal_width: int | None) -> str:

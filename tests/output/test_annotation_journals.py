@@ -464,12 +464,6 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path):
     assert (code, f"Port {port} of 127.0.0.1 cannot be used" in line) == (4, True)
 
 
-def test_without_the_extra_the_command_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("debatebench.output.annotation.serve.find_spec", lambda name: None)
-    code, line = refused(made_workspace(tmp_path / "w").root, "--run-tag", TAG, "--annotator", "ann")
-    assert (code, "pip install 'debatebench-warehouse[annotate]'" in line) == (2, True)
-
-
 def test_a_review_without_annotations_is_refused(tmp_path: Path):
     workspace = made_workspace(tmp_path / "w")
     with duckdb.connect(str(workspace.database)) as con:

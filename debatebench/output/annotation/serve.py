@@ -9,7 +9,6 @@ import socket
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -24,19 +23,12 @@ _LOOPBACK = "127.0.0.1"
 _GREATEST_PORT = 65_535
 
 
-def check_extra() -> None:
-    """Raise `UsageError` if the packages that serve pages are not installed."""
-    if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
-        raise UsageError("`debatebench annotate` needs more packages: pip install 'debatebench-warehouse[annotate]'.")
-
-
 def serve(work: Session | Review, *, port: int, announce: Callable[[str], None], open_browser: bool) -> None:
     """Serve until SIGINT or SIGTERM.
 
     `announce` gets the address once the server takes requests. Port 0 is any free one. Raises `BusyError` for a port
     that another program has.
     """
-    check_extra()
     with closing(_bound(port)) as listener:
         port = listener.getsockname()[1]
         token = secrets.token_urlsafe(24)

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     from debatebench.transform.sql_model import SqlModel
 
+_MOST_SHOWN = 3
+
 Kind = Literal["column", "cte", "raw", "seed", "rows", "relation"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class LineageNode:
     """One step on the way from a column to the columns that it is computed from.
 
@@ -39,6 +41,11 @@ class LineageNode:
     upstream: tuple[LineageNode, ...] = ()
     same_as: tuple[LineageNode, ...] = ()
     problem: str | None = None
+
+    def __repr__(self) -> str:
+        above = ", ".join(node.name for node in self.upstream[:_MOST_SHOWN])
+        more = f" and {len(self.upstream) - _MOST_SHOWN} more" if len(self.upstream) > _MOST_SHOWN else ""
+        return f"<{self.name} from {above}{more}>" if above else f"<{self.name}>"
 
     @property
     def is_constant(self) -> bool:
