@@ -126,6 +126,12 @@ def stored_texts(con: duckdb.DuckDBPyConnection) -> Texts:
     return {thing.key: text for thing, text in _stored(con, _RELATIONS).items() if text is not None}
 
 
+def set_texts(con: duckdb.DuckDBPyConnection, known: Texts) -> None:
+    """Comment the relations of the current database, and their columns, with those of these texts that are theirs."""
+    found = {thing: known[thing.key] for thing in _stored(con, _RELATIONS) if thing.key in known}
+    con.execute(";\n".join(thing.statement(text) for thing, text in found.items()))
+
+
 def _write_schemas(con: duckdb.DuckDBPyConnection, project: Project) -> None:
     """Create `main.schemas`: one row per schema, and what it holds."""
     con.execute("create or replace table main.schemas (schema_name varchar, description varchar)")

@@ -1,6 +1,7 @@
 """Parquet: one folder per table with one folder per run: `marts/leaderboard/run_tag=demo/data.parquet`.
 
-The tag is only in the path, as in Hive partitions: readers make a column of it.
+The tag is only in the path, as in Hive partitions: readers make a column of it. The key-value metadata of a file has$
+the texts of the table and its columns.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
         for path, relation, run_tag in each_of("Writing tables", files):
             with views.ready({relation}):
                 query = _query(relation, _columns(columns[relation]), relations[relation], run_tag)
-                about = file_texts(texts, relation, {name: relation for name in columns[relation]})
+                about = file_texts(texts, relation, dict.fromkeys(columns[relation], relation))
                 rows[path] = write_file(views.con, folder / path, query, [] if run_tag is None else [run_tag], about)
     return Contents(rows, tuple(left_out))
 
@@ -126,7 +127,8 @@ def file_texts(texts: Mapping[tuple[str, str], str], relation: str, columns: Map
 
     `columns` are those of the file, each with the relation that it comes from.
     """
-    described = {name: texts[source, name.lower()] for name, source in columns.items() if (source, name.lower()) in texts}
+    found = {name: texts.get((source, name.lower())) for name, source in columns.items()}
+    described = {name: text for name, text in found.items() if text is not None}
     return {"description": texts.get((relation, ""), ""), "columns": to_json(described).decode()}
 
 
