@@ -14,7 +14,8 @@ from debatebench.shared.errors import DebatebenchError, UsageError
 def serve_assistant(context: typer.Context) -> None:
     """Let an assistant ask the warehouse (read-only, MCP).
 
-    It serves the Model Context Protocol on standard input and output. An assistant can run SELECTs, list and describe tables, read a debate and compare runs, and can change nothing.
+    It serves the Model Context Protocol on standard input and output. An assistant can run SELECTs, list and describe
+    tables, read a debate and compare runs, and can change nothing.
     """
     from debatebench.cli.query import bound_memory, leave_at_once
 
