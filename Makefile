@@ -10,7 +10,7 @@ JOBS   ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-dbt test-datasets static lint clean
+.PHONY: help demo docs check test test-dbt test-datasets static lint clean
 
 help:  ## Say what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/'
@@ -52,6 +52,10 @@ test-dbt: $(VENV)/.installed-test .venv-dbt/.installed  ## Let real dbt build th
 test-datasets: $(VENV)/.installed-test  ## Let Hugging Face's `datasets` read an exported dataset
 	$(PIP) --editable '.[datasets]'
 	$(BIN)/python -m pytest -s tests/output/test_export_huggingface.py
+
+docs: $(VENV)/.installed  ## Write docs/marts.md, and what README.md shows of the demo
+	$(BIN)/debatebench --root docs docs --format markdown --out-dir docs
+	$(BIN)/python docs/build.py
 
 lint: $(VENV)/.installed-test  ## Mend style, then check types
 	$(BIN)/ruff check --fix .

@@ -27,6 +27,7 @@ _PRINTED_ROWS = 1000
 # Twice the memory that DuckDB may use, for the rows in Python, plus the stacks of its threads.
 _MEMORY = 4 * 2**30
 _MEMORY_PER_CPU = 32 * 2**20
+_LOOKING = (".find", ".tables", ".describe", ".schema")
 _FORMAT_OF_ENDING = {
     ".csv": "csv",
     ".json": "json",
@@ -53,7 +54,12 @@ class ResultFormat(StrEnum):
 
 def query(
     context: typer.Context,
-    sql: Annotated[str | None, typer.Argument(help="A SELECT statement; `-` reads it from standard input.")] = None,
+    sql: Annotated[
+        str | None,
+        typer.Argument(
+            help="A SELECT; `-` reads it from standard input. `.find WORDS`, `.tables`, `.describe NAME` look around."
+        ),
+    ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="Read the statement from a file; `-` is standard input.")
     ] = None,
@@ -81,6 +87,9 @@ def query(
 
     workspace = built_workspace(context, needs_models=False)
     statement, params = _statement(sql, file), parse_params(param or [])
+    if statement.startswith("."):
+        _look(workspace, statement.strip(), output_path, output)
+        return
     if output_path is not None:
         from debatebench.shared.output_paths import check_output
 
@@ -125,6 +134,21 @@ def sql(
             run_lines(session, _standard_input().splitlines())
         if session.has_stuck_query:
             _leave_at_once(0)
+        session.close()
+
+
+def _look(workspace: Workspace, command: str, output_path: Path | None, output: ResultFormat | None) -> None:
+    """Run a command of the prompt that says what there is to query."""
+    from debatebench.cli.sql_session import Settings, SqlSession
+
+    if command.split()[0] not in _LOOKING:
+        raise UsageError(f"A query is SQL, or one of {', '.join(_LOOKING)}; other commands are for `debatebench sql`.")
+    if output_path is not None or output == ResultFormat.PARQUET:
+        raise UsageError("What a command of the prompt prints is not written to a file; use > FILE of your shell.")
+    session = SqlSession(workspace.database, Settings(output.value if output else "table"), note)
+    try:
+        session.command(command)
+    finally:
         session.close()
 
 

@@ -47,6 +47,13 @@ class LineageFormat(StrEnum):
     MERMAID = "mermaid"
 
 
+class DocsFormat(StrEnum):
+    """What describes the SQL models."""
+
+    HTML = "html"
+    MARKDOWN = "markdown"
+
+
 def _project(context: typer.Context) -> Project:
     from debatebench.query.sql_project import load_project
 
@@ -323,22 +330,33 @@ def docs(
     out_dir: Annotated[
         Path | None, typer.Option("--out-dir", help="Folder for the page. Default: reports/docs.")
     ] = None,
+    output: Annotated[
+        DocsFormat, typer.Option("--format", help="A page in HTML, or the marts and their questions in Markdown.")
+    ] = DocsFormat.HTML,
 ) -> None:
     """Write an HTML page that describes all SQL models.
 
-    It shows the graph of the SQL models, and the columns, tests, versions, lineage and SQL of each.
+    It shows the graph of the SQL models, and the columns, tests, versions, lineage and SQL of each. In Markdown, it
+    shows the marts by subject, with the questions that they answer.
     """
+    from debatebench.output.docs.marts_page import write_marts_page
     from debatebench.output.docs.page import write_docs
-    from debatebench.shared.output_paths import check_output_folder
+    from debatebench.shared.output_paths import check_output, check_output_folder
     from debatebench.transform.broken import why_broken
     from debatebench.transform.model_versions import reading_warnings
 
     workspace = workspace_of(context)
     target = out_dir or workspace.reports / "docs"
-    check_output_folder(workspace, target, mark="index.html")
+    if output is DocsFormat.HTML:
+        check_output_folder(workspace, target, mark="index.html")
+    else:
+        check_output(workspace, target / "marts.md")
     project = _project(context)
     today = now().date()
-    path = write_docs(project, workspace.files("reports", "**/*"), target, today)
+    if output is DocsFormat.MARKDOWN:
+        path = write_marts_page(project, target)
+    else:
+        path = write_docs(project, workspace.files("reports", "**/*"), target, today)
     for warning in reading_warnings(project.models, today):
         warn(warning)
     say(str(path))

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from debatebench.api import Warehouse
-from debatebench.cli.common import say
+from debatebench.cli.common import Format, say
 from debatebench.cli.sql_completion import Completions
 from debatebench.query.duckdb_errors import sql_errors
+from debatebench.query.finding import Described, find, read_described
 from debatebench.query.relations import read_macros, read_relations
 from debatebench.query.safe_query import check_limits, parse_params, run_query
 from debatebench.shared.amounts import counted, known_names
-from debatebench.shared.errors import SqlModelError, StuckQueryError, UsageError
+from debatebench.shared.errors import StuckQueryError, UsageError
 from debatebench.shared.result_formats import FORMATS, print_table
 from debatebench.transform.short_names import stored_short_names
 
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 _HELP = """\
 A statement runs when it ends with a semicolon. It must be a SELECT, and it can read only the warehouse.
-  .tables [PATTERN]    list tables and views, all or those that match, such as marts.*
-  .schema NAME         list the columns of a table or view
+  .find WORDS          find tables and columns by words in their names and texts
+  .tables [WORD]       list what can be asked, by subject; with a word or pattern, such as staging.*, all that match
+  .describe NAME       show what a table or view holds: its columns, keys and questions; .schema is the same
   .format [FORMAT]     how to print results: {formats}; .mode is the same
   .limit [N]           maximum number of rows to print; 0 for all
   .timeout [SECONDS]   stop a query after this many seconds
@@ -72,7 +73,9 @@ class SqlSession:
         self._commands: Mapping[str, Callable[[str], None]] = {
             ".help": lambda _: say(_HELP.format(formats=", ".join(FORMATS)), keep_lines=True),
             ".tables": self._show_tables,
-            ".schema": self._show_schema,
+            ".describe": self._describe,
+            ".schema": self._describe,
+            ".find": self._find,
             ".format": self._set_format,
             ".mode": self._set_format,
             ".limit": self._set_limit,
@@ -92,7 +95,7 @@ class SqlSession:
         if not self._lines and not line.strip():
             return
         if not self._lines and (line.startswith(".") or line.strip() in ("quit", "exit")):
-            self._command(line.strip())
+            self.command(line.strip())
             return
         self._lines.append(line)
         text = "\n".join(self._lines)
@@ -120,7 +123,7 @@ class SqlSession:
             return [f"{command} " for command in self._commands if command.startswith(word)]
         if before.split()[0] in (".format", ".mode"):
             return [name for name in FORMATS if name.startswith(word)]
-        return completions.tables(word) if before.split()[0] in (".schema", ".tables") else []
+        return completions.tables(word) if before.split()[0] in (".describe", ".schema", ".tables") else []
 
     def close(self) -> None:
         """Close the warehouse."""
@@ -179,35 +182,76 @@ class SqlSession:
 
     # --- dot commands -------------------------------------------------------------------------------------------------
 
-    def _command(self, line: str) -> None:
+    def command(self, line: str) -> None:
+        """Run one dot command. Raises `UsageError` if there is none of its name, or what it is given does not fit."""
         name, _, argument = line.removesuffix(";").partition(" ")
         name = name if name.startswith(".") else f".{name}"
         if name not in self._commands:
             raise UsageError(f"No command '{name}'.{known_names(name, self._commands)}")
         self._commands[name](argument.strip())
 
-    def _show_tables(self, pattern: str) -> None:
-        relations = self._known().relations
-        found = [each for each in relations.values() if not pattern or fnmatchcase(each.name, pattern.lower())]
-        if not found:
-            raise UsageError(f"No table or view matches '{pattern}'; * matches any text, as in marts.*")
-        rows = [(each.name, each.kind, len(each.columns)) for each in found]
-        print_table(("name", "kind", "columns"), rows, self.settings.format)
+    def _described(self) -> list[Described]:
+        with sql_errors():
+            return read_described(self._current().connection)
 
-    def _show_schema(self, name: str) -> None:
-        relations = self._known().relations
-        fitting = [each for each in relations if name.lower() in (each, each.partition(".")[2])] if name else []
+    def _show_tables(self, word: str) -> None:
+        """With a word, all whose name, schema or subject has it; without, only what people ask."""
+        described, word = self._described(), word.lower()
+        pattern = word if set(word) & set("*?[") else f"*{word}*"
+        found = [
+            each
+            for each in described
+            if (any(fnmatchcase(text, pattern) for text in (each.name, each.subject)) if word else each.short_name)
+        ]
+        # A file that was built by an earlier version does not say what people ask.
+        found = found or (described if not word else [])
+        if not found:
+            raise UsageError(f"No table or view matches '{word}'; * matches any text, as in marts.*")
+        self._print(("subject", "name", "description"), [(e.subject, e.name, e.first_sentence or None) for e in found])
+        if not word and (more := len(described) - len(found)):
+            schemas = sorted({each.name.partition(".")[0] for each in described if each not in found})
+            self._note(f"{more} more are in {', '.join(schemas)}; .tables staging.* lists those of a schema.")
+
+    def _describe(self, name: str) -> None:
+        described = self._described()
+        fitting = (
+            [each for each in described if name.lower() in (each.name, each.name.partition(".")[2])] if name else []
+        )
+        fitting = [each for each in fitting if each.short_name] or fitting
         if len(fitting) != 1:
-            known = f": {' or '.join(fitting)}?" if fitting else "; .tables lists them."
-            raise UsageError(f"Name one table or view, as in .schema marts.leaderboard{known}")
-        relation = relations[fitting[0]]
-        described: dict[str, str] = {}
-        # The columns are useful without descriptions, too.
-        with suppress(SqlModelError):
-            model = self._warehouse.models.get(relation.name)
-            described = {column.name: column.description for column in model.columns} if model else {}
-        rows = [(column, type_, described.get(column) or None) for column, type_ in relation.columns]
-        print_table(("column", "type", "description"), rows, self.settings.format)
+            known = f": {' or '.join(each.name for each in fitting)}?" if fitting else "; .tables lists them."
+            raise UsageError(f"Name one table or view, as in .describe leaderboard{known}")
+        relation = fitting[0]
+        if self.settings.format in ("table", "line", "markdown"):
+            self._say_head(relation)
+        self._print(
+            ("column", "type", "description"), [(*column[:2], column[2] or None) for column in relation.columns]
+        )
+
+    def _say_head(self, relation: Described) -> None:
+        output = Format(self.settings.format)
+        say(f"{relation.name} ({relation.kind}). {relation.text}", output)
+        if relation.keys:
+            say(f"Key: {' or '.join(relation.keys)}.", output)
+        for question, sql in relation.questions:
+            say("", output)
+            say(question, output)
+            say("\n".join(f"    {line}" for line in sql.splitlines()), keep_lines=True)
+        say("", output)
+
+    def _find(self, words: str) -> None:
+        if not words:
+            raise UsageError("Name what to look for, as in .find verbosity")
+        found = find(self._described(), words)
+        if not found:
+            raise UsageError(f"No name and no text has any word of '{words}'; .tables lists all tables.")
+        self._print(
+            ("name", "matched", "description"), [(each.name, each.matched, each.text or None) for each in found]
+        )
+
+    def _print(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        print_table(columns, rows, self.settings.format)
+        sys.stdout.flush()
 
     def _set_format(self, argument: str) -> None:
         if not argument:

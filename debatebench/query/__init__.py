@@ -6,6 +6,7 @@ attached.py        a warehouse attached to a database in memory, where a reader 
 column_names.py    the rule for the names of columns
 comparison.py      two runs or benchmark versions side by side, from `marts.*_comparison`
 duckdb_errors.py   errors of DuckDB, in one sentence each
+finding.py         tables and columns by words, in names and texts
 frames.py          the rows of a query as a pandas or polars frame or a pyarrow table
 gate.py            limits on a comparison: is the candidate worse than the baseline?
 landed_records.py  rows of raw tables → records

@@ -3,6 +3,7 @@
 broken.py          what of a project is broken, and what that stops
 build.py           build what changed, in dependency order
 build_state.py     `meta.builds`: fingerprints, and whether anything has changed since the build
+catalogue.py       `main.sql_models`: subjects, keys and questions
 comments.py        the texts of everything as comments in the warehouse
 contracts.py       check the columns of a SQL model against its YAML
 create_macros.py   create macros in a database

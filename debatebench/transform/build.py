@@ -32,6 +32,7 @@ from debatebench.transform.build_state import (
     state_sha256,
     write_builds,
 )
+from debatebench.transform.catalogue import write_catalogue
 from debatebench.transform.comments import commented
 from debatebench.transform.create_macros import update_macros
 from debatebench.transform.create_seeds import create_seed
@@ -107,6 +108,7 @@ def build(
             work.run(chosen)
             dropped = work.drop_removed() if select is None else ()
             update_short_names(con, project, {row.name: row.materialized for row in work.rows.values()}, work.columns)
+            write_catalogue(con, project)
         except BaseException:
             write_builds(con, work.rows.values(), None)
             raise

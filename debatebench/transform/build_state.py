@@ -116,10 +116,10 @@ def inputs_sha256(project: Project) -> str:
 
 
 def relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Dotted name → `table` or `view` of everything in the warehouse, except `short_names`."""
+    """Dotted name → `table` or `view` of everything in the warehouse, except what is in `main` to help find it."""
     rows = con.execute(
         "select schema_name || '.' || table_name, 'table' from duckdb_tables() "
-        "where database_name = current_database() union all "
+        "where database_name = current_database() and schema_name <> 'main' union all "
         "select schema_name || '.' || view_name, 'view' from duckdb_views() "
         "where database_name = current_database() and schema_name <> 'main' and not internal"
     ).fetchall()

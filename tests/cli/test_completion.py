@@ -49,7 +49,7 @@ def completed(root: Path, *words: str, shell: str = "bash") -> set[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["ru"], {"run"}),
+        (["ru"], {"run", "runs"}),
         (["run", "--run-t"], {"--run-tag"}),
         (["run", "--run-tag", ""], {"june", "paper"}),
         (["run", "--debater", "a"], {"atlas"}),

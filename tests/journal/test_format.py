@@ -13,8 +13,8 @@ from debatebench.journal.lines import JOURNAL_FORMAT
 from debatebench.shared.record_columns import column_types
 from debatebench.shared.records import TABLES
 
-# What is derived while a run lands is in no journal.
-DERIVED = {"run_settings"}
+# What is derived while a run lands is in no journal of a run, and what is decided about runs has a journal of its own.
+DERIVED = {"run_settings", "run_marks"}
 
 
 def content() -> dict[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import combinations, pairwise, permutations
 from statistics import covariance, pvariance
@@ -15,76 +14,16 @@ from typing import Any
 import duckdb
 import numpy
 import pytest
+from drawn_runs import DEBATERS, DIMENSIONS, JUDGES, built, drawn
 from oracles import holm, jackknife, leaving_out
 
-from debatebench.landing.land import create_raw_tables, land_records
-from debatebench.query.sql_project import load_project
 from debatebench.shared.records import Debate, Debater, Dimension, Judge, Record, Run, Score, Topic, Turn, Verdict
-from debatebench.shared.workspace import packaged
 from debatebench.stats.distributions import binomial_pmf, t_two_sided_p
 from debatebench.stats.power import pairs_needed
-from debatebench.transform.build import build
 
 MODELS = ("dimension_contributions", "rank_neighbours", "triads", "truncated_speeches", "judge_bias")
-DIMENSIONS = ("logic", "clarity", "style")
-DEBATERS = ("a", "b", "c", "d")
-JUDGES = ("j1", "j2", "j3")
-
-
-def drawn(tag: str, topics: int, seed: int) -> list[Record]:
-    """Every ordered pair debates on every topic; `style` matters least, and some verdicts lack it."""
-    rng = random.Random(seed)
-    records: list[Record] = [Run(run_tag=tag, source="run", format="tournament")]
-    records += [Topic(run_tag=tag, topic_id=f"t{n}", source_position=n, motion=f"Motion {n}.") for n in range(topics)]
-    records += [Debater(run_tag=tag, model_id=name) for name in DEBATERS]
-    records += [Judge(run_tag=tag, judge_id=name) for name in JUDGES]
-    records += [Dimension(run_tag=tag, dimension=name, source_position=n) for n, name in enumerate(DIMENSIONS)]
-    fixtures = [(topic, pro, con) for topic in range(topics) for pro, con in permutations(DEBATERS, 2)]
-    for position, (topic, pro, con) in enumerate(fixtures):
-        where = {"run_tag": tag, "debate_id": f"d{position:03}"}
-        records.append(
-            Debate(
-                **where,
-                source_position=position,
-                schedule_position=position,
-                topic_id=f"t{topic}",
-                pro_model_id=pro,
-                con_model_id=con,
-            )
-        )
-        for index, (side, model_id) in enumerate((("pro", pro), ("con", con))):
-            speech = {"turn_index": index, "position": side, "side": side, "model_id": model_id, "content": "Because."}
-            # The stronger a debater, the more often it is cut off.
-            is_truncated = rng.random() < 0.2 + 0.15 * (3 - DEBATERS.index(model_id)) if tag != "two" else False
-            speech |= {"is_truncated": is_truncated, "finish_reason": "length" if is_truncated else "stop"}
-            records.append(Turn.model_validate(where | speech))
-        lead = DEBATERS.index(con) - DEBATERS.index(pro) + rng.gauss(0, 1)
-        for seat, judge in enumerate(JUDGES):
-            gaps = {"logic": 2 * lead + rng.gauss(0, 1), "clarity": lead + rng.gauss(0, 2), "style": rng.gauss(0, 1)}
-            scored = [name for name in DIMENSIONS if name != "style" or rng.random() < 0.9]
-            scores = tuple(
-                Score(dimension=name, pro=Decimal(str(round(5 + gaps[name] / 2, 1))), con=Decimal(5)) for name in scored
-            )
-            verdict = {"judge_id": judge, "panel_position": seat, "is_valid": True, "scores": scores}
-            records.append(Verdict.model_validate(where | verdict))
-    return records
-
-
-RUNS = {"two": drawn("two", 2, 1), "six": drawn("six", 6, 2)}
+RUNS = {"two": drawn("two", 2, 1, are_cut_off=False), "six": drawn("six", 6, 2)}
 POINTS = {"pro": 1.0, "tie": 0.5, "con": 0.0}
-
-
-@contextmanager
-def built(runs: Mapping[str, Sequence[Record]], models: Sequence[str]) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A warehouse that holds the runs, with these SQL models and all that they read."""
-    folder = packaged("sql")
-    project = load_project({p.relative_to(folder).as_posix(): p for p in folder.rglob("*") if p.is_file()})
-    with duckdb.connect() as con:
-        create_raw_tables(con)
-        for tag, records in runs.items():
-            land_records(con, tag, records)
-        build(con, project, select=[f"+{name}" for name in models])
-        yield con
 
 
 @pytest.fixture(scope="module")

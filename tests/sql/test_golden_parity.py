@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from built_warehouse import store_views
+from silent_nulls import silent_nulls
 
 from debatebench.landing.importers.kept import land_import
 from debatebench.landing.importers.store import add_import
@@ -59,6 +60,10 @@ def golden_csv(shared: Path, name: str) -> Path:
     """The original wrote a pair of judges as two rows; the merged file is what it should have written."""
     folder = shared / "debatebench-v0" / "golden"
     return folder / "judge_agreement_merged.csv" if name == "judge_agreement" else folder / "viz" / f"{name}.csv"
+
+
+def test_every_null_of_a_mart_has_a_reason(warehouse: duckdb.DuckDBPyConnection, project: Project):
+    assert silent_nulls(warehouse, project) == []
 
 
 @pytest.mark.parametrize("run_tag", ["golden", "golden-again"])

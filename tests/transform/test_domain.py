@@ -61,7 +61,7 @@ class Orders:
         "raw.closed": {"shop": LandedColumn("VARCHAR", "A shop that has closed.")},
     }
 
-    descriptions: Mapping[str, str] = {"raw.orders": "An order."}
+    descriptions: Mapping[str, str] = {"raw.orders": "An order.", "raw.closed": "A shop that is closed."}
 
     def __init__(self, folder: Path) -> None:
         self.hashes = {"a": "1", "b": "1"}

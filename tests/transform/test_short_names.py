@@ -45,7 +45,8 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def shown(con: duckdb.DuckDBPyConnection) -> list[str]:
-    return [name for (name,) in con.execute("show tables").fetchall()]
+    """What `show tables` lists besides the tables that describe the file."""
+    return [name for (name,) in con.execute("show tables").fetchall() if name not in ("schemas", "sql_models")]
 
 
 def columns(con: duckdb.DuckDBPyConnection, name: str) -> list[tuple[str, str]]:
