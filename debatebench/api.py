@@ -73,6 +73,7 @@ class ModelInfo:
     for a SQL model without versions; if there are versions, the unsuffixed name is a view on the one in `alias_of`.
     A version with `is_prerelease` can be queried before it may become the latest. `built_at` is naive UTC.
     Descriptions come from the SQL model's YAML; a column without one has that of the column that it comes from.
+    `questions` are pairs: a question that the SQL model answers, and the SELECT that does.
     """
 
     name: str
@@ -85,6 +86,7 @@ class ModelInfo:
     deprecation_date: date | None
     rows: int | None
     built_at: datetime | None
+    questions: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         rows = "" if self.rows is None else f" of {counted(self.rows, 'row')}"
@@ -449,6 +451,7 @@ def _model_info(built: BuiltModel, relation: Relation, model: SqlModel | None, d
         deprecation_date=model.properties.deprecation_date if model else None,
         rows=built.rows,
         built_at=built.built_at,
+        questions=tuple((each.question, each.sql) for each in model.properties.questions) if model else (),
     )
 
 

@@ -3,6 +3,7 @@
 activity_display.py  the line on a terminal that says what a long command is doing
 annotate.py          annotate
 app.py               the typer application, and how errors are printed
+assistant.py         mcp: what can be asked, and the answers as JSON
 common.py            workspace, clock, output format, notes
 compare.py           compare, gate
 completion.py        completion in a shell
@@ -13,6 +14,7 @@ grouped_help.py      commands and options in groups in `--help`; options given t
 init.py              init
 judge.py             judge, probe-judges
 judging_plan.py      judge, probe-judges: options and stored debates → a plan
+mcp.py               mcp
 option_groups.py     options that several commands share
 playing_options.py   run, retry, judge, probe-judges: the options and their help
 playing_plan.py      run, retry: options and files → a plan

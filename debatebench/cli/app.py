@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from debatebench.cli import annotate, compare, doctor, export, judge, query, runs, show, warehouse
+from debatebench.cli import annotate, compare, doctor, export, judge, mcp, query, runs, show, warehouse
 from debatebench.cli import init as configure
 from debatebench.cli import report as publish
 from debatebench.cli import run as play
@@ -38,6 +38,7 @@ GROUPS: dict[str, dict[str, Callable[..., None]]] = {
         "inspect-debate": show.inspect_debate,
         "query": query.query,
         "sql": query.sql,
+        "mcp": mcp.serve_assistant,
     },
     "Compare": {"compare": compare.compare, "gate": compare.gate},
     "Publish": {"report": publish.report, "summarize": show.summarize, "rate": warehouse.rate, "export": export.export},

@@ -133,7 +133,7 @@ def sql(
         else:
             run_lines(session, _standard_input().splitlines())
         if session.has_stuck_query:
-            _leave_at_once(0)
+            leave_at_once(0)
         session.close()
 
 
@@ -192,15 +192,15 @@ def _write(
 @contextmanager
 def _guarded() -> Iterator[None]:
     """Limit the memory of this process while untrusted SQL runs, and end the process even if a query does not stop."""
-    _bound_memory()
+    bound_memory()
     try:
         yield
     except StuckQueryError as error:
         note_error(error)
-        _leave_at_once(error.exit_code)
+        leave_at_once(error.exit_code)
 
 
-def _bound_memory() -> None:
+def bound_memory() -> None:
     """Limit the memory for rows in Python; DuckDB limits its own. Not every system supports this."""
     import resource
 
@@ -212,7 +212,7 @@ def _bound_memory() -> None:
         )
 
 
-def _leave_at_once(code: int) -> None:
+def leave_at_once(code: int) -> None:
     """End the process without waiting for the thread of a query that is still running."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -48,14 +48,27 @@ cluster_sums as (
 
 ),
 
+-- Joined before the scores become rows, of which there are many.
+scores as (
+
+    select
+        run_tag, debates.cluster_id, debates.points, debates.whole, debates.divisor,
+        unnest(verdicts.scores) as score
+
+    from intermediate.int_panel_verdicts as verdicts
+    inner join debates using (run_tag, debate_id)
+    where verdicts.is_valid
+
+),
+
 parts as (
 
     select
-        run_tag, debates.cluster_id, debates.points, debates.whole, scores.dimension,
-        coalesce(cast(cast(scores.pro_score - scores.con_score as double) / debates.divisor as decimal(18, 9)), 0) as part
+        run_tag, cluster_id, points, whole,
+        score.dimension as dimension,
+        coalesce(cast(cast(score.pro - score.con as double) / divisor as decimal(18, 9)), 0) as part
 
-    from marts.verdict_scores as scores
-    inner join debates using (run_tag, debate_id)
+    from scores
 
 ),
 

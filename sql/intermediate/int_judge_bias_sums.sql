@@ -1,11 +1,18 @@
 -- One row per judge, kind of bias (of leniency also per dimension) and cluster of debates.
 with
 
+-- Elsewhere a judge has one verdict on a debate, and debates need not be told apart.
+repeated as (
+
+    select distinct run_tag from staging.stg_debates where trial > 1
+
+),
+
 measured as (
 
     select
         *,
-        source_debate_id as debate,
+        case when run_tag in (select run_tag from repeated) then source_debate_id end as debate,
         -- Null for a tie.
         nullif(pro_points, 0.5) as pro_wins,
         case presented_first when 'pro' then 1 when 'con' then 0 end as pro_first,
@@ -49,7 +56,7 @@ kinds as (
                 {'bias': 'own_family_preference', 'measure': 'mean', 'sums': macros.sums_of(0, own_side * preference, debate)}
             ]
         ) as kind,
-        count(distinct case when people_pro_points is not null then debate end) as count_people_debates
+        count(distinct case when people_pro_points is not null then source_debate_id end) as count_people_debates
 
     from measured
     group by run_tag, judge_id, cluster_unit, cluster_id
@@ -61,7 +68,7 @@ dimensions as (
 
     select
         scores.run_tag, scores.judge_id, scores.dimension, clusters.cluster_unit, clusters.cluster_id,
-        clusters.source_debate_id,
+        case when scores.run_tag in (select run_tag from repeated) then clusters.source_debate_id end as debate,
         0.5 * (
             scores.pro_score + scores.con_score
             - cast(sum(scores.pro_score + scores.con_score) over panel - scores.pro_score - scores.con_score as double)
@@ -80,7 +87,7 @@ by_dimension as (
 
     select
         run_tag, judge_id, cluster_unit, cluster_id, dimension,
-        macros.sums_of(0, above_others, source_debate_id) as sums
+        macros.sums_of(0, above_others, debate) as sums
 
     from dimensions
     group by run_tag, judge_id, cluster_unit, cluster_id, dimension

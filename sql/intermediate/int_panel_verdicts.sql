@@ -10,7 +10,8 @@ baselines as (
 final as (
 
     select
-        verdicts.run_tag, verdicts.debate_id, verdicts.judge_id, verdicts.panel_position, verdicts.is_valid,
+        verdicts.run_tag, verdicts.debate_id, verdicts.judge_id, verdicts.panel_position,
+        verdicts.presented_first, verdicts.is_valid,
         verdicts.declared_winner, verdicts.scores
 
     from staging.stg_verdicts as verdicts

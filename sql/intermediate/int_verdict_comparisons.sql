@@ -68,10 +68,9 @@ verdicts as (
         end as own_side,
         cast(case when debates.format = 'two_sided' then speeches.length_difference end as bigint) as length_difference,
         -- If the source does not say, judges are assumed to have read the turns in order.
-        coalesce(judged.presented_first, speeches.opening_side) as presented_first
+        coalesce(verdict_totals.presented_first, speeches.opening_side) as presented_first
 
     from intermediate.int_decided_verdicts as decided_verdicts
-    inner join staging.stg_verdicts as judged using (run_tag, debate_id, judge_id)
     inner join staging.stg_debates as debates using (run_tag, debate_id)
     inner join intermediate.int_clusters as clusters using (run_tag, debate_id)
     inner join intermediate.int_verdict_totals as verdict_totals using (run_tag, debate_id, judge_id)

@@ -38,6 +38,7 @@ COMMANDS = [
     "inspect-debate",
     "query",
     "sql",
+    "mcp",
     "compare",
     "gate",
     "report",

@@ -7,7 +7,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations, groupby, permutations
+from itertools import combinations, permutations
 from pathlib import Path
 from statistics import correlation, fmean, linear_regression
 from typing import Any
@@ -21,7 +21,6 @@ from oracles import (
     effective_count,
     fleiss_kappa,
     gwet_ac1,
-    holm,
     jackknife,
     krippendorff_alpha_interval,
     leaving_out,
@@ -359,14 +358,6 @@ def test_people_are_the_reference_of_a_judges_family_where_they_gave_a_verdict(c
     assert row["count_debates"] == len(own)
     assert row["count_people_debates"] == len(set(own) & set(people))
     assert 0 < row["count_people_debates"] < row["count_debates"]
-
-
-def test_p_values_of_a_kind_are_adjusted_over_the_judges(con: duckdb.DuckDBPyConnection) -> None:
-    found = rows(con, "select * from marts.judge_bias order by run_tag, bias, dimension, judge_id")
-    for _, family in groupby(found, key=lambda row: (row["run_tag"], row["bias"], row["dimension"])):
-        tests = list(family)
-        adjusted = holm([row["p_value"] for row in tests])
-        assert [row["p_value_holm"] for row in tests] == [near(p) for p in adjusted]
 
 
 # The same numbers as from the pure functions

@@ -44,6 +44,7 @@ RULES = {
     "inspect-debate": Rule("warns", ("DEBATE",)),
     "query": Rule("shows", ("select 1",)),
     "sql": Rule("shows", in_process=False),
+    "mcp": Rule("warns", in_process=False),
     "compare": Rule("warns", ("FIRST", "SECOND")),
     "gate": Rule("refuses", ("FIRST", "SECOND", "--max-drop", "9999", "--allow-missing")),
     "report": Rule("warns"),

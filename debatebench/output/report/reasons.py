@@ -25,9 +25,14 @@ _FEW_TOPICS = "fewer than three topics, intervals and p values say nothing about
 _MOST_NAMED = 5
 
 
+def in_words(reason: str) -> str:
+    """A reason as it stands on a page; one that has no words here stands for itself."""
+    return WORDS.get(reason, reason.replace("_", " "))
+
+
 def missing_because(reason: str) -> str:
-    """What stands in place of a missing value; a reason that has no words here stands for itself."""
-    return f"{MISSING} ({WORDS.get(reason, reason.replace('_', ' '))})"
+    """What stands in place of a missing value."""
+    return f"{MISSING} ({in_words(reason)})"
 
 
 def remarks(section: Section, rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -51,7 +56,7 @@ def _without_interval(section: Section, rows: Sequence[Mapping[str, Any]]) -> li
     texts = []
     for reason, names in by_reason.items():
         separator = "; " if any(", " in name for name in names) else ", "
-        texts.append(f"No interval for {listed(names, _MOST_NAMED, separator)}: {WORDS.get(reason, reason)}.")
+        texts.append(f"No interval for {listed(names, _MOST_NAMED, separator)}: {in_words(reason)}.")
     return texts
 
 

@@ -108,7 +108,10 @@ adjusted as (
 
 debate_counts as (
 
-    select run_tag, topic_id, count(*) as count_debates from staging.stg_debates group by run_tag, topic_id
+    select run_tag, topic_id, count(*) as count_debates
+    from staging.stg_debates
+    where trial = 1
+    group by run_tag, topic_id
 
 ),
 

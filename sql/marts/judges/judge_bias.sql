@@ -110,17 +110,6 @@ tested as (
 
 ),
 
--- A run has as many tests of a kind as judges.
-steps as (
-
-    select
-        *,
-        macros.holm_step(p_value, (run_tag, bias, dimension)) as step
-
-    from tested
-
-),
-
 final as (
 
     select
@@ -136,7 +125,6 @@ final as (
             else value + half_width
         end as ci_high,
         p_value,
-        macros.holm_p(p_value, step, (run_tag, bias, dimension)) as p_value_holm,
         case
             when bias like 'own_family%' and n = 0 then
                 case
@@ -160,7 +148,7 @@ final as (
         n as count_trials,
         count_clusters, count_people_debates
 
-    from steps
+    from tested
 
 )
 

@@ -1,10 +1,17 @@
 -- One row per judge of a run and, where people gave verdicts on its debates, per source, format and truth.
 with
 
+-- Materialised, because it is read twice.
+prices as materialized (
+
+    select * from intermediate.int_judge_prices
+
+),
+
 best as (
 
     select source_run_tag, format, truth, run_tag, judge_id
-    from intermediate.int_judge_prices
+    from prices
     where is_best
 
 ),
@@ -95,7 +102,7 @@ compared as (
                 )
         end as reason
 
-    from intermediate.int_judge_prices as prices
+    from prices
     left join steps using (source_run_tag, format, truth, run_tag, judge_id)
     left join best using (source_run_tag, format, truth)
 

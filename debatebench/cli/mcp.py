@@ -1,0 +1,53 @@
+"""`debatebench mcp`: the warehouse for an assistant, by the Model Context Protocol over standard input and output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+
+import typer
+
+from debatebench.cli.common import built_workspace, note
+from debatebench.shared.errors import DebatebenchError, UsageError
+
+
+def serve_assistant(context: typer.Context) -> None:
+    """Let an assistant ask the warehouse, by the Model Context Protocol on standard input and output.
+
+    It can run SELECTs, list and describe tables, read a debate and compare runs, and can change nothing.
+    """
+    from debatebench.cli.query import bound_memory, leave_at_once
+
+    try:
+        from mcp.server import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+        from mcp_types import ToolAnnotations
+    except ModuleNotFoundError:
+        raise UsageError(
+            "`debatebench mcp` needs the package mcp; `pip install 'debatebench-warehouse[mcp]'` adds it."
+        ) from None
+    from debatebench.cli.assistant import INSTRUCTIONS, Assistant
+    from debatebench.shared.version import __version__
+
+    def as_tool(ask: Callable[..., str]) -> Callable[..., str]:
+        @wraps(ask)
+        def answer(*args: object, **kwargs: object) -> str:
+            try:
+                return ask(*args, **kwargs)
+            except DebatebenchError as error:
+                raise ToolError(str(error)) from None
+
+        return answer
+
+    database = built_workspace(context).database
+    assistant = Assistant(database)
+    server = MCPServer("debatebench", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR")
+    reads = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    for ask in assistant.tools:
+        server.add_tool(as_tool(ask), annotations=reads, structured_output=False)
+    bound_memory()
+    note(f"Answering questions about {database}; the end of the input ends it.")
+    server.run("stdio")
+    if assistant.has_stuck_query:
+        leave_at_once(0)
+    assistant.close()
