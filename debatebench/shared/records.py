@@ -538,11 +538,7 @@ class Call(Record):
         description="The tier in which the request was served, in the provider's word; null where it does not say.",
     )
     cost: Money | None = None
-    cost_source: CostSource | None = Field(
-        None,
-        description="`billed` when the provider reported the cost, `estimated` when it follows from configured prices, "
-        "`repriced` when it follows from prices that were named after the run.",
-    )
+    cost_source: CostSource | None = None
     unpriced_reason: Text | None = Field(
         None, description="Why the cost is not known; null where it is, and where nothing was billed."
     )

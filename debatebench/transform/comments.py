@@ -121,6 +121,17 @@ def _stored(con: duckdb.DuckDBPyConnection, query: str) -> dict[_Thing, str | No
     return {_Thing(*names): comment for *names, comment in con.execute(query).fetchall()}
 
 
+def stored_texts(con: duckdb.DuckDBPyConnection) -> Texts:
+    """The comments of the relations of the current database and of their columns, as they are in the file."""
+    return {thing.key: text for thing, text in _stored(con, _RELATIONS).items() if text is not None}
+
+
+def set_texts(con: duckdb.DuckDBPyConnection, known: Texts) -> None:
+    """Comment the relations of the current database, and their columns, with those of these texts that are theirs."""
+    found = {thing: known[thing.key] for thing in _stored(con, _RELATIONS) if thing.key in known}
+    con.execute(";\n".join(thing.statement(text) for thing, text in found.items()))
+
+
 def _write_schemas(con: duckdb.DuckDBPyConnection, project: Project) -> None:
     """Create `main.schemas`: one row per schema, and what it holds."""
     con.execute("create or replace table main.schemas (schema_name varchar, description varchar)")

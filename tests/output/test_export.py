@@ -461,3 +461,29 @@ def test_runs_may_be_named_more_than_once(workspace: Workspace, tmp_path: Path):
         *("--run-tag", "bp", "--run-tag", "flow"),
     )
     assert done.out.startswith("Exported 2 runs as 2 files")
+
+
+def test_parquet_files_say_what_they_and_their_columns_mean(workspace: Workspace, tmp_path: Path):
+    out = export(workspace, "parquet", tmp_path / "out", select=["marts.leaderboard"]).folder
+    (file, *_) = sorted(out.rglob("*.parquet"))
+    with duckdb.connect() as con:
+        found = con.execute("select key, value from parquet_kv_metadata(?)", [str(file)]).fetchall()
+    about = {key.decode(): value.decode() for key, value in found}
+    comments = (
+        "select column_name, comment from duckdb_columns() where schema_name || '.' || table_name = 'marts.leaderboard'"
+    )
+    assert json.loads(about["columns"]) == dict(rows(workspace.database, comments))
+    assert (
+        about["description"]
+        == rows(
+            workspace.database,
+            "select comment from duckdb_views() where view_name = 'leaderboard' and schema_name = 'marts'",
+        )[0][0]
+    )
+
+
+def test_a_duckdb_export_has_the_texts_of_the_warehouse(workspace: Workspace, exported: Callable[[str], Export]):
+    texts = "select schema_name, table_name, column_name, comment from duckdb_columns() where not internal order by all"
+    copy = rows(exported("duckdb").folder / "debatebench.duckdb", texts)
+    assert copy == rows(workspace.database, texts)
+    assert all(comment for *_, comment in copy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,9 @@ from debatebench.transform.lineage.passed_on import OutputColumns
 from debatebench.transform.sql_model import MACROS, is_macro_call
 
 if TYPE_CHECKING:
+    from debatebench.transform.macros import Macro
     from debatebench.transform.project import Project
+    from debatebench.transform.sql_model import SqlModel
 
 # What returns one of the values of its first argument.
 _CHOOSING = (
@@ -40,7 +42,12 @@ class PossibleValues:
     are not taken into account.
     """
 
-    def __init__(self, project: Project, landed: Mapping[tuple[str, str], frozenset[str]]) -> None:
+    def __init__(
+        self,
+        project: Project,
+        landed: Mapping[tuple[str, str], frozenset[str]],
+        models: Iterable[SqlModel] | None = None,
+    ) -> None:
         self.project = project
         self._outputs = OutputColumns(lambda name: self._found.get(name, {}), ANYTHING, self._computed, _any_of)
         self._found: dict[str, dict[str, Possible]] = {
@@ -49,14 +56,14 @@ class PossibleValues:
             }
             for table, columns in project.domain.tables.items()
         }
-        for name, model in project.models.items():
-            self._found[name] = (
+        for model in project.models.values() if models is None else models:
+            self._found[model.name] = (
                 dict.fromkeys(model.seed.types, ANYTHING) if model.seed else self._outputs.of(_parsed(model.query.sql))
             )
 
-    def of(self, relation: str, column: str) -> Possible:
-        """The possible values of a column."""
-        return self._found[relation].get(column, ANYTHING)
+    def of(self, relation: str) -> Mapping[str, Possible]:
+        """Column of a relation → its possible values."""
+        return self._found[relation]
 
     def _computed(self, expression: exp.Expr, of_column: Callable[[exp.Column], Possible]) -> Possible:
         def of(inner: exp.Expr | None) -> Possible:
@@ -94,9 +101,17 @@ class PossibleValues:
     def _macro(self, call: exp.Expr, of: Callable[[exp.Expr | None], Possible]) -> Possible:
         macro = self.project.macros[f"{MACROS}.{call.name}".lower()]
         given = {name: of(value) for name, value in zip(macro.parameters, call.expressions, strict=True)}
+        return self.of_macro(macro, given)
+
+    def of_macro(self, macro: Macro, given: Mapping[str, Possible]) -> Possible:
+        """What a macro can return for these arguments."""
         formula = _parsed(f"select {macro.expression}").expressions[0]
-        named = {name.lower(): possible for name, possible in given.items()}
-        return self._outputs.of_expression(formula, lambda column: named.get(column.name.lower()))
+        return self._outputs.of_expression(formula, lambda column: given.get(column.name.lower()))
+
+
+def possible_of_macro(project: Project, name: str) -> Possible:
+    """What a macro can return for any arguments."""
+    return PossibleValues(project, {}, ()).of_macro(project.macros[name], {})
 
 
 def _any_of(found: Sequence[Possible]) -> Possible:

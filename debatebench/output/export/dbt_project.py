@@ -16,6 +16,7 @@ from debatebench.output.export.duckdb_file import DATABASE, attached, copy_raw_t
 from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.duckdb_sql import quoted_text
+from debatebench.transform.comments import set_texts, stored_texts
 from debatebench.transform.seeds import SEEDS
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from debatebench.transform.sql_model import Seed
 
 _NAME = "debatebench"
+_PERSIST = {"relation": True, "columns": True}
 _FILES = Path(__file__).with_name("dbt_files")
 # What `dbt build` writes into its project.
 _WORK = (DATABASE, f"{DATABASE}.wal", "target", "logs", "dbt_packages", ".user.yml")
@@ -55,11 +57,12 @@ def _project_file(project: Project, names: DbtNames) -> str:
         "require-dbt-version": [">=1.10.8", "<2.0.0"],
         "flags": {"send_anonymous_usage_stats": False, "require_generic_test_arguments_property": True},
         "models": {
-            _NAME: {"+materialized": "view"} | {schema: {"+schema": schema} for schema in schemas},
+            _NAME: {"+materialized": "view", "+persist_docs": _PERSIST}
+            | {schema: {"+schema": schema} for schema in schemas},
         },
     }
     if names.seeds:
-        content["seeds"] = {_NAME: {"+schema": SEEDS, "+quote_columns": False}}
+        content["seeds"] = {_NAME: {"+schema": SEEDS, "+quote_columns": False, "+persist_docs": _PERSIST}}
     return yaml_text(content)
 
 
@@ -86,7 +89,7 @@ def _model_files(project: Project, names: DbtNames) -> dict[str, str]:
 
 def _write_database(snapshot: Snapshot, path: Path, names: DbtNames) -> dict[str, int]:
     """Write the landed tables, and copy the tables that Python computes from a warehouse of the chosen runs."""
-    con = snapshot.con
+    con, texts = snapshot.con, stored_texts(snapshot.con)
     with tempfile.TemporaryDirectory(prefix=".", dir=path.parent) as folder:
         if names.tables:
             write_built_copy(snapshot, Path(folder, DATABASE))
@@ -98,6 +101,7 @@ def _write_database(snapshot: Snapshot, path: Path, names: DbtNames) -> dict[str
                     con.execute(f"create schema if not exists target.{name.partition('.')[0]}")
                     con.execute(f"create table target.{name} as select * from built.{name} order by all")
                 con.execute("detach built")
+            set_texts(con, texts)
             return table_rows(snapshot)
 
 

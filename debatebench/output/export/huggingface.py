@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +16,13 @@ from debatebench.output.export.dataset_card import dataset_card
 from debatebench.output.export.dataset_tables import ATTACKED, TABLES, DatasetTable
 from debatebench.output.export.manifest import Contents, LeftOut, ToRead, file_sha256
 from debatebench.output.export.names import Names
-from debatebench.output.export.parquet import write_file
+from debatebench.output.export.parquet import file_texts, write_file
 from debatebench.output.export.pseudonyms import make_pseudonyms, pseudonym_key
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.duckdb_sql import quoted_identifier, quoted_text
 from debatebench.shared.errors import UsageError
 from debatebench.shared.visible_text import shortened
+from debatebench.transform.comments import stored_texts
 from debatebench.transform.stored_views import stored_views
 
 if TYPE_CHECKING:
@@ -50,12 +51,14 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     instead, left_out = ({}, []) if names is None else _anonymised(snapshot, names)
     rows: dict[str, int] = {}
     totals: dict[DatasetTable, int] = {}
+    texts = stored_texts(snapshot.con)
     parts = [(table, run_tag) for table in _tables(snapshot) for run_tag in snapshot.run_tags]
     with stored_views(snapshot.con, [table.relations for table, _ in parts]) as views:
         for table, run_tag in parts:
             path = _path(table, run_tag)
             with views.ready(table.relations):
-                count = _write_rows(views.con, table, run_tag, folder / path, instead)
+                about = file_texts(texts, table.relation, dict(table.sources()))
+                count = _write_rows(views.con, table, run_tag, folder / path, instead, about)
             if count:
                 rows[path] = count
                 totals[table] = totals.get(table, 0) + count
@@ -105,11 +108,16 @@ def _path(table: DatasetTable, run_tag: str) -> str:
 
 
 def _write_rows(
-    con: duckdb.DuckDBPyConnection, table: DatasetTable, run_tag: str, path: Path, instead: dict[str, str]
+    con: duckdb.DuckDBPyConnection,
+    table: DatasetTable,
+    run_tag: str,
+    path: Path,
+    instead: dict[str, str],
+    about: Mapping[str, str],
 ) -> int:
     """Write a run's rows of a table and return their number. Without rows there is no file, and perhaps no folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    count = write_file(con, path, table.query(con, instead), [run_tag])
+    count = write_file(con, path, table.query(con, instead), [run_tag], about)
     if not count:
         path.unlink()
         with suppress(OSError):  # the folder has files of other runs

@@ -1,6 +1,7 @@
 """Parquet: one folder per table with one folder per run: `marts/leaderboard/run_tag=demo/data.parquet`.
 
-The tag is only in the path, as in Hive partitions: readers make a column of it.
+The tag is only in the path, as in Hive partitions: readers make a column of it. The key-value metadata of a file has$
+the texts of the table and its columns.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from debatebench.output.export.manifest import Contents, LeftOut
 from debatebench.output.export.snapshot import Snapshot
 from debatebench.shared.activity import each_of
 from debatebench.shared.errors import UsageError
+from debatebench.shared.json_bytes import to_json
 from debatebench.shared.records import TABLES
+from debatebench.transform.comments import stored_texts
 from debatebench.transform.contracts import columns_of_all
 from debatebench.transform.stored_views import stored_views
 
@@ -36,7 +39,7 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
     relations = _relations(snapshot)
     files: list[tuple[str, str, str | None]] = []
     left_out: list[LeftOut] = []
-    columns = columns_of_all(snapshot.con)
+    columns, texts = columns_of_all(snapshot.con), stored_texts(snapshot.con)
     for relation in relations:
         place = relation.replace(".", "/")
         if "run_tag" in columns[relation]:
@@ -53,7 +56,8 @@ def write(snapshot: Snapshot, folder: Path) -> Contents:
         for path, relation, run_tag in each_of("Writing tables", files):
             with views.ready({relation}):
                 query = _query(relation, _columns(columns[relation]), relations[relation], run_tag)
-                rows[path] = write_file(views.con, folder / path, query, [] if run_tag is None else [run_tag])
+                about = file_texts(texts, relation, dict.fromkeys(columns[relation], relation))
+                rows[path] = write_file(views.con, folder / path, query, [] if run_tag is None else [run_tag], about)
     return Contents(rows, tuple(left_out))
 
 
@@ -118,9 +122,24 @@ def _query(relation: str, columns: Mapping[str, str], order: str, run_tag: str |
     return f"select {listed} from {relation} {condition} order by {order}"
 
 
-def write_file(con: duckdb.DuckDBPyConnection, path: Path, query: str, params: list[str]) -> int:
-    """Write one file and return its number of rows."""
+def file_texts(texts: Mapping[tuple[str, str], str], relation: str, columns: Mapping[str, str]) -> dict[str, str]:
+    """What a file says of itself: `description`, and `columns`, a JSON object of column → text.
+
+    `columns` are those of the file, each with the relation that it comes from.
+    """
+    found = {name: texts.get((source, name.lower())) for name, source in columns.items()}
+    described = {name: text for name, text in found.items() if text is not None}
+    return {"description": texts.get((relation, ""), ""), "columns": to_json(described).decode()}
+
+
+def write_file(
+    con: duckdb.DuckDBPyConnection, path: Path, query: str, params: list[str], about: Mapping[str, str]
+) -> int:
+    """Write one file, with `about` as its key-value metadata, and return its number of rows."""
+    from debatebench.shared.duckdb_sql import quoted_text
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    con.sql(query, params=params).write_parquet(str(path), compression="zstd")
-    counted = con.sql("select num_rows from parquet_file_metadata(?)", params=[str(path)]).fetchall()
-    return int(counted[0][0])
+    metadata = ", ".join(f"{key}: {quoted_text(text)}" for key, text in about.items())
+    options = f"format parquet, compression zstd, kv_metadata {{{metadata}}}"
+    counted = con.execute(f"copy ({query}) to {quoted_text(str(path))} ({options})", params)
+    return int(counted.fetchall()[0][0])

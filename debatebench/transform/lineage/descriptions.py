@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 Sources = tuple[tuple[str, str] | None, ...]
 """(relation, column) of what a column passes on, (macro, an empty text) of a macro that makes it, None for all else.
 
-Beside None, macros are those in an expression.
+Beside None, they are what an expression chooses among.
 """
 
 _COMPUTED: Sources = (None,)
@@ -120,9 +120,10 @@ class Descriptions:
             seen.add(place)
             said = said_of(".".join(place))
             sources = () if said else self.columns(place[0]).get(place[1], ())
+            if None in sources:
+                return nothing
             if not sources:
                 found.append(said or next(filter(None, map(said_of, self._readers.get(place, ()))), nothing))
-            found += [nothing for source in sources if source is None]
             open_columns += [source for source in sources if source is not None]
         return found[0] if all(said == found[0] for said in found) else nothing
 
@@ -168,12 +169,34 @@ def values_text(values: Values) -> str:
     return f"Values: {'; '.join(listed)}."
 
 
-def _computed(expression: exp.Expr, _: object) -> Sources:
-    """The macro that an expression calls, or those in it."""
+def _computed(expression: exp.Expr, of_column: Callable[[exp.Column], Sources]) -> Sources:
+    """The macro that an expression calls; else None, and what CASE and COALESCE choose among."""
+    from sqlglot import exp
+
     if is_macro_call(expression):
         return (_macro(expression),)
-    calls = [node for node in expression.walk(prune=is_macro_call) if is_macro_call(node)]
-    return tuple(dict.fromkeys([None, *map(_macro, calls)]))
+    found: list[Sources] = [_COMPUTED]
+    for result in _results(expression):
+        if isinstance(result, exp.Column):
+            found.append(of_column(result))
+        elif is_macro_call(result):
+            found.append((_macro(result),))
+    return _merged(found)
+
+
+def _results(expression: exp.Expr) -> Iterator[exp.Expr]:
+    """The expressions whose value can be that of a CASE or COALESCE; of any other expression, itself."""
+    from sqlglot import exp
+
+    if isinstance(expression, exp.Case):
+        inner = [*(each.args["true"] for each in expression.args["ifs"]), expression.args.get("default")]
+    elif isinstance(expression, exp.Coalesce):
+        inner = [expression.this, *expression.expressions]
+    else:
+        yield expression
+        return
+    for each in inner:
+        yield from _results(each) if each is not None else ()
 
 
 def _macro(call: exp.Expr) -> tuple[str, str]:
