@@ -98,7 +98,8 @@ class RunInfo:
     """A run or import: a row of `marts.runs`, where every column is described.
 
     `source` is `run` or `import`; `created_at` is naive UTC; `count_planned` is `None` for an import, `cost_usd`
-    is `None` if no cost is known. `is_simulated` means that the ratings say nothing about real models.
+    is `None` if no cost is known. `is_simulated` means that the ratings say nothing about real models. `title`, `note`,
+    `is_excluded` and `is_pinned` are what `debatebench runs` has marked.
     """
 
     run_tag: str
@@ -125,6 +126,11 @@ class RunInfo:
     count_invalid_verdicts: int
     total_tokens: int | None
     cost_usd: Decimal | None
+    kind: str
+    title: str | None
+    note: str | None
+    is_excluded: bool
+    is_pinned: bool
 
     def __repr__(self) -> str:
         version = f", version {self.benchmark_version}" if self.benchmark_version else ""

@@ -391,6 +391,7 @@ def test_runs_are_in_the_order_of_their_making(wh: db.Warehouse):
     assert run.count_planned == run.count_debates == run.count_complete == 30
     assert isinstance(run.cost_usd, Decimal)
     assert isinstance(run.created_at, datetime)
+    assert (run.kind, run.title, run.is_excluded, run.is_pinned) == ("tournament", None, False, False)
     with pytest.raises(TypeError):
         wh.runs["x"] = run  # type: ignore[index]
 
