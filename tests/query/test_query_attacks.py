@@ -698,7 +698,7 @@ def test_immense_value_ends_in_one_line(root: Path, sql: str):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
 def test_commands_bound_their_own_memory():
     program = (
-        "import resource\nfrom debatebench.cli.query import _bound_memory\n_bound_memory()\n"
+        "import resource\nfrom debatebench.cli.query import bound_memory\nbound_memory()\n"
         "print(resource.getrlimit(resource.RLIMIT_DATA)[0] // 2**30)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
