@@ -101,8 +101,10 @@ def show(context: typer.Context, tag: Tag, output: FormatOption = Format.TABLE) 
     elif output.is_one_table:
         print_rows(list(values), [list(values.values())], output)
     else:
-        known = [[name, value] for name, value in values.items() if value is not None]
-        print_rows(["what", "value"], [[name, str(value)] for name, value in known], output)
+        shown = {**values, "cost_usd": None if values["cost_usd"] is None else amount_text(values["cost_usd"])}
+        known = [[name, value] for name, value in shown.items() if value is not None]
+        rows = [[name, str(value).lower() if isinstance(value, bool) else str(value)] for name, value in known]
+        print_rows(["what", "value"], rows, output)
 
 
 def exclude(context: typer.Context, tag: Tag) -> None:

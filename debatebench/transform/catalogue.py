@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from debatebench.transform.testing.generic_tests import Unique, UniqueCombinationOfColumns
-
 if TYPE_CHECKING:
     import duckdb
 
@@ -31,6 +29,9 @@ def subject_of(model: SqlModel) -> str:
 
 def keys_of(project: Project, name: str) -> list[str]:
     """What identifies a row by the data tests of a SQL model: columns, or columns with a comma between them."""
+    # It loads pydantic, which a build with nothing to do does not need.
+    from debatebench.transform.testing.generic_tests import Unique, UniqueCombinationOfColumns
+
     model = project.models[project.models[name].alias_of or name]
     found = []
     for test, column in model.properties.placed_tests:

@@ -1,5 +1,4 @@
--- One row per subject of comparisons (a run, or a benchmark version that pools the runs that held its debates) and run
--- in it.
+-- One row per subject and run in it: a run, or a benchmark version, which pools the runs that held its debates.
 select
     'run' as kind,
     run_tag as subject,

@@ -13,6 +13,7 @@ import pytest
 from command_line import Done, debatebench, debatebench_here
 from imported import ORIGINAL
 
+from debatebench.shared.records import TABLES
 from debatebench.shared.visible_text import is_hidden
 
 pytestmark = pytest.mark.slow
@@ -150,8 +151,9 @@ def test_a_run_tag_of_a_strangers_warehouse_is_no_path(root: Path, tmp_path: Pat
     database.parent.mkdir()
     shutil.copy(root / "warehouse" / "debatebench.duckdb", database)
     with duckdb.connect(str(database)) as con:
-        con.execute("update raw.runs set run_tag = '../../stolen' where run_tag = 'other'")
         con.execute("update meta.landings set run_tag = '../../stolen' where run_tag = 'other'")
+        for name in TABLES:
+            con.execute(f"update raw.{name} set run_tag = '../../stolen' where run_tag = 'other'")
     for command in ("summarize", "rate"):
         assert "cannot be a run tag" in debatebench(tmp_path, command).error_line
     assert [path.name for path in tmp_path.iterdir()] == ["warehouse"]
