@@ -59,6 +59,11 @@ class _Thing(NamedTuple):
     def key(self) -> tuple[str, str]:
         return f"{self.schema}.{self.name}".lower(), self.column.lower()
 
+    @property
+    def dotted(self) -> str:
+        """Its name as text."""
+        return ".".join(self[1:]).lower()
+
     def statement(self, text: str | None) -> str:
         """The statement that sets its comment, or removes it."""
         parts = [self.schema, self.name, *([self.column] if self.kind == "column" else [])]
@@ -73,8 +78,11 @@ def commented(con: duckdb.DuckDBPyConnection, project: Project) -> Iterator[None
     `con` is without a transaction. After an error in the block, comments are missing until the next build.
     """
     sha256 = inputs_sha256(project)
-    con.execute("create table if not exists meta.comments (sha256 varchar)")
-    is_current = con.execute("from meta.comments").fetchall() == [(sha256,)]
+    con.execute("create table if not exists meta.comments (sha256 varchar, without_text varchar[])")
+    stored = dict(con.execute("select sha256, without_text from meta.comments").fetchall())
+    is_current = sha256 in stored
+    # What these files have no text for.
+    without: list[str] = stored.get(sha256, [])
     before = _stored(con, _RELATIONS) if is_current else {}
     con.execute("delete from meta.comments")
     # DuckDB leaves a processor idle for much of a build.
@@ -83,17 +91,19 @@ def commented(con: duckdb.DuckDBPyConnection, project: Project) -> Iterator[None
         yield
         if is_current:
             lost = _stored(con, f"from ({_RELATIONS}) where comment is null")
-            if not lost.keys() <= before.keys():
+            # What is new has none yet, also what was created between two builds.
+            if any(before.get(thing) is None and thing.dotted not in without for thing in lost):
                 found = pool.submit(texts, project)
         if found is None:
-            changed = {thing: before[thing] for thing in lost if before[thing] is not None}
+            changed = {thing: before[thing] for thing in lost if thing.dotted not in without}
         else:
             known = found.result()
             _write_schemas(con, project)
-            stored = _stored(con, f"{_RELATIONS} union all {_MACROS}")
-            changed = {thing: known.get(thing.key) for thing in stored if known.get(thing.key) != stored[thing]}
+            there = _stored(con, f"{_RELATIONS} union all {_MACROS}")
+            changed = {thing: known.get(thing.key) for thing in there if known.get(thing.key) != there[thing]}
+            without = [thing.dotted for thing in there if thing.key not in known]
     _comment(con, changed)
-    con.execute("insert into meta.comments values (?)", [sha256])
+    con.execute("insert into meta.comments values (?, ?)", [sha256, without])
 
 
 def _comment(con: duckdb.DuckDBPyConnection, texts: Mapping[_Thing, str | None]) -> None:

@@ -117,7 +117,7 @@ def test_a_section_says_grain_edges_tests_and_sql(page: Page):
 
 def test_a_column_says_type_meaning_tests_and_what_it_is_made_of(page: Page):
     text = page.section("marts.panel_winners_v2.winner")
-    assert text.startswith("winner varchar The panel's winner: pro, con, tie or no_decision.")
+    assert text.startswith("winner varchar The panel's winner. Values: pro: the side for the motion; con: ")
     assert "accepted_values: pro, con, tie, no_decision" in text
     assert "macros.more_verdicts(status, count_pro, count_con, count_tie, 1)" in text
     assert "marts.judge_verdicts_v2.winner" in text

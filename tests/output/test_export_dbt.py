@@ -415,7 +415,14 @@ def test_sources_are_the_landed_tables_and_what_python_computes():
 def test_nothing_is_sent_to_anybody():
     project = yaml.safe_load(_project_file(PROJECT, NAMES))
     assert project["flags"]["send_anonymous_usage_stats"] is False
-    assert set(project["models"]["debatebench"]) == {"+materialized", "staging", "intermediate", "marts", "original"}
+    assert set(project["models"]["debatebench"]) == {
+        "+materialized",
+        "+persist_docs",
+        "staging",
+        "intermediate",
+        "marts",
+        "original",
+    }
 
 
 # --- the folder -----------------------------------------------------------------------------------------------------

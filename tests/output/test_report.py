@@ -585,7 +585,9 @@ def test_site_of_one_run_holds_that_run_only(database: Path, tmp_path: Path) -> 
 
 
 def test_unknown_run_names_the_known_ones(database: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"No run 'tinny' in the warehouse\. Known: tiny, evil, bare\."):
+    with pytest.raises(
+        UsageError, match=r"No run 'tinny' in the warehouse\. Known: bare, evil, tiny\. Did you mean 'tiny'\?"
+    ):
         build_site(database, report_files(), tmp_path / "site", run_tags=["tinny"], now=NOW)
     assert list(tmp_path.iterdir()) == []
 

@@ -133,6 +133,24 @@ def test_texts_outlive_a_landing_a_full_refresh_and_reopening_without_being_work
     assert len(worked_out) == 1
 
 
+def test_what_was_created_between_two_builds_is_commented_by_the_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    con, project = raw_database(), write_project(tmp_path, FILES)
+    build(con, project)
+    first = texts(con)
+    con.execute("create or replace table meta.builds as from meta.builds")
+    assert texts(con)["meta.builds"] is None
+    add_debates(con, "r2", [("d9", "a", "b", "tie")])
+    worked_out = count_texts(monkeypatch)
+    build(con, project)
+    assert texts(con) == first
+    assert len(worked_out) == 1
+    add_debates(con, "r3", [("d9", "a", "b", "tie")])
+    build(con, project)
+    assert (texts(con), len(worked_out)) == (first, 1)
+
+
 def test_another_text_replaces_the_comment_and_nothing_is_built_for_it(tmp_path: Path):
     con = raw_database()
     build(con, write_project(tmp_path, FILES))
