@@ -225,7 +225,10 @@ class Warehouse:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The DuckDB connection, read-only and locked. Raises `UsageError` if the warehouse is closed."""
+        """The DuckDB connection, read-only and locked. Raises `UsageError` if the warehouse is closed.
+
+        DuckDB gives a cursor of it no search path: there, tables are named with their database.
+        """
         if self._con is None:
             raise UsageError(f"The warehouse {self.database} is closed; open it again.")
         return self._con

@@ -59,9 +59,7 @@ def test_what_people_ask_has_a_name_without_schema_wherever_the_file_is_read(
     assert not [name for name in shown if name.startswith(("int_", "stg_", "panel_winners_"))]
     with debatebench.open(database) as warehouse:
         assert warehouse.sql(leaderboard).fetchall() == warehouse.query(leaderboard).rows == rows
-        # A second connection of the process as well.
-        with warehouse.connection.cursor() as cursor:
-            assert cursor.execute(leaderboard).fetchall() == rows
+        assert warehouse.connection.execute(leaderboard).fetchall() == rows
         assert not [name for name in warehouse.models if name.startswith("main.")]
     session = SqlSession(database, Settings(format="csv"), print)
     session.feed(f"{leaderboard}; show tables;")
