@@ -253,7 +253,7 @@ def test_a_large_run_lends_a_sample_to_the_controlled_fit(project: Project) -> N
 
 COMPARED = (
     *RATINGS,
-    *("+runs", "+run_power", "+debater_statistics", "+comparability_verdicts"),
+    *("+runs", "+run_power", "+debater_statistics", "+comparability_verdicts", "+version_trend", "+version_warnings"),
     *(f"+{part}_comparison" for part in ("debate", "debater", "judge", "panel")),
 )
 
@@ -365,7 +365,7 @@ def test_debaters_of_one_rating_are_shown_with_one_rank(shared: Path, tmp_path: 
 
 
 def test_the_leaderboard_says_what_is_settled(played: Path) -> None:
-    done = debatebench(played, "show-leaderboard")
+    done = debatebench(played, "show-leaderboard", "--all")
     assert "interval" in done.out
     assert "ranks" in done.out
     assert "elo_rating" in done.out
