@@ -16,8 +16,8 @@ MAY_DIFFER = re.compile(
     r"created_at|.*_ms|.*unused.*|count_unpriced(_calls)?|count_unmetered|possible_cost_usd"
     r"|count_priced_debates|(median|p90)_debate_cost_usd"
 )
-# The value of debaters and judges and the cost of a rank include the cost of failed attempts, and are unknown when one of
-# them may have been billed. Calls are counted by their attempts.
+# The value of debaters and judges and the cost of a rank include the cost of failed attempts, and are unknown when one
+# of them may have been billed. Calls are counted by their attempts.
 MAY_DIFFER_WHOLLY = {"marts.calls", "marts.debater_value", "marts.judge_value", "marts.rank_costs"}
 
 Marts = dict[str, list[tuple[object, ...]]]
