@@ -78,11 +78,14 @@ def commented(con: duckdb.DuckDBPyConnection, project: Project) -> Iterator[None
     `con` is without a transaction. After an error in the block, comments are missing until the next build.
     """
     sha256 = inputs_sha256(project)
-    con.execute("create table if not exists meta.comments (sha256 varchar, without_text varchar[])")
+    con.execute(
+        "create table if not exists meta.comments (sha256 varchar, without_text varchar[]); "
+        "alter table meta.comments add column if not exists without_text varchar[]"
+    )
     stored = dict(con.execute("select sha256, without_text from meta.comments").fetchall())
-    is_current = sha256 in stored
+    is_current = stored.get(sha256) is not None
     # What these files have no text for.
-    without: list[str] = stored.get(sha256, [])
+    without: list[str] = stored.get(sha256) or []
     before = _stored(con, _RELATIONS) if is_current else {}
     con.execute("delete from meta.comments")
     # DuckDB leaves a processor idle for much of a build.
