@@ -11,7 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from debatebench.api import ModelInfo, Warehouse
+from debatebench.api import Warehouse
+from debatebench.query.finding import find, read_described
 from debatebench.shared.amounts import did_you_mean
 from debatebench.shared.errors import DebatebenchError, StuckQueryError, UsageError
 from debatebench.shared.result_formats import json_text
@@ -34,7 +35,7 @@ MOST_ROWS = 500
 TIMEOUT_S = 30.0
 _MOST_CHARACTERS = 60_000
 _LONGEST_VALUE = 2_000
-_SCHEMAS = ("marts", "ratings", "original", "seeds", "intermediate", "staging", "raw")
+_MOST_FOUND = 40
 
 
 class Assistant:
@@ -62,17 +63,19 @@ class Assistant:
         return self._asked(answer)
 
     def list_tables(self, word: str = "") -> str:
-        """List the tables and views with their first sentences, by schema; with `word`, those that mention it.
+        """List the tables and views that people ask, by subject, with their first sentences.
 
-        A word is looked for in names, descriptions, columns and the questions that a table answers.
+        With `word`, list those that mention it, the best match first, and steps and landed tables among them. It may be
+        several words, which are looked for in names, descriptions, columns and the questions that a table answers.
         """
 
         def answer(warehouse: Warehouse) -> str:
-            wanted = word.strip().lower()
-            models = [model for model in warehouse.models.values() if wanted in _searched(model)]
-            models.sort(key=lambda model: (_place(model.name), model.name))
-            found = [{"table": model.name, "what": _first_sentence(model.description)} for model in models]
-            return _answer(found)
+            described = read_described(warehouse.connection)
+            tables = {each.name: each for each in described}
+            names = [each.name for each in described if each.short_name]
+            if word.strip():
+                names = [each.name for each in find(described, word, limit=_MOST_FOUND) if each.name in tables]
+            return _answer([{"table": name, "what": tables[name].first_sentence} for name in names])
 
         return self._asked(answer)
 
@@ -190,20 +193,3 @@ def _short(value: Any) -> Any:
 
 def _known(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
-
-
-def _searched(model: ModelInfo) -> str:
-    """Everything in which a word is looked for, in lower case."""
-    texts = [model.name, model.description, *(f"{each.name} {each.description}" for each in model.columns)]
-    return "\n".join([*texts, *(question for question, _ in model.questions)]).lower()
-
-
-def _place(name: str) -> int:
-    """What people ask comes first."""
-    schema = name.partition(".")[0]
-    return _SCHEMAS.index(schema) if schema in _SCHEMAS else len(_SCHEMAS)
-
-
-def _first_sentence(text: str) -> str:
-    plain = " ".join(text.split())
-    return plain.partition(". ")[0].removesuffix(".") + "." if plain else ""

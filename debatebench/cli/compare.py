@@ -350,7 +350,7 @@ def _compare_many(context: typer.Context, names: Sequence[str], show_all: bool, 
         found = trend(con, [find_subject(con, name) for name in names])
     if output is Format.JSON:
         print_json({**asdict(found), "subjects": [asdict(subject) for subject in found.subjects]})
-    elif output is Format.CSV:
+    elif output.is_one_table:
         _print_rows(found.rows, output)
     else:
         say(f"From one to the next: {', '.join(map(str, found.subjects))}.", output)

@@ -61,7 +61,10 @@ def test_a_session_lists_describes_asks_reads_and_compares(two_runs: Path) -> No
         assert set(tools) == {"list_tables", "describe_table", "query", "get_debate", "compare_runs"}
         assert all(tool.annotations.read_only_hint and tool.description for tool in tools.values())
         listed = (await ask(client, "list_tables", word="bias"))["data"]
-        assert "marts.judge_bias" in [each["table"] for each in listed]
+        assert listed[0]["table"] == "marts.judge_bias"
+        every = [each["table"] for each in (await ask(client, "list_tables"))["data"]]
+        assert {"marts.leaderboard", "ratings.elo"} <= set(every)
+        assert not [name for name in every if name.startswith(("raw.", "staging.", "intermediate."))]
         described = (await ask(client, "describe_table", name="leaderboard"))["data"]
         assert described["table"] == "marts.leaderboard"
         assert all(column["description"] for column in described["columns"])

@@ -592,6 +592,8 @@ def test_three_runs_are_printed_as_a_trend(simulated: Path):
     assert lines[0].startswith("position,kind,subject,model_id,measure,dimension,value,ci_low,ci_high,")
     # Rating, win rate, mean score, five dimensions and cost of three debaters in three runs.
     assert len(lines) == 1 + 3 * 3 * 9 == 1 + len(found["rows"])
+    records = debatebench(simulated, *three, "--format", "jsonl").out.splitlines()
+    assert [json.loads(line)["model_id"] for line in records] == [row["model_id"] for row in found["rows"]]
 
 
 def test_csv_is_one_table_of_every_measure(simulated: Path):
