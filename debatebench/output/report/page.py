@@ -163,7 +163,7 @@ def load_pages(files: Mapping[str, Path]) -> tuple[Page, ...]:
 def _page(name: str, file: Setting) -> Page:
     file.allow(("path", "title", "nav", "for_each", "intro", "sections", "limit", "position", "least_runs", "needs"))
     for_each = cast(ForEach, file.at_key("for_each").choice(*get_args(ForEach), default="site"))
-    sections = tuple(_section(item) for item in file.at_key("sections").items())
+    sections = tuple(read_section(item) for item in file.at_key("sections").items())
     ids = [section.id for section in sections]
     if for_each == "debate" and (noted := next((section for section in sections if section.note), None)):
         raise ConfigError(f"{noted.source}: found a note; allowed: no notes in a page for each debate.")
@@ -210,7 +210,8 @@ def _path(setting: Setting, for_each: ForEach) -> str:
     return path
 
 
-def _section(item: Setting) -> Section:
+def read_section(item: Setting) -> Section:
+    """A section as a file declares it. Raises `ConfigError` for what it cannot be."""
     item.allow(_SECTION_KEYS)
     show = item.at_key("show").choice(*CHARTS, *_NOT_CHARTS, default="table")
     identifier = item.at_key("id").text()
