@@ -257,7 +257,7 @@ def test_what_an_import_does_not_say_is_unknown_and_not_the_same(verdicts: Verdi
     assert decision == "not_like_for_like"
     assert {"topics", "debaters"} <= set(differing)
     assert {"seed", "judge_prompts", "rounds", "prices", "schedule", "harness_version", "judge_overlap"} <= set(unknown)
-    assert "judge_prompts" in explanation.partition("Unknown: ")[2]
+    assert "prompts of the judges" in explanation.partition("Unknown: ")[2]
     assert items["import"]["prices"] == ("unknown", None, [])
     same = {item for item, (state, *_) in items["import"].items() if state == "same"}
     assert same == {"elo_settings", "sql_models", "debates"}
@@ -294,6 +294,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "+runs",
             "+debates",
             *(f"+{part}_comparison" for part in ("debater", "judge", "panel", "debate")),
+            "+comparison_outcomes",
             "+comparability_verdicts",
             "+version_trend",
             "+version_warnings",
@@ -755,6 +756,7 @@ def of(*rows: dict[str, Any], items: tuple[dict[str, Any], ...] = ()) -> Compari
         baseline=Subject("run", "old", ("old",)),
         candidate=Subject("run", "new", ("new",)),
         verdict={},
+        outcome="",
         items=items,
         debaters=rows,
         judges=(),
