@@ -447,7 +447,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
     from debatebench.shared.visible_text import shortened
 
     return {
-        "setting": item["label"],
+        "setting": item["setting"],
         "state": item["state"],
         "baseline": shortened(item["baseline_value"], _LONGEST),
         "candidate": shortened(item["candidate_value"], _LONGEST),

@@ -349,7 +349,7 @@ def _incomparable(comparison: Comparison, measures: Collection[str]) -> str | No
     """Why the pair is not like for like, as far as it affects the checked measures."""
     spoiled = {affected for measure in measures for affected in _SPOILS.get(measure, {"everything"})}
     spoiling = [
-        f"{item['label']} {'differ' if item['state'] == 'different' else 'unknown'}"
+        f"{item['setting']} {'differ' if item['state'] == 'different' else 'unknown'}"
         for item in comparison.items
         if item["state"] in ("different", "unknown") and item["affects"] in spoiled
     ]

@@ -6,7 +6,7 @@
 -- run that held them.
 select
     cast(position as bigint) as position,
-    item, label, affects, is_list, decides_schedule, is_of_source, effect
+    item, setting, affects, is_list, decides_schedule, is_of_source, effect
 
 from (
     values
@@ -78,4 +78,4 @@ from (
         'The debates had different weaknesses, or other instructions for them.'),
     (34, 'service_tiers', 'service tiers', 'costs', false, false, true,
         'Requests were served in different tiers: do not rely on differences in cost.')
-) as items (position, item, label, affects, is_list, decides_schedule, is_of_source, effect)
+) as items (position, item, setting, affects, is_list, decides_schedule, is_of_source, effect)

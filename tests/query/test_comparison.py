@@ -294,6 +294,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "+runs",
             "+debates",
             *(f"+{part}_comparison" for part in ("debater", "judge", "panel", "debate")),
+            "+leaderboard",
             "+comparison_outcomes",
             "+comparability_verdicts",
             "+version_trend",
@@ -874,14 +875,14 @@ def test_a_new_debater_is_no_regression():
 
 def test_what_is_not_like_for_like_is_a_warning_or_on_request_a_failure():
     items = (
-        {"item": "topics", "state": "different", "affects": "everything"},
-        {"item": "seed", "state": "different", "affects": "chance"},
-        {"item": "schedule", "state": "follows", "affects": "everything"},
-        {"item": "judge_prompts", "state": "unknown", "affects": "everything"},
-        {"item": "prices", "state": "different", "affects": "costs"},
+        {"item": "topics", "setting": "topics", "state": "different", "affects": "everything"},
+        {"item": "seed", "setting": "seed", "state": "different", "affects": "chance"},
+        {"item": "schedule", "setting": "schedule", "state": "follows", "affects": "everything"},
+        {"item": "judge_prompts", "setting": "prompts of the judges", "state": "unknown", "affects": "everything"},
+        {"item": "prices", "setting": "prices", "state": "different", "affects": "costs"},
     )
     comparison = of(row("a", 0.0, 10.0), row("a", 0.0, 0.1, measure="turn_cost_usd"), items=items)
-    expected = "not like for like: topics differ, judge_prompts unknown"
+    expected = "not like for like: topics differ, prompts of the judges unknown"
     assert expected in check_gate(comparison, GateLimits()).warnings
     assert check_gate(comparison, GateLimits(), require_comparable=True).failures == (expected,)
     with_costs = check_gate(comparison, GateLimits(cost_increase=0.2), require_comparable=True)

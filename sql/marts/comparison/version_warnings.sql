@@ -41,7 +41,7 @@ items as (
 differing as (
 
     select distinct
-        parts.benchmark_version, setting_items.position, setting_items.item, setting_items.label
+        parts.benchmark_version, setting_items.position, setting_items.item, setting_items.setting
 
     from parts
     inner join items using (benchmark_version, item)
@@ -69,8 +69,8 @@ warnings as (
         benchmark_version,
         'different_settings' as kind,
         list_transform(list_sort(list({'position': position, 'item': item})), lambda each: each.item) as differing_items,
-        list_transform(list_sort(list({'position': position, 'label': label})), lambda each: each.label)
-            as differing_labels,
+        list_transform(list_sort(list({'position': position, 'setting': setting})), lambda each: each.setting)
+            as differing_settings,
         cast([] as varchar[]) as repeating_runs,
         cast(null as bigint) as count_repeated_debates
 
@@ -83,7 +83,7 @@ warnings as (
         benchmark_version,
         'same_debates' as kind,
         cast([] as varchar[]) as differing_items,
-        cast([] as varchar[]) as differing_labels,
+        cast([] as varchar[]) as differing_settings,
         list_sort(list(run_tag)) as repeating_runs,
         cast(sum(count_debates) as bigint) as count_repeated_debates
 
@@ -106,7 +106,7 @@ final as (
         case warnings.kind
             when 'different_settings' then concat(
                 'The ', sizes.count_runs, ' runs of benchmark version ''', warnings.benchmark_version,
-                ''' have different settings (', array_to_string(warnings.differing_labels, ', '),
+                ''' have different settings (', array_to_string(warnings.differing_settings, ', '),
                 '), and its numbers mix them.'
             )
             else concat(
