@@ -11,6 +11,7 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 LONGEST_WORD = 40
@@ -42,7 +43,7 @@ def words_of(text: str) -> list[str]:
         for n, piece in enumerate(_UNSPACED.split(run)):
             if n % 2:
                 words += piece
-                words += map("".join, zip(piece, piece[1:], strict=False))
+                words += map("".join, pairwise(piece))
             elif piece:
                 words.append(piece[:LONGEST_WORD])
     return words
